@@ -18,17 +18,18 @@ from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, RecordingMode, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.report.command import show_command
-from clerkship.report.outcome import classify_result
+from clerkship.report.outcome import ResultClass, classify_result
 from clerkship.report.plain_text import escape_ci_commands, explain_failure, headline, trial_name
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
 from clerkship.service.exporting import write_reports
-from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.plan import plan_loaded_suite, plan_run
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.reading import show_run
 from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import ReportTargets
 from clerkship.service.running import execute
 from clerkship.service.store_access import open_store
+from clerkship.service.suite_collection import CollectedTask, SuiteCollection
 from clerkship.service.task_view import show_task
 from clerkship.settings import load_settings, override_settings
 from clerkship.store.sqlite import SqliteStore
@@ -59,6 +60,16 @@ class Result:
     def failed(self) -> list[TaskRun]:
         """The trials that keep the run from passing: partial, fail, errored and inconclusive."""
         return [task_run for task_run in self.task_runs if classify_result(task_run) in ("failed", "errored")]
+
+    @property
+    def result_class(self) -> ResultClass:
+        """The result of the whole run as one test: errored if a trial has no verdict or was changed, else failed if
+        one failed, else passed if one passed.
+        """
+        classes = {classify_result(task_run) for task_run in self.task_runs}
+        if "errored" in classes or self.seals.is_changed:
+            return "errored"
+        return "failed" if "failed" in classes else "passed" if "passed" in classes else "skipped"
 
     @property
     def pass_rate(self) -> float:
@@ -109,8 +120,9 @@ class Result:
 class ClerkshipFixture:
     """A store, and the folders in which suites are looked up."""
 
-    def __init__(self, store: Path, places: Iterable[Path]) -> None:
+    def __init__(self, store: Path, places: Iterable[Path], suites: SuiteCollection | None = None) -> None:
         self._path = store
+        self._suites = suites or SuiteCollection()
         self._places = list(dict.fromkeys(places))
         self._store: SqliteStore | None = None
         self.results: list[Result] = []
@@ -127,9 +139,13 @@ class ClerkshipFixture:
         options |= {"tape": modes[0]} if modes else {}
         catalog = RegisteredCatalog()
         self.warnings = catalog.warnings()
-        request = RunRequest(path=self._find(Path(path)), agent=to_agent_reference(agent), **options)
         settings = override_settings(load_settings(), store=self._path)
-        plan = plan_run(request, settings, catalog)
+        reference = to_agent_reference(agent)
+        if isinstance(path, CollectedTask):
+            request = RunRequest(path=path.suite, agent=reference, only=frozenset({path.name}), **options)
+            plan = plan_loaded_suite(self._suites.load(request, settings, agent))
+        else:
+            plan = plan_run(RunRequest(path=self._find(Path(path)), agent=reference, **options), settings, catalog)
         self.warnings += map(str, plan.warnings)
         if self._store is None:
             self._store = open_store(settings, self._path, create=True)

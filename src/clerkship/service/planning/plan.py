@@ -19,7 +19,7 @@ from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
 from clerkship.service.planning.freeze import FrozenRun, freeze_tasks
-from clerkship.service.planning.load import load_suite
+from clerkship.service.planning.load import LoadedSuite, load_suite
 from clerkship.service.planning.models import choose_models
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import select_tasks
@@ -52,7 +52,12 @@ class RunPlan(FrozenRun):
 
 def plan_run(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> RunPlan:
     """Plan a run of files: load, select, freeze, choose models, plan."""
-    frozen = freeze_tasks(select_tasks(load_suite(request, settings, catalog)))
+    return plan_loaded_suite(load_suite(request, settings, catalog))
+
+
+def plan_loaded_suite(loaded: LoadedSuite) -> RunPlan:
+    """Plan a run of files that are loaded: select, freeze, choose models, plan."""
+    frozen = freeze_tasks(select_tasks(loaded))
     return build_plan(frozen, choose_models(frozen))
 
 

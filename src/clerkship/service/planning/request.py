@@ -52,6 +52,8 @@ class RunRequest(
         str | None,
         Option(("--benchmark",), "Only the tasks of this benchmark, under its limits.", "SLUG", "Which tasks"),
     ] = None
+    only: frozenset[str] | None = None
+    """The exact names of the tasks to run, within the selection; None for all of it."""
     outbound: OutboundPolicy = LOCAL_ONLY
     """The addresses that sandboxes may call."""
 

@@ -34,6 +34,8 @@ def select_tasks(loaded: LoadedSuite) -> SelectedTasks:
     if benchmark is not None:
         inside = {task.task.name for task in library.select(names=benchmark.tasks, tags=benchmark.tags)}
         tasks = [task for task in tasks if task.task.name in inside]
+    if request.only is not None:
+        tasks = [task for task in tasks if task.task.name in request.only]
     if not tasks:
         tags = sorted({tag for task in library.tasks.values() for tag in task.task.tags})
         raise InputError.of("no task matches the selection", hint=f"tags: {', '.join(tags) or 'none'}")
