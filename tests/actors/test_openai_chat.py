@@ -145,7 +145,7 @@ def test_conversation_keeps_its_history_and_excludes_its_sandbox_from_tools(benc
         ("drop__read_file", "[1]", "error: the arguments are not a JSON object"),
         ("drop__read_file", {}, "error: `path` is missing"),
         ("drop__read_file", {"path": ""}, "error: path: not a value that fits /files/{path*}"),
-        ("drop__read_file", {"path": ["x"]}, "error: `path` must be text, not list"),
+        ("drop__read_file", {"path": ["x"]}, "error: `path` must be text, not array"),
         ("drop__read_file", {"path": "x", "mood": "good"}, "error: unknown argument `mood`; known: path"),
         ("drop__read_file", {"path": "nowhere.txt"}, "refused with status 404: "),
         ("drop__read_file", {"path": "../../x"}, "refused with status 400: "),
@@ -175,7 +175,7 @@ def test_failed_tool_call_is_reported_to_the_model(bench: Workbench, name: str, 
 def test_malformed_tool_call_is_reported_to_the_model(bench: Workbench) -> None:
     def script(messages: list[dict[str, Any]]) -> dict[str, Any]:
         if results(messages):
-            assert results(messages) == ["error: not a function call"] * 2
+            assert all(result.startswith("error: not a function call") for result in results(messages))
             return calls(("finish", {"answer": 42}))
         return {"role": "assistant", "tool_calls": [{"id": "c"}, 5]}
 

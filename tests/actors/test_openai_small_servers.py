@@ -1,14 +1,21 @@
 """`openai:` agents with the servers of small models: strict about schemas, truncated answers, slow answers."""
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from tests.actors.picky_server import completion, require_types
+from clerkship.actors.openai_chat import MAX_REPORTED_ARGUMENTS
+from clerkship.events.agent import ToolCallRejected
+from clerkship.events.evidence import Evidence
+from clerkship.events.ledger import render_ledger
+from clerkship.events.log import open_log
+from clerkship.model.task import Task
+from tests.actors.picky_server import completion, error, require_types
 from tests.actors.programs import WORK, suite
-from tests.actors.servers import Served
-from tests.actors.test_openai_chat import calls, solver
+from tests.actors.servers import Answered, Served
+from tests.actors.test_openai_chat import calls, results, solver
 from tests.workbench import Workbench
 
 SERVICE = """
@@ -40,3 +47,92 @@ def test_finish_accepts_an_answer_of_any_type(bench: Workbench, answer: Any) -> 
     suite(bench, WORK)
     with Served(require_types(lambda body: completion(calls(("finish", {"answer": answer}))))) as served:
         assert bench.run_one(solver(served.url)).answer == answer
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "wrong", "reason"),
+    [
+        ("drop__read_flie", {"path": "x"}, None, "no tool `drop__read_flie`; did you mean `drop__read_file`?"),
+        ("drop__read_file", '{"path": "a.t', None, "the arguments are not JSON"),
+        ("drop__read_file", "[1]", None, "the arguments are not a JSON object (expected: a JSON object with path)"),
+        ("drop__read_file", {}, "path", "`path` is missing (expected: string"),
+        ("drop__read_file", {"path": ["x"]}, "path", "`path` must be text, not array"),
+        ("drop__read_file", {"path": ""}, "path", "path: not a value that fits /files/{path*}"),
+        ("drop__read_file", {"path": "x", "mood": "good"}, "mood", "unknown argument `mood`; known: path"),
+        ("drop__write_file", {"path": "x", "data_base64": "???"}, "data_base64", "`data_base64` is not base64"),
+        ("wait", {"duration": "soon"}, "duration", "soon"),
+        ("wait", {"hours": 2}, "hours", "wait takes `duration`"),
+        ("finish", {"anser": 1}, "anser", "finish takes `answer`"),
+        ("finish", {}, "answer", "finish takes `answer`"),
+    ],
+)
+def test_malformed_tool_call_is_logged_with_the_argument_and_the_reason(
+    bench: Workbench, name: str, arguments: Any, wrong: str | None, reason: str
+) -> None:
+    def reply(body: dict[str, Any]) -> Answered:
+        is_done = bool(results(body["messages"]))
+        return completion(calls(("finish", {"answer": 42})) if is_done else calls((name, arguments)))
+
+    suite(bench, WORK)
+    with Served(require_types(reply)) as served:
+        task_run = bench.run_one(solver(served.url))
+    [rejected] = [event["payload"] for event in bench.events(task_run) if event["kind"] == "agent.tool.rejected"]
+    assert (rejected["tool_name"], rejected.get("argument")) == (name, wrong)
+    assert reason in rejected["reason"]
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    assert rejected["arguments"] == written
+    assert results(json.loads(served.asked[-1].body)["messages"]) == [f"error: {rejected['reason']}"]
+    assert not [event for event in bench.events(task_run) if event["kind"] == "agent.action.executed"]
+
+
+def test_call_without_a_function_is_logged(bench: Workbench) -> None:
+    def reply(body: dict[str, Any]) -> Answered:
+        is_done = bool(results(body["messages"]))
+        return completion(calls(("finish", {"answer": 42})) if is_done else {"tool_calls": [{"id": "c"}, 5]})
+
+    suite(bench, WORK)
+    with Served(require_types(reply)) as served:
+        task_run = bench.run_one(solver(served.url))
+    rejected = [event["payload"] for event in bench.events(task_run) if event["kind"] == "agent.tool.rejected"]
+    assert [(payload["tool_name"], payload["reason"]) for payload in rejected] == [
+        ("", "not a function call (expected: a function with a name and arguments)")
+    ] * 2
+
+
+def test_long_arguments_of_a_malformed_call_are_shortened_in_the_log(bench: Workbench) -> None:
+    def reply(body: dict[str, Any]) -> Answered:
+        is_done = bool(results(body["messages"]))
+        return completion(calls(("finish", {"answer": 42} if is_done else {"note": "x" * 50_000})))
+
+    suite(bench, WORK)
+    with Served(require_types(reply)) as served:
+        task_run = bench.run_one(solver(served.url))
+    [rejected] = [event["payload"] for event in bench.events(task_run) if event["kind"] == "agent.tool.rejected"]
+    assert len(rejected["arguments"]) == MAX_REPORTED_ARGUMENTS + 1
+
+
+def test_malformed_arguments_are_not_sent_back(bench: Workbench) -> None:
+    def reply(body: dict[str, Any]) -> Answered:
+        past = [call for message in body["messages"] for call in message.get("tool_calls", ())]
+        try:
+            given = [json.loads(call["function"]["arguments"]) for call in past]
+        except (TypeError, KeyError, ValueError) as broken:
+            return error(500, f"Failed to parse tool call arguments: {broken}")
+        if len(given) == 3:
+            return completion(calls(("finish", {"answer": 42})))
+        broken_call = {"id": "c1", "function": {"name": "drop__read_file", "arguments": '{"path": "a'}}
+        no_arguments = {"id": "c2", "function": {"name": "drop__list_files", "arguments": ""}}
+        return completion({"tool_calls": [broken_call, no_arguments, "nonsense"]})
+
+    suite(bench, WORK)
+    with Served(require_types(reply)) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert (task_run.error, task_run.verdict) == ("", "pass")
+
+
+def test_malformed_tool_call_is_in_the_ledger_that_a_judge_reads() -> None:
+    log, writer = open_log()
+    rejected = ToolCallRejected(tool_name="drop__read_file", argument="path", reason="`path` is missing")
+    writer.append("agent", rejected, actor="agent", at=datetime(2026, 3, 2, 9, tzinfo=UTC))
+    ledger = render_ledger(Evidence(Task(name="Read"), log.ordered(), {}, "agent_done"))
+    assert 'tool call not executed: drop__read_file: "`path` is missing"' in ledger

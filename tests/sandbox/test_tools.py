@@ -124,7 +124,7 @@ def test_arguments_are_converted_to_a_request(
         ("read_order", {"id": "7/../8"}, "not a value that fits /orders/{id}"),
         ("read_order", {"id": "special"}, "not a value that fits"),
         ("read_order", {"id": ""}, "not a value that fits"),
-        ("read_order", {"id": True}, "`id` must be text, not bool"),
+        ("read_order", {"id": True}, "`id` must be text, not boolean"),
         ("read_order", {"id": "\ud83d"}, "`id` is not Unicode"),
         ("read_order", {"id": "7", "expand": {}}, "`expand` must be text"),
         ("place_order", {"lines": [{"amount": 2**70}]}, "cannot be written as JSON"),

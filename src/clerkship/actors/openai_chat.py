@@ -1,7 +1,7 @@
 """`openai:<model>[@<address>]`: a model behind a chat-completions endpoint; its tools are the sandboxes' operations."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say
 from clerkship.actors.reply import parse_answer, parse_replies
-from clerkship.events.agent import ActionExecuted
+from clerkship.events.agent import ActionExecuted, ToolCallRejected
 from clerkship.llm.endpoint import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
 from clerkship.llm.http_client import check_reachable
 from clerkship.llm.model_reference import check_key, parse_reference
@@ -32,6 +32,10 @@ MAX_ROUNDS = 50
 _TOO_LONG = re.compile(r"(?i)maximum context|context (length|window|size)|too many tokens|prompt is too long")
 MAX_RESULT_LENGTH = 100_000
 """Characters of a tool's result that the model sees; a page of fifty resources has about 70,000."""
+MAX_REPORTED_ARGUMENTS = 2_000
+"""Characters of a malformed call's arguments that are logged."""
+MAX_REPORTED_NAME = 80
+"""Characters of the name of a tool or argument in a malformed call that are logged."""
 FINISH_TOOL: dict[str, Any] = {
     "name": "finish",
     "description": "Say that the work is done, with its answer: whatever the instruction asks for, as JSON.",
@@ -116,9 +120,10 @@ class ChatAgent:
         async with self._endpoint.client() as client:
             for _ in range(MAX_ROUNDS):
                 message = await self._asked(client, tools)
-                calls = message.get("tool_calls") or []
+                calls = message["tool_calls"] if isinstance(message.get("tool_calls"), list) else []
                 text = message_text(message)
-                self._history.append({"role": "assistant", "content": text} | ({"tool_calls": calls} if calls else {}))
+                repeated = {"tool_calls": [_repeat_call(call) for call in calls]} if calls else {}
+                self._history.append({"role": "assistant", "content": text} | repeated)
                 if not calls:
                     return text
                 for call in calls:
@@ -171,15 +176,43 @@ class Toolbox:
         self.definitions = [{"type": "function", "function": function} for function in functions]
 
     def call(self, call: Any) -> dict[str, Any]:
-        """Execute a tool call; return the message with its result."""
+        """Execute a tool call; return the message with its result. A malformed call is reported and not executed."""
+        name, written = _read_call(call)
         try:
-            name, text = call["function"]["name"], call["function"].get("arguments")
-            result = self._do(str(name), _parse_arguments(text))
+            if not name:
+                raise BadArguments("not a function call", expected="a function with a name and arguments")
+            result = self._do(name, self._parse_arguments(name, written))
         except BadArguments as error:
             result = f"error: {error}"
-        except (KeyError, TypeError, AttributeError):
-            result = "error: not a function call"
-        return {"role": "tool", "tool_call_id": call.get("id", "") if isinstance(call, dict) else "", "content": result}
+            self._sandboxes.report(
+                ToolCallRejected(
+                    tool_name=name[:MAX_REPORTED_NAME],
+                    argument=error.argument[:MAX_REPORTED_NAME] or None,
+                    reason=str(error)[:MAX_REPORTED_ARGUMENTS],
+                    arguments=_shorten(written),
+                )
+            )
+        return {"role": "tool", "tool_call_id": _read_call_id(call), "content": result}
+
+    def _parse_arguments(self, name: str, written: Any) -> dict[str, Any]:
+        if written in (None, ""):
+            return {}
+        try:
+            arguments = orjson.loads(written) if isinstance(written, str) else written
+        except orjson.JSONDecodeError as error:
+            wrong = f"the arguments are not JSON: {error}"
+        else:
+            if isinstance(arguments, dict):
+                return arguments
+            wrong = "the arguments are not a JSON object"
+        raise BadArguments(wrong, expected=f"a JSON object with {', '.join(self._find_names(name)) or 'no fields'}")
+
+    def _find_names(self, name: str) -> Iterable[str]:
+        """Return the names of a tool's arguments; of an unknown tool none."""
+        parameters = {"finish": FINISH_TOOL["parameters"], "wait": WAIT_TOOL["parameters"]}.get(name)
+        if parameters is None and name in self._tools:
+            parameters = self._tools[name].parameters
+        return parameters["properties"] if parameters is not None else ()
 
     def _do(self, name: str, arguments: dict[str, Any]) -> str:
         if name in self._own:
@@ -208,31 +241,57 @@ class Toolbox:
 
     def _finish(self, arguments: dict[str, Any]) -> str:
         if arguments.keys() != {"answer"}:
-            raise BadArguments("finish takes `answer`, and nothing else")
+            wrong = next((name for name in arguments if name != "answer"), "answer")
+            raise BadArguments("finish takes `answer`, and nothing else", wrong)
         raise TaskFinished(arguments["answer"])
 
     def _wait(self, arguments: dict[str, Any]) -> str:
         duration = arguments.get("duration")
         if arguments.keys() - {"duration"} or not isinstance(duration, str | int | float | None):
-            raise BadArguments("wait takes `duration`, such as 10m, or nothing")
+            wrong = next((name for name in arguments if name != "duration"), "duration")
+            raise BadArguments("wait takes `duration`, such as 10m, or nothing", wrong)
         try:
             waited = self._sandboxes.wait(duration)
         except (ValueError, OverflowError) as error:
-            raise BadArguments(str(error)) from None
+            raise BadArguments(str(error), "duration") from None
         self._sandboxes.report(ActionExecuted(name="wait", arguments=arguments))
         return f"It is {self._sandboxes.now.isoformat()}." if waited else "Nothing more is going to happen by itself."
 
 
-def _parse_arguments(text: Any) -> dict[str, Any]:
-    if text in (None, ""):
-        return {}
+def _read_call(call: Any) -> tuple[str, Any]:
+    """Return the name of the called tool and the arguments as they were written; an empty name if there is none."""
+    function = call.get("function") if isinstance(call, dict) else None
+    if not isinstance(function, dict) or not isinstance(function.get("name"), str):
+        return "", function
+    return function["name"], function.get("arguments")
+
+
+def _read_call_id(call: Any) -> str:
+    return str(call.get("id") or "") if isinstance(call, dict) else ""
+
+
+def _repeat_call(call: Any) -> dict[str, Any]:
+    """Return a tool call for the history.
+
+    Arguments that are not a JSON object are left out: some servers answer 500 if they are sent back.
+    """
+    name, written = _read_call(call)
     try:
-        found = orjson.loads(text) if isinstance(text, str) else text
-    except orjson.JSONDecodeError as error:
-        raise BadArguments(f"the arguments are not JSON: {error}") from None
-    if not isinstance(found, dict):
-        raise BadArguments("the arguments are not a JSON object")
-    return found
+        is_object = isinstance(orjson.loads(written) if isinstance(written, str) else written, dict)
+    except orjson.JSONDecodeError:
+        is_object = False
+    if name and is_object and isinstance(call, dict):
+        return call
+    function = {"name": name or "unknown", "arguments": "{}"}
+    return {"id": _read_call_id(call), "type": "function", "function": function}
+
+
+def _shorten(arguments: Any) -> Any:
+    """Return the arguments of a call for the log; long ones as the beginning of their text."""
+    text = arguments if isinstance(arguments, str) else orjson.dumps(arguments, default=str).decode()
+    if len(text) > MAX_REPORTED_ARGUMENTS:
+        return f"{text[:MAX_REPORTED_ARGUMENTS]}…"
+    return arguments
 
 
 def _render_reply(reply: Reply) -> str:
@@ -289,7 +348,8 @@ class ChatSolver:
     def capabilities(self) -> AgentCapabilities:
         """Its calls of tools are reported as actions; it has no flows, slots or skills to report."""
         return AgentCapabilities(
-            engine=f"a model behind `openai:` ({self._model})", emits=frozenset({ActionExecuted.kind})
+            engine=f"a model behind `openai:` ({self._model})",
+            emits=frozenset({ActionExecuted.kind, ToolCallRejected.kind}),
         )
 
 

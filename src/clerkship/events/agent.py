@@ -180,6 +180,18 @@ class ToolExecuted(Payload):
     error_message: str | None = None
 
 
+class ToolCallRejected(Payload):
+    """A tool call was malformed and was not executed: no such tool, or arguments that it cannot take."""
+
+    kind: ClassVar[str] = "agent.tool.rejected"
+    tool_name: str
+    argument: str | None = None
+    """The argument that was wrong; null if the call as a whole was."""
+    reason: str
+    arguments: Any = None
+    """The arguments as the model wrote them: text if they are not JSON, shortened if they are long."""
+
+
 class Noted(Payload):
     """Any other event of the agent's engine, under the engine's own name: a restart, a reminder, a sub-agent."""
 
@@ -210,6 +222,7 @@ AGENT_EVENTS: tuple[type[Payload], ...] = (
     MemorySet,
     MemoryCleared,
     ToolExecuted,
+    ToolCallRejected,
     Noted,
 )
 AgentEvents = Mapping[str, type[Payload]]

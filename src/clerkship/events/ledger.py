@@ -17,6 +17,7 @@ from clerkship.events.agent import (
     FlowStarted,
     Noted,
     SlotSet,
+    ToolCallRejected,
     ToolExecuted,
 )
 from clerkship.events.event import Event, Payload, Utterance, find_conversations, is_by_agent
@@ -223,6 +224,10 @@ def _render_tool(payload: ToolExecuted) -> str:
     return f"{called} → ok{' (reports an error)' if failed else ''}: {render_value(payload.result)}"
 
 
+def _render_rejected_call(payload: ToolCallRejected) -> str:
+    return f"tool call not executed: {_render_name(payload.tool_name)}: {render_value(payload.reason)}"
+
+
 def _render_clarification(payload: ClarificationOffered) -> str:
     return f"clarification_offered: {', '.join(map(_render_name, payload.flow_ids))}"
 
@@ -244,6 +249,7 @@ _RENDERERS: dict[type[Payload], Callable[[Any], str | None]] = {
     ActionExecuted: _render_agent_action,
     SlotSet: _render_slot,
     ToolExecuted: _render_tool,
+    ToolCallRejected: _render_rejected_call,
     Noted: _render_note,
 }
 

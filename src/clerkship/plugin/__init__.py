@@ -48,6 +48,7 @@ from clerkship.events.agent import SkillCompleted as SkillCompleted
 from clerkship.events.agent import SkillInterrupted as SkillInterrupted
 from clerkship.events.agent import SkillResumed as SkillResumed
 from clerkship.events.agent import SlotSet as SlotSet
+from clerkship.events.agent import ToolCallRejected as ToolCallRejected
 from clerkship.events.agent import ToolExecuted as ToolExecuted
 from clerkship.events.event import Event as Event
 from clerkship.events.event import Payload as Payload

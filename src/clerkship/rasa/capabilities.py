@@ -22,7 +22,7 @@ _SKILL_EVENTS = frozenset(
     kind.kind for kind in agent.AGENT_EVENTS if kind.kind.startswith(("agent.skill.", "agent.block.", "agent.memory."))
 )
 _ALL_EVENTS = frozenset(kind.kind for kind in agent.AGENT_EVENTS)
-OPEN_SOURCE_EVENTS = _ALL_EVENTS - _FLOW_EVENTS - _SKILL_EVENTS - {agent.ToolExecuted.kind}
+OPEN_SOURCE_EVENTS = _ALL_EVENTS - _FLOW_EVENTS - _SKILL_EVENTS - {agent.ToolExecuted.kind, agent.ToolCallRejected.kind}
 CALM_EVENTS = _ALL_EVENTS - _SKILL_EVENTS
 MANTLE_EVENTS = _ALL_EVENTS - _FLOW_EVENTS - {agent.SlotSet.kind}
 

@@ -19,12 +19,22 @@ from clerkship.sandbox.route import BYTES, TEXT, Route, build_path, find_route
 
 MAX_NAME_LENGTH = 64
 MAX_DESCRIPTION_LENGTH = 1000
+MAX_EXPECTED_LENGTH = 300
+"""Characters of the description of an argument in an error message."""
+_JSON_TYPES: Mapping[type, str] = {dict: "object", list: "array", bool: "boolean"}
 BASE64_SUFFIX = "_base64"
 """Suffix of the argument for a bytes field whose content is not text."""
 
 
 class BadArguments(Exception):
-    """The arguments of a call cannot be converted to a request; the message says why."""
+    """The arguments of a call cannot be converted to a request; the message says which one, why, and what is
+    expected.
+    """
+
+    def __init__(self, problem: str, argument: str = "", *, expected: str = "") -> None:
+        super().__init__(f"{problem} (expected: {expected})" if expected else problem)
+        self.argument = argument
+        """The argument that is wrong; empty if it is not one argument."""
 
 
 @dataclass(frozen=True)
@@ -89,9 +99,9 @@ class Tool:
         unknown = sorted(arguments.keys() - known.keys())
         missing = [name for name in required if name not in arguments and f"{name}{BASE64_SUFFIX}" not in arguments]
         if unknown:
-            raise BadArguments(f"unknown argument `{unknown[0]}`; known: {', '.join(known) or 'none'}")
+            raise BadArguments(f"unknown argument `{unknown[0]}`; known: {', '.join(known) or 'none'}", unknown[0])
         if missing:
-            raise BadArguments(f"`{missing[0]}` is missing")
+            raise BadArguments(f"`{missing[0]}` is missing", missing[0], expected=_describe_field(known[missing[0]]))
 
 
 def _check_reaches(route: Route, routes: Sequence[Route], request: Request, params: Mapping[str, str]) -> None:
@@ -101,7 +111,15 @@ def _check_reaches(route: Route, routes: Sequence[Route], request: Request, para
     except Refusal:
         reached, path_values = None, {}
     if reached is not route or path_values != params:
-        raise BadArguments(f"{', '.join(route.params)}: not a value that fits {route.path}")
+        wrong = next((name for name in route.params if path_values.get(name) != params[name]), "")
+        raise BadArguments(f"{', '.join(route.params)}: not a value that fits {route.path}", wrong)
+
+
+def _describe_field(schema: Mapping[str, Any]) -> str:
+    """Return the type and the description of a field, for an error message."""
+    types = schema.get("type", ())
+    type_text = types if isinstance(types, str) else " or ".join(types)
+    return ": ".join(filter(None, (type_text, schema.get("description", ""))))[:MAX_EXPECTED_LENGTH]
 
 
 def _without_title(field: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,12 +178,12 @@ def _to_text(name: str, value: Any, *, flags: bool = False) -> str:
     if flags and isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, bool) or not isinstance(value, str | int | float):
-        raise BadArguments(f"`{name}` must be text, not {type(value).__name__}")
+        raise BadArguments(f"`{name}` must be text, not {_JSON_TYPES.get(type(value), type(value).__name__)}", name)
     text = str(value)
     try:
         text.encode()
     except UnicodeEncodeError:
-        raise BadArguments(f"`{name}` is not Unicode") from None
+        raise BadArguments(f"`{name}` is not Unicode", name) from None
     return text
 
 
@@ -186,7 +204,7 @@ def _decode_base64(name: str, encoded: Any) -> bytes:
     try:
         return base64.b64decode(_to_text(name, encoded), validate=True)
     except (binascii.Error, ValueError):
-        raise BadArguments(f"`{name}` is not base64") from None
+        raise BadArguments(f"`{name}` is not base64", name) from None
 
 
 def _encode_json(what: str, value: Any) -> bytes:
