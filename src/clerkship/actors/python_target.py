@@ -16,6 +16,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 from clerkship.actors.agent_data import AgentError, EntryPointName
+from clerkship.actors.agent_file import suggest_names, suggest_python
 from clerkship.kit.text import replace_surrogates
 from clerkship.kit.traceback_text import error_message
 from clerkship.model.names import did_you_mean
@@ -54,10 +55,10 @@ class EntryPoint(NamedTuple):
 
 def find_target(reference: str) -> Any:
     """Import the object that `module:name` refers to, also from the working folder; raise NotAnAgent."""
-    module_name, _, name = reference.partition(":")
-    name = name or "agent"
+    module_name, _, written_name = reference.partition(":")
+    name = written_name or "agent"
     if module_name.endswith(".py") or "/" in module_name:
-        raise NotAnAgent(f"agent python:{reference}: not a module", "write its name without path and .py")
+        raise NotAnAgent(f"agent python:{reference}: not a module", suggest_python(module_name, written_name))
     try:
         module = import_from_here(module_name)
     except ModuleNotFoundError as error:
@@ -72,6 +73,8 @@ def find_target(reference: str) -> Any:
     except AttributeError:
         known = [known for known in vars(module) if not known.startswith("_")]
         hint = did_you_mean(name, known)
+        if not written_name or not hint.startswith("did you mean"):
+            hint = suggest_names(module_name, getattr(module, "__file__", None)) or hint
         raise NotAnAgent(f"agent python:{reference}: no `{name}` in {module_name}", hint) from None
 
 

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
+from clerkship.actors.agent_suggestion import suggest_agent
 from clerkship.actors.contract import SimulatedPerson, Solver
 from clerkship.actors.person_played import NO_PERSON_HINT, Improviser, PlayedRole
 from clerkship.actors.person_scripted import ScriptedPerson
@@ -270,9 +271,7 @@ def build_solver(reference: str, catalog: RegisteredCatalog, settings: Settings)
     """
     kind, _, argument = reference.partition(":")
     if kind not in catalog.agents:
-        looks_like_command = any(character in reference for character in (" ", "/", ".")) and ":" not in reference
-        program = f"did you mean `command:{reference}`?" if looks_like_command else ""
-        hint = catalog.missing(kind) or program or did_you_mean(kind, catalog.agents)
+        hint = suggest_agent(reference) or catalog.missing(kind) or did_you_mean(kind, catalog.agents)
         raise InputError.of(f"unknown agent `{reference}`", hint=hint)
     return catalog.agents.get(kind)(argument, settings)
 

@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from clerkship.llm.http_client import parse_address
+from clerkship.llm.model_names import find_provider, is_hosted_elsewhere
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 
@@ -62,10 +63,36 @@ def parse_model(text: str, default: Mapping[str, str] = DEFAULT_ADDRESSES, who: 
     if provider not in DEFAULT_ADDRESSES and (
         match is None or not match["address"] or not _PROVIDER.fullmatch(provider)
     ):
-        sorts = (*DEFAULT_ADDRESSES, "scripted", "none")
-        hint = did_you_mean(called, sorts) or "write openai:model, openai:model@https://host/v1, scripted:file or none"
-        raise InputError.of(f"unknown {who} `{text}`", hint=hint)
+        raise InputError.of(f"unknown {who} `{text}`", hint=_describe_forms(text))
     return parse_reference(rest, {**DEFAULT_ADDRESSES, **default}.get(provider, ""), who, provider)
+
+
+def suggest_model(text: str) -> str | None:
+    """Return the reference that a name without `provider:` stands for, such as `openai:gpt-5` for `gpt-5`.
+
+    The form of other tools, `openai/gpt-5`, is read too. None if the text does not look like the name of a model.
+    """
+    named, slash, model = text.partition("/")
+    if slash and model and canonical_provider(named) in DEFAULT_ADDRESSES:
+        return f"{canonical_provider(named)}:{model}"
+    if is_hosted_elsewhere(text):
+        return f"{OPENAI}:{text}@https://host/v1"
+    provider = find_provider(text)
+    return f"{provider}:{text}" if provider is not None else None
+
+
+def _describe_forms(text: str) -> str:
+    """Return what to write instead of a text that is no reference."""
+    suggestion = suggest_model(text)
+    if suggestion is not None:
+        return f"write `{suggestion}`"
+    called, mark, model = text.partition(":")
+    hint = did_you_mean(called, (*DEFAULT_ADDRESSES, "scripted", "none"))
+    if hint.startswith("did you mean"):
+        return hint
+    if mark and "@" not in model and _PROVIDER.fullmatch(called.lower()) and _REFERENCE.fullmatch(model):
+        return f"write `{text}@https://host/v1`, or use {', '.join(DEFAULT_ADDRESSES)}, scripted or none"
+    return f"write provider:model, such as `openai:gpt-5`; providers: {', '.join(DEFAULT_ADDRESSES)}"
 
 
 def parse_reference(rest: str, default: str, who: str = "agent", provider: str = OPENAI) -> ModelReference:
