@@ -111,7 +111,7 @@ function evidenceRow(check, path, values, trial) {
     el("th", { scope: "row" }, icon(check.passed ? "pass" : "fail"),
       el("span", { class: "hidden" }, check.passed ? "as expected: " : "not as expected: "), el("span", {}, breakable(path))),
     el("td", { "data-label": "Expected" }, whole(expectedValue(values.expected))),
-    el("td", { "data-label": "Actual" }, whole(el("div", { class: "value actual" }, plainValue(values.actual)))),
+    el("td", { "data-label": "Actual" }, whole(el("div", { class: "value actual" }, coded(plainValue(values.actual))))),
     el("td", { class: "at" }, check.seq ? [eventLink(trial, check.seq), callLink(trial, check.seq)] : null));
 }
 

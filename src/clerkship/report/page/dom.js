@@ -28,7 +28,8 @@ function icon(name) {
 
 // A path may go on in the next line behind a dot or a slash, rather than inside a word.
 function breakable(path) {
-  return String(path).split(/(?<=[./])/).map((part) => [part, el("wbr", {})]);
+  const broken = (text) => text.split(/(?<=[./])/).map((part) => [part, el("wbr", {})]);
+  return coded(String(path), broken, broken);
 }
 
 function badge(text, kind, title) {
@@ -59,12 +60,12 @@ function copyButton(text, what) {
 // A block between three backticks, or a span of one line between one; the second backtick may be cut off.
 const CODE = /```(?:[\w+-]*\n)?([\s\S]+?)```|`([^`\n]+)`|`([^`\n]*…)$/g;
 
-// Text in backticks is shown as code; `plain` is called for the rest.
-function coded(text, plain = (part) => part) {
+// Text in backticks is shown as code; `plain` is called for the rest, `inside` for the code itself.
+function coded(text, plain = (part) => part, inside = (part) => part) {
   const parts = [];
   let end = 0;
   for (const found of text.matchAll(CODE)) {
-    parts.push(plain(text.slice(end, found.index)), el("code", {}, found[1] || found[2] || found[3]));
+    parts.push(plain(text.slice(end, found.index)), el("code", {}, inside(found[1] || found[2] || found[3])));
     end = found.index + found[0].length;
   }
   return [...parts, plain(text.slice(end))];

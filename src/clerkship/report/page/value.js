@@ -25,13 +25,17 @@ function isMatcher(value) {
 }
 
 function expectedValue(value) {
-  if (!isMatcher(value)) return el("div", { class: "value" }, plainValue(value));
+  if (!isMatcher(value)) return el("div", { class: "value" }, coded(plainValue(value)));
   const parts = Object.entries(value).map(([name, argument], place) => [
     place ? el("span", { class: "matcher" }, " and ") : null,
     el("span", { class: "matcher" }, `${MATCHERS[name]} `),
-    matcherArgument(name, argument),
+    writeArgument(matcherArgument(name, argument)),
   ]);
   return el("div", { class: "value" }, parts);
+}
+
+function writeArgument(argument) {
+  return typeof argument === "string" ? coded(argument) : argument;
 }
 
 function matcherArgument(name, argument) {
