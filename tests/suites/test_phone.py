@@ -60,6 +60,11 @@ def test_each_task_has_other_ways_and_wrong_solutions() -> None:
         assert sum(fnmatch(name, mistake.task) for mistake in WRONG_SOLUTIONS) >= MIN_MISTAKES, name
 
 
+def test_reference_solutions_pass_whatever_the_waits_on_the_line_are(bench: Workbench) -> None:
+    bench.folder = PHONE
+    check_all_pass(bench.run("oracle", trials=6))
+
+
 def test_log_is_reproducible(bench: Workbench) -> None:
     check_log_is_reproducible(bench, PHONE)
 

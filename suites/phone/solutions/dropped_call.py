@@ -3,6 +3,8 @@
 import re
 from datetime import datetime
 
+from clerkship.sandbox.handle import Refused
+
 MAX_CALLS = 4
 MAX_TURNS = 30
 
@@ -52,7 +54,10 @@ def call_line(phone, number, answers):
             break
         question = max(answers, key=text.rfind)
         if question in text:
-            reply(phone, call, answers[question])
+            try:
+                reply(phone, call, answers[question])
+            except Refused:  # the line dropped meanwhile
+                return words
     phone.hang_up(call)
     return words
 

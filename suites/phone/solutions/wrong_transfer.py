@@ -32,11 +32,13 @@ def on_task(task_item, sandboxes):
 
 
 def call_line(phone, number, answers):
-    """Call the line until a case is open; hang up when another department answers. Return the last words."""
+    """Call the line until a case is open; hang up when another department answers. Return the words since the last
+    answer: one sentence may be heard in two parts.
+    """
     call, text = phone.dial(number), ""
     for _ in range(MAX_TURNS):
         heard = phone.hear(call)
-        text = " ".join(part["text"] for part in heard["heard"] if "text" in part)
+        text = " ".join([text, *(part["text"] for part in heard["heard"] if "text" in part)])
         if heard["status"] == "ended":
             return text
         if "case number is" in text or ("this is" in text and "rovider services" not in text):
@@ -44,6 +46,7 @@ def call_line(phone, number, answers):
         question = max(answers, key=text.rfind)
         if question in text:
             reply(phone, call, answers[question])
+            text = ""
     phone.hang_up(call)
     return text
 
