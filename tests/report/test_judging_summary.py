@@ -419,7 +419,7 @@ def test_rejected_line_of_a_person_is_shown_in_the_conversation(bench: Workbench
     targets = ReportTargets(html=bench.folder / "r.html", results=ResultsFolder(bench.folder / "results"))
     written = write_reports(bench.store, one.run, targets)
     summary = (written["results"] / "summary.txt").read_text().splitlines()
-    assert summary[-2:] == ["Errored runs: not the agent's doing", "! Late  1/1 errored"]
+    assert summary[-2:] == ["Errored runs (not the agent's fault):", "  ! Late  1/1 errored"]
     page = (bench.folder / "r.html").read_text()
     assert "not in the rate: 1 invalid person" in page.lower()
     [trial] = data_of(page)["trials"]

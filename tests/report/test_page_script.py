@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from clerkship.model.run import FieldCheck
 from clerkship.model.usage import Usage
 from clerkship.report.detail import TaskDetail
 from clerkship.report.html import render_html
@@ -90,6 +91,12 @@ def test_trials_are_grouped_by_task_with_the_first_failure_open(browser: Browser
         == "flaky · 1 fail, 1 pass"
     )
     assert browser.errors == []
+
+
+def test_failed_trials_of_a_task_come_before_passed_ones(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, [trial("Coin", 1), trial("Coin", 2, verdict="fail"), trial("Coin", 3)])
+    assert browser.evaluate(OPEN_TRIALS) == ["Trial 2", "Trial 1", "Trial 3"]
+    assert browser.evaluate("document.querySelector('#trial .verdict strong').textContent") == "Fail"
 
 
 def test_task_row_opens_and_closes(browser: Browser, tmp_path: Path) -> None:
@@ -202,7 +209,10 @@ def test_search_shows_the_place_and_links_to_it(browser: Browser, tmp_path: Path
     assert browser.evaluate(SELECTED) == "Flaky one"
     assert browser.evaluate("document.activeElement.closest('.event').id").endswith("e3")
     assert browser.evaluate("document.querySelector('.hits h3').textContent") == "Found in 2 places of this trial"
-    assert browser.evaluate("CSS.highlights.get('found').size") > 2
+    in_payload = (
+        "[...CSS.highlights.get('found')].some((range) => range.startContainer.parentElement.closest('.panel'))"
+    )
+    assert browser.evaluate(in_payload)
     search(browser, "")
     assert browser.evaluate("document.querySelector('.hits').hidden")
 
@@ -233,13 +243,14 @@ def test_search_works_in_slices_and_lets_other_work_run_between_them(browser: Br
 
 def test_text_in_backticks_is_code_everywhere_in_the_trial(browser: Browser, tmp_path: Path) -> None:
     said = "Use `a<b>` and ```\nx\ny```."
-    failed = made_up.criterion("Books `it`", detail="#3 is not `booked`")
+    check = FieldCheck(path="before `fax.sent`", expected={"in": ["`one`"]}, actual="`two` by agent", passed=False)
+    failed = made_up.criterion("Books `it`", detail="#3 is not `booked`", evidence=(check,))
     run = made_up.task_run("Do `this`", verdict="fail", score=0.0, criteria=(failed,), error="no `file`", tags=("`t`",))
     open_page(browser, tmp_path, [made_up.detail(run, made_up.log(said))])
     shown = browser.evaluate("document.body.innerText")
     assert "`" not in shown
     codes = browser.evaluate("[...document.querySelectorAll('#trial code')].map((code) => code.textContent)")
-    assert {"this", "it", "booked", "file", "t", "a<b>", "x\ny"} <= set(codes)
+    assert {"this", "it", "booked", "file", "t", "a<b>", "x\ny", "fax.sent", "one", "two"} <= set(codes)
     assert browser.evaluate("document.querySelectorAll('#trial b b').length") == 0
 
 
@@ -254,6 +265,43 @@ def test_keys_move_through_trials_in_the_order_of_the_list(browser: Browser, tmp
     assert [text[:7] for text in seen] == ["Trial 2", "Trial 1", "Trial 2"]
     assert browser.evaluate(SELECTED) == "Flaky one"
     assert browser.evaluate(OPEN_TRIALS) == ["Trial 1", "Trial 2"] * 2
+
+
+def test_arrow_down_on_a_task_selects_its_first_trial(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    browser.evaluate(
+        """(() => {
+            const task = document.querySelector('.row-of-task.is-pass button');
+            task.focus();
+            task.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true }));
+            return new Promise((done) => setTimeout(done));
+        })()"""
+    )
+    assert browser.evaluate(SELECTED) == "All good"
+    assert browser.evaluate("document.activeElement.querySelector('.name').textContent") == "Trial 1"
+    assert browser.evaluate("document.activeElement.ariaCurrent") == "true"
+
+
+def test_chip_for_all_trials_removes_every_filter(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    click(browser, ".breakdown[data-by=tag] button")
+    click(browser, ".tally .is-fail button")
+    assert browser.evaluate("document.querySelector('.chip').ariaPressed") == "false"
+    click(browser, ".chip")
+    assert browser.evaluate("document.querySelector('.chip').ariaPressed") == "true"
+    assert browser.evaluate(STATUS) == "6 trials of 3 tasks."
+
+
+def test_page_without_trials_raises_no_error(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, [])
+    search(browser, "word")
+    for place, key in (("body", "j"), ("#list input", "Enter"), ("#list input", "Escape")):
+        browser.evaluate(
+            f"""document.querySelector({place!r})
+                .dispatchEvent(new KeyboardEvent('keydown', {{ key: {key!r}, bubbles: true }}))"""
+        )
+    assert browser.errors == []
+    assert browser.evaluate(STATUS) == "0 trials."
 
 
 def test_hostile_strings_raise_no_error_and_add_no_element(browser: Browser, tmp_path: Path) -> None:

@@ -53,11 +53,13 @@ function filterChips(trials) {
   for (const trial of trials) counts.set(trial.outcome, (counts.get(trial.outcome) || 0) + 1);
   const flaky = new Set(trials.filter((trial) => trial.flaky !== undefined).map((trial) => trial.task)).size;
   if (counts.size < 2) return null;
-  const chip = (outcome, number) => outcomeButton(el("button", { class: `chip ${outcome ? `is-${outcome}` : ""}` },
-    outcome ? icon(outcome) : null, `${outcome ? verdictWord(outcome) : "All"} ${number.toLocaleString("en")}`), outcome);
+  const chip = (outcome) => outcomeButton(el("button", { class: `chip is-${outcome}` },
+    icon(outcome), `${verdictWord(outcome)} ${counts.get(outcome).toLocaleString("en")}`), outcome);
+  const all = filterButton(el("button", { class: "chip", title: "Remove all filters" }, `All ${trials.length.toLocaleString("en")}`),
+    () => activeFilters().length === 0, () => Object.assign(filter, { outcome: "", template: "", isFlaky: false, rows: new Map() }));
   const outcomes = Object.keys(DATA.outcomes).filter((outcome) => counts.has(outcome));
   return el("div", { class: "chips", role: "group", "aria-label": "Filter trials by verdict" },
-    chip("", trials.length), outcomes.map((outcome) => chip(outcome, counts.get(outcome))),
+    all, outcomes.map(chip),
     flaky ? filterButton(el("button", { class: "chip is-flaky", title: "Tasks of which some trials passed and some did not" }, icon("flaky"), `Flaky ${plural(flaky, "task")}`),
       () => filter.isFlaky, (isOn) => { filter.isFlaky = !isOn; }) : null);
 }

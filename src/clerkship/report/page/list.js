@@ -49,9 +49,9 @@ function summarizeGroup(group) {
     const known = trials.map((trial) => trial[by]).filter((value) => value !== undefined);
     return known.length ? known.reduce((sum, value) => sum + value, 0) / known.length : undefined;
   };
-  const worst = trials.map((trial) => trial.outcome).sort((a, b) => outcomeRank(a) - outcomeRank(b))[0];
+  trials.sort((a, b) => outcomeRank(a.outcome) - outcomeRank(b.outcome) || a.trial - b.trial);
+  const worst = trials[0].outcome;
   const [passed, graded] = [count(["pass"]), count(["pass", "partial", "fail"])];
-  trials.sort((a, b) => a.trial - b.trial);
   return Object.assign(group, { worst, passed, graded, isFlaky: passed > 0 && passed < graded, seconds: mean("seconds"), cost: mean("cost") });
 }
 
@@ -102,7 +102,7 @@ function buildGroup(group, columns) {
   group.snippet = el("p", { role: "cell", class: "snippet", hidden: true });
   group.node = el("div", { role: "row", class: `row-of-task is-${outcome}` },
     el("div", { role: "rowheader" }, group.toggle),
-    cells(columns, group.graded ? `${group.passed} of ${group.graded}` : verdictWord(group.worst), group), group.snippet);
+    cells(columns, group.graded && group.worst !== "changed" ? `${group.passed} of ${group.graded}` : verdictWord(group.worst), group), group.snippet);
   watchRow(group);
 }
 
@@ -262,9 +262,18 @@ function neighbour(number, step) {
 }
 
 function move(step) {
-  const next = neighbour(selected, step);
-  if (next !== null) location.hash = `#t${next}`;
-  return next;
+  return selected ? goTo(neighbour(selected, step)) : null;
+}
+
+function goTo(number) {
+  if (number !== null) location.hash = `#t${number}`;
+  return number;
+}
+
+// From the row of a task: down to its first trial, up to the last trial before it.
+function moveFromTask(node, step) {
+  const { trials } = rowsByNode.get(node);
+  return goTo(step > 0 ? trials.find(passesFilter).number : neighbour(trials[0].number, step));
 }
 
 function onKey(event) {
@@ -275,7 +284,7 @@ function onKey(event) {
     startSearch("");
     event.target.blur();
   }
-  if (typing && event.key === "Enter" && !passesFilter(DATA.trials[selected - 1])) move(1);
+  if (typing && event.key === "Enter" && selected && !passesFilter(DATA.trials[selected - 1])) move(1);
   if (typing && event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
   if (event.key === "/") {
     event.preventDefault();
@@ -283,7 +292,8 @@ function onKey(event) {
   }
   const inList = event.target.closest("#list") !== null;
   const step = { j: 1, k: -1, ...(inList ? { ArrowDown: 1, ArrowUp: -1 } : {}) }[event.key];
-  const next = step ? move(step) : null;
+  const task = inList && event.key.startsWith("Arrow") ? event.target.closest(".row-of-task") : null;
+  const next = !step ? null : task ? moveFromTask(task, step) : move(step);
   if (next === null) return;
   event.preventDefault();
   if (inList && !typing) {

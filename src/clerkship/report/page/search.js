@@ -73,12 +73,12 @@ function passages(trial) {
   const { body } = trial;
   const parts = [["Name and tags", here, [trial.task, trial.tags, trialMarks(trial)]]];
   if (body) {
-    const brief = body.brief || {};
+    const { task_item: { instruction, ...rest } = {}, ...brief } = body.brief || {};
     parts.push(
       ["Reason", here, body.reason],
       ["Error", here, [body.error, body.agent_error]],
       ["Answer", here, body.answer],
-      ["Instruction", here, [brief.task_item, brief.opening, brief.slots]],
+      ["Instruction", here, [instruction, rest, brief.opening, brief.slots]],
       ["Person", here, brief.people],
       ["Environment", here, [brief.environment, brief.description, brief.file]],
       ...body.criteria.map((criterion, place) => ["Criterion", `${here}k${place}`,
@@ -183,8 +183,10 @@ function showHits(trial) {
 // Marks the words in the trial itself, in browsers that can do so without a change to the page.
 function highlight(root) {
   if (!window.Highlight || !CSS.highlights) return;
-  CSS.highlights.delete("found");
-  if (!search.terms.length) return;
+  if (!search.terms.length) {
+    CSS.highlights.delete("found");
+    return;
+  }
   const ranges = [];
   const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
   for (let node = walker.nextNode(); node && ranges.length < MOST_HIGHLIGHTS; node = walker.nextNode()) {

@@ -133,6 +133,7 @@ function openEvent(view, event, open) {
   if (!panel.childElementCount) panel.append(...payloadPanel(view.trial, event));
   panel.hidden = !open;
   event.row.querySelector(".toggle").setAttribute("aria-expanded", String(open));
+  highlight(document.getElementById("trial"));
   drawArrows(view);
 }
 

@@ -31,7 +31,8 @@ function trialHead(trial) {
     trial.changed ? el("p", { class: "reason" }, coded(`Changed in the store after it was saved: ${trial.changed}. What follows is in the store now and cannot be trusted.`)) : null,
     trial.body && !trial.changed ? el("p", { class: "reason" }, coded(trial.body.reason)) : null,
     el("p", { class: "tags" },
-      trial.trial > 1 ? badge(`trial ${trial.trial}`) : null,
+      groupOf(trial).trials.length > 1 || trial.trial > 1 ? badge(`trial ${trial.trial}`) : null,
+      trial.flaky ? badge("flaky", "", "Some trials of the task passed and some did not") : null,
       trial.attempt > 1 ? badge(`attempt ${trial.attempt}`) : null,
       trial.tags.map((tag) => badge(coded(tag), "tag"))));
 }
@@ -74,7 +75,7 @@ function facts(trial) {
   const entries = [
     ["Status", body.status],
     ["Ending", body.ending],
-    body.answer === null ? null : ["Answer", el("span", { class: "value" }, plainValue(body.answer))],
+    body.answer === null ? null : ["Answer", el("span", { class: "value" }, coded(plainValue(body.answer)))],
     ...Object.entries(body.facts).map(measured),
     body.models ? ["Models", body.models] : null,
     ["Log", [plural(body.events, "event"), ", head ", head]],
@@ -86,7 +87,7 @@ function facts(trial) {
 
 function measured([name, value]) {
   if (name === "wall_ms") return ["Took", value < 1000 ? `${value.toFixed(1)} ms` : lasting(value / 1000)];
-  return [name.replaceAll("_", " "), el("span", { class: "value" }, plainValue(value))];
+  return [name.replaceAll("_", " "), el("span", { class: "value" }, coded(plainValue(value)))];
 }
 
 // Kept beside the log: anyone who knows the address can send such a request.
