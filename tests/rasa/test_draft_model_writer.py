@@ -126,7 +126,9 @@ def test_valid_draft_is_accepted_with_its_values(project: RasaProject) -> None:
 REFUSED: dict[str, dict[str, Any]] = {
     "the slot `amount` is of type float: expected a number": change_values(amount="64.5"),
     "the slot `speed` takes one of": change_values(speed="slow"),
-    "`confirmed` must be true, or the flow goes another way": change_values(confirmed=False),
+    "`confirmed` cannot be false: the flow would go another way, or refuse it; true is possible": change_values(
+        confirmed=False
+    ),
     '"AC-10", does not stand in `simulation_context`': change_values(account="AC-10"),
     "`colour` is no slot that this way asks for": change_answer(
         values=[*GOOD["values"], {"slot": "colour", "value": "red"}]
@@ -234,7 +236,7 @@ def test_text_of_a_model_cannot_break_the_yaml(capsysbinary: pytest.CaptureFixtu
     )
     who = script([{"about": "draft", "answer": wild}])
     command = ["generate", "scenarios", "--from", "flows.yml", "--to", "out", "--flow", "pay_bill", "--model", who]
-    assert run([*command, "--kind", "happy_path"]) == 0
+    assert run([*command, "--kind", "happy_path", "--for", "clerkship"]) == 0
     data = parse_yaml(Path("out/pay_bill_happy_path.yml").read_text(encoding="utf-8"), "it").data["scenario"]
     assert data["name"] == 'Ada: "pays" # $${NOT_SET} {{ x }} - ['
     assert data["goals"]["criteria"] == ["- a: b c", "{x} # $${NOT_SET}", "null"]

@@ -13,9 +13,9 @@ from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.library.yaml import parse_yaml
 from clerkship.model.errors import InputError
+from clerkship.rasa.drafts.conditions import Requirement, find_values
 from clerkship.rasa.drafts.drafting import DraftRequest, DraftResult, draft_scenarios
 from clerkship.rasa.drafts.kinds import KINDS
-from clerkship.rasa.drafts.path import parse_condition
 from clerkship.rasa.drafts.values import build_samples
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.settings import Settings
@@ -72,6 +72,7 @@ responses:
   utter_too_little: [{text: more}]
   utter_insufficient: [{text: no}]
 """
+FLOW_KINDS = [kind for kind in KINDS if kind != "out_of_scope"]
 WriteProject = Callable[[str, str], None]
 
 
@@ -113,8 +114,9 @@ def test_each_flow_and_applicable_kind_gets_a_valid_file() -> None:
     drafts = draft()
     names = sorted(path.name for path in Path("eval/scenarios").iterdir())
     assert names == sorted(
-        [f"{flow}_{kind}.yml" for flow in ("pay_bill", "show_bill") for kind in KINDS]
-        + [f"opening_hours_{kind}.yml" for kind in ("happy_path", "out_of_scope", "impatient")]
+        [f"{flow}_{kind}.yml" for flow in ("pay_bill", "show_bill") for kind in FLOW_KINDS]
+        + [f"opening_hours_{kind}.yml" for kind in ("happy_path", "impatient")]
+        + ["out_of_scope.yml"]
     )
     assert sorted(drafts.skipped) == [
         ("inner", "", "users cannot start it"),
@@ -131,14 +133,15 @@ def test_each_flow_and_applicable_kind_gets_a_valid_file() -> None:
 def test_happy_path_asserts_what_follows_from_the_flow() -> None:
     draft(kinds=("happy_path",))
     data = read("pay_bill_happy_path")
-    assert (data["name"], data["type"]) == ("pay a bill: all goes well", "happy_path")
+    assert data["name"] == "pay a bill: all goes well"
+    assert "type" not in data
     assert data["setup"] == {"initial_slots": {"logged_in": True}}  # it is what the flow is guarded by
     assert data["goals"]["assertions"] == [
         {"flow_started": {"flow_ids": ["pay_bill"], "operator": "any"}},
         {"flow_completed": {"flow_id": "pay_bill"}},
         {
             "slot_was_set": [
-                {"name": "account", "value": "some account"},
+                {"name": "account"},  # free text, which an assistant may store in other words
                 {"name": "amount", "value": 100},
                 {"name": "speed", "value": "normal"},
                 {"name": "confirmed", "value": True},
@@ -167,7 +170,7 @@ def test_happy_path_asserts_what_follows_from_the_flow() -> None:
 
 
 def test_other_kinds_have_their_own_assertions() -> None:
-    draft()
+    draft(target="clerkship")
     assert "at first you say another account" in read("pay_bill_correction")["simulation_context"]
     assert get_assertions("pay_bill_correction", "sequencing")[0][:2] == [{"slot_was_set": "account"}] * 2
     assert "in the same message" in read("show_bill_correction")["simulation_context"]  # nothing is asked after it
@@ -177,9 +180,25 @@ def test_other_kinds_have_their_own_assertions() -> None:
     assert "confirmed: yes" not in read("pay_bill_cancellation")["simulation_context"]
     offered = get_assertions("pay_bill_clarification", "pattern_clarification_contains")
     assert offered == [{"flow_ids": ["pay_bill", "show_bill"], "operator": "all"}]
-    assert get_assertions("pay_bill_out_of_scope", "action_not_executed") == ["action_check_funds", "action_pay"]
-    assert get_assertions("pay_bill_out_of_scope", "flow_not_completed") == [{"flow_id": "pay_bill"}]
-    assert {read(f"pay_bill_{kind}")["type"] for kind in KINDS} == {"happy_path", "edge_case"}
+    assert get_assertions("pay_bill_cancellation", "slot_was_not_set") == [[{"name": "confirmed", "value": True}]]
+    assert get_assertions("pay_bill_cancellation", "flow_not_completed") == [{"flow_id": "pay_bill"}]
+    assert {read(f"pay_bill_{kind}")["type"] for kind in FLOW_KINDS} == {"happy_path", "edge_case"}
+
+
+def test_one_out_of_scope_draft_covers_all_flows() -> None:
+    draft(target="clerkship", kinds=("out_of_scope",))
+    assert [path.name for path in Path("eval/scenarios").iterdir()] == ["out_of_scope.yml"]
+    actions = ["action_check_funds", "action_pay", "action_show"]
+    assert get_assertions("out_of_scope", "action_not_executed") == actions
+    flows = [{"flow_id": flow} for flow in ("pay_bill", "show_bill", "opening_hours")]
+    assert get_assertions("out_of_scope", "flow_not_completed") == flows
+    assert get_assertions("out_of_scope", "bot_did_not_utter") == [
+        {"utter_name": "utter_paid"},
+        {"utter_name": "utter_hours"},
+    ]
+    text = Path("eval/scenarios/out_of_scope.yml").read_text(encoding="utf-8")
+    assert "# A draft, to be edited: out of scope, for all flows (data/flows.yml)." in text
+    assert "Slots that no user fills" not in text  # all of them are of one flow
 
 
 def test_silent_agent_fails_every_draft(capsysbinary: pytest.CaptureFixture[bytes]) -> None:
@@ -189,7 +208,7 @@ def test_silent_agent_fails_every_draft(capsysbinary: pytest.CaptureFixture[byte
         file.path.write_text(setup, encoding="utf-8")
     assert run(["run", "eval", "--agent", "nop", "--no-judge", "--json"]) == 1
     verdicts = [task["verdict"] for task in json.loads(capsysbinary.readouterr().out)["tasks"]]
-    assert verdicts == ["fail"] * 15
+    assert verdicts == ["fail"] * 13
 
 
 def test_existing_files_are_kept_unless_forced() -> None:
@@ -221,7 +240,7 @@ def test_command_reports_drafts_and_next_steps(capsys: pytest.CaptureFixture[str
     out = capsys.readouterr().out
     assert "+ eval/scenarios/opening_hours_happy_path.yml" in out
     assert "- opening_hours, correction: it asks for nothing" in out
-    assert "3 drafts, and all validate" in out
+    assert "2 drafts, and all validate" in out
     assert "validate eval/scenarios" in out
     assert run(["generate", "scenarios", "--from", "data", "--flow", "opening_hours"]) == 0
     assert "opening_hours_happy_path.yml stays as it is" in capsys.readouterr().out
@@ -312,6 +331,8 @@ def test_unusual_names_and_texts_round_trip(write_project: WriteProject) -> None
     assert {path.parent for path in Path().rglob("*_happy_path.yml")} == {Path("eval/scenarios")}
     assert read("no_happy_path")["name"] == "no: all goes well"
     assert get_assertions("no_happy_path", "slot_was_set") == [[{"name": "pin", "value": "4711"}]]
+    assert "$ {HOME} $ {HOME} {{ x }} # not a comment" in read("flow_happy_path")["simulation_context"]
+    draft(kinds=("happy_path",), target="clerkship", force=True)
     assert "$${HOME} $$${HOME} {{ x }} # not a comment" in read("flow_happy_path")["simulation_context"]
 
 
@@ -385,7 +406,11 @@ CONDITIONS: dict[str, dict[str, Any]] = {
     "slots.a != 'x'": {},
     "slots.a > 3": {},
     "slots.a or slots.b": {},
-    "not slots.a = 'x' and slots.b": {},
+    "not slots.a = 'x' and slots.b": {"b": True},
+    "not (slots.a or slots.b)": {"a": False, "b": False},
+    "slots.a matches '^x$'": {},
+    "slots.a > slots.b": {},
+    "((": {},
     "slots.a = 3": {"a": 3.0},
     "slots.a is null": {},
     "": {},
@@ -394,7 +419,7 @@ CONDITIONS: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(("condition", "slots"), CONDITIONS.items())
 def test_simple_conditions_are_parsed(condition: str, slots: dict[str, Any]) -> None:
-    assert parse_condition(condition) == slots
+    assert find_values(Requirement(condition)) == slots
 
 
 def test_invalid_yaml_in_flows_is_reported_with_its_line() -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, TypeVar
+from typing import Annotated, TypeVar, get_args
 
 import typer
 from rich.console import Console
@@ -13,7 +13,9 @@ from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.options import Json
 from clerkship.library.foreign import find_domain
+from clerkship.model.errors import InputError
 from clerkship.rasa.drafts.drafting import DraftFile, DraftRequest, DraftResult, draft_scenarios
+from clerkship.rasa.drafts.goals import DraftTarget
 from clerkship.rasa.drafts.kinds import KINDS
 from clerkship.settings import get_command_prefix, load_settings
 
@@ -43,6 +45,14 @@ def scenarios(
         list[str] | None,
         typer.Option("--kind", metavar="KIND", help=f"Only this kind; may be repeated: {', '.join(KINDS)}."),
     ] = None,
+    target: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="TOOL",
+            help="Tool that reads them: rasa (and Clerkship), or clerkship, with `type` and further assertions.",
+        ),
+    ] = "rasa",
     flow: Annotated[
         list[str] | None,
         typer.Option("--flow", metavar="ID", help="Only this flow; `*` is a wildcard; may be repeated."),
@@ -55,9 +65,9 @@ def scenarios(
 ) -> None:
     """Draft scenario files from the flows of a Rasa project.
 
-    There is one file for each flow and kind. The assertions follow from the flow. Without a model, the drafts have
-    sample values and comments that say what to fill in. With a model, it writes the person and the criteria; the names
-    it uses are checked against the domain. Existing files are not overwritten.
+    There is one file for each flow and kind, and one for all flows: out_of_scope. The assertions follow from the flow.
+    Without a model, the drafts have sample values and comments that say what to fill in. With a model, it writes the
+    person and the criteria; the names it uses are checked against the domain. Existing files are not overwritten.
 
     Exit codes: 0, or 2 for invalid input or if the model could not be reached.
 
@@ -73,6 +83,7 @@ def scenarios(
         domain=domain,
         model=model,
         kinds=tuple(kind or ()),
+        target=_parse_target(target),
         flows=tuple(flow or ()),
         force=force,
         dry_run=dry_run,
@@ -85,6 +96,13 @@ def scenarios(
     raise typer.Exit(drafts.exit_code())
 
 
+def _parse_target(name: str) -> DraftTarget:
+    for target in get_args(DraftTarget):
+        if name == target:
+            return target  # type: ignore[no-any-return]
+    raise InputError.of(f"unknown --for value `{name}` (expected: {', '.join(get_args(DraftTarget))})")
+
+
 def _print_json(drafts: DraftResult, *, dry_run: bool) -> None:
     print_json(
         {
@@ -92,7 +110,7 @@ def _print_json(drafts: DraftResult, *, dry_run: bool) -> None:
             "written": [
                 {
                     "file": file.path,
-                    "flow": file.draft.plan.flow.id,
+                    "flow": None if file.draft.plan.refused else file.draft.plan.flow.id,
                     "kind": file.draft.plan.kind,
                     "by": file.draft.by or None,
                     "note": file.draft.note or None,

@@ -30,6 +30,7 @@ class FlowStep(Frozen):
     target: Annotated[str, Field(description="name of a slot, an action or a flow")] = ""
     hint: Annotated[str, Field(description="description of the step")] = ""
     rejections: Annotated[tuple[str, ...], Field(description="responses to an invalid value")] = ()
+    rejected_if: Annotated[tuple[str, ...], Field(description="conditions under which a value is invalid")] = ()
     slots: Annotated[dict[str, JsonValue], Field(description="slots that it sets")] = {}
     edges: tuple[FlowEdge, ...] = ()
 

@@ -198,7 +198,7 @@ class _StepReader:
                 hint = did_you_mean(target, ids)
                 self._reader.warn(self._tree, [*step.place, "next"], f"no step `{target}`: treated as the end", hint)
             to = target if isinstance(target, int) else ids.get(target or END)
-            yield FlowEdge(to, condition, () if condition is not None else tuple(before))
+            yield FlowEdge(to, condition, tuple(before))
             before += [condition] if condition is not None else []
 
     def _step(self, step: _RawStep, edges: tuple[FlowEdge, ...]) -> FlowStep:
@@ -211,15 +211,14 @@ class _StepReader:
         )
         target = data.get(kind) if kind in ("collect", "action", "call", "link") else ""
         rejections = data.get("rejections")
-        said = (
-            [item.get("utter") for item in rejections if isinstance(item, dict)] if isinstance(rejections, list) else []
-        )
+        refused = [item for item in rejections if isinstance(item, dict)] if isinstance(rejections, list) else []
         return FlowStep(
             id=str(data["id"]) if "id" in data else None,
             kind=kind or "noop",
             target=to_one_line(target),
             hint=to_one_line(data.get("description")),
-            rejections=tuple(name for name in said if isinstance(name, str)),
+            rejections=tuple(item["utter"] for item in refused if isinstance(item.get("utter"), str)),
+            rejected_if=tuple(to_one_line(item["if"]) for item in refused if item.get("if") is not None),
             slots=_parse_set_slots(data.get("set_slots")),
             edges=edges,
         )

@@ -20,8 +20,17 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.usage import NO_USAGE, Usage
 from clerkship.rasa import names
-from clerkship.rasa.drafts.goals import build_goals
-from clerkship.rasa.drafts.kinds import KINDS, Draft, DraftKind, DraftPlan, RasaProject, draft_by_rules, plan_draft
+from clerkship.rasa.drafts.goals import DraftTarget, build_goals
+from clerkship.rasa.drafts.kinds import (
+    KINDS,
+    Draft,
+    DraftKind,
+    DraftPlan,
+    RasaProject,
+    draft_by_rules,
+    plan_draft,
+    plan_out_of_scope,
+)
 from clerkship.rasa.drafts.model_writer import write_drafts
 from clerkship.rasa.drafts.text import render_draft
 from clerkship.rasa.flows import ProjectFlows, read_flows
@@ -30,8 +39,12 @@ from clerkship.settings import Settings
 
 _MAX_STEM_LENGTH = 60
 _MAX_SHOWN = 20
+_FOR_ALL_FLOWS = "out_of_scope"
+"""The kind of which there is one draft for all flows."""
 FindMistakes = Callable[[list["DraftFile"]], dict[str, str]]
 """Return the mistakes in drafts, by file name."""
+RenderFile = Callable[[Path, Draft], "DraftFile"]
+"""Return the file of a draft."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,6 +57,7 @@ class DraftRequest:
     model: str | None = None
     kinds: tuple[str, ...] = ()
     flows: tuple[str, ...] = ()
+    target: DraftTarget = "rasa"
     force: bool = False
     dry_run: bool = False
 
@@ -85,11 +99,14 @@ def draft_scenarios(request: DraftRequest, settings: Settings, catalog: Register
     project = RasaProject(flows.flows, domain)
     drafts = DraftResult(warnings=[*flows.warnings], domain=str(domain_path) if domain_path is not None else None)
     chosen = _select_flows(request.flows, flows)
-    plans = dict(_plan_drafts(chosen, kinds, project, request, drafts))
+    planned = dict(_plan_drafts(chosen, kinds, project, request, drafts))
+    drafts.kept = [path for path in planned if path.exists() and not request.force]
+    plans = {path: plan for path, plan in planned.items() if path not in drafts.kept}
     drafts.warnings += _find_warnings(plans.values(), project)
     drafted = _write_drafts(list(plans.values()), project, request, settings, drafts)
-    made = [_render_file(path, one, project) for path, one in zip(plans, drafted, strict=True)]
-    files = _replace_invalid(made, project, partial(_find_mistakes, domain_path, settings, catalog))
+    render = partial(_render_file, project, request.target)
+    made = [render(path, one) for path, one in zip(plans, drafted, strict=True)]
+    files = _replace_invalid(made, project, render, partial(_find_mistakes, domain_path, settings, catalog))
     if not request.dry_run:
         for file in files:
             _save(file)
@@ -115,7 +132,7 @@ def _select_flows(wanted: Sequence[str], flows: ProjectFlows) -> list[str]:
 def _plan_drafts(
     chosen: Sequence[str], kinds: Sequence[DraftKind], project: RasaProject, request: DraftRequest, drafts: DraftResult
 ) -> Iterator[tuple[Path, DraftPlan]]:
-    """Yield the plan of each draft with the path of its file."""
+    """Yield the plan of each draft with the path of its file. The last is for all flows."""
     stems = _build_stems(list(project.flows))
     for name in chosen:
         flow = project.flows[name]
@@ -123,14 +140,15 @@ def _plan_drafts(
             drafts.skipped.append((name, "", "users cannot start it"))
             continue
         for kind in kinds:
-            path = request.to / f"{stems[name]}_{kind}.yml"
-            plan = plan_draft(flow, kind, project)
-            if isinstance(plan, str):
+            plan = plan_draft(flow, kind, project) if kind != _FOR_ALL_FLOWS else ""
+            if isinstance(plan, DraftPlan):
+                yield request.to / f"{stems[name]}_{kind}.yml", plan
+            elif plan:
                 drafts.skipped.append((name, kind, plan))
-            elif path.exists() and not request.force:
-                drafts.kept.append(path)
-            else:
-                yield path, plan
+    startable = [project.flows[name] for name in chosen if project.flows[name].is_for_people]
+    is_wanted = not request.flows or bool(request.kinds)
+    if startable and is_wanted and _FOR_ALL_FLOWS in kinds:
+        yield request.to / f"{_FOR_ALL_FLOWS}.yml", plan_out_of_scope(startable)
 
 
 def _build_stems(flows: Sequence[str]) -> dict[str, str]:
@@ -192,15 +210,19 @@ def _write_drafts(
     return drafted
 
 
-def _render_file(path: Path, draft: Draft, project: RasaProject) -> DraftFile:
-    return DraftFile(path, draft, render_draft(draft, build_goals(draft.plan, project), project))
+def _render_file(project: RasaProject, target: DraftTarget, path: Path, draft: Draft) -> DraftFile:
+    return DraftFile(path, draft, render_draft(draft, build_goals(draft.plan, project, target), project, target))
 
 
-def _replace_invalid(files: list[DraftFile], project: RasaProject, mistakes: FindMistakes) -> list[DraftFile]:
+def _replace_invalid(
+    files: list[DraftFile], project: RasaProject, render: RenderFile, mistakes: FindMistakes
+) -> list[DraftFile]:
     """Return the files, with drafts by rules in place of invalid drafts by a model."""
     wrong = mistakes(files)
     valid = [
-        _draft_by_rules_instead(file, wrong[file.path.name], project) if file.path.name in wrong else file
+        render(file.path, _draft_by_rules_instead(file, wrong[file.path.name], project))
+        if file.path.name in wrong
+        else file
         for file in files
     ]
     again = mistakes(valid) if wrong else {}
@@ -227,11 +249,12 @@ def _find_mistakes(
     return {}
 
 
-def _draft_by_rules_instead(file: DraftFile, wrong: str, project: RasaProject) -> DraftFile:
-    plan = plan_draft(file.draft.plan.flow, file.draft.plan.kind, project)
+def _draft_by_rules_instead(file: DraftFile, wrong: str, project: RasaProject) -> Draft:
+    before = file.draft.plan
+    plan = before if before.refused else plan_draft(before.flow, before.kind, project)
     by = file.draft.by
     note = f"the draft of {by} would not validate: {wrong}" if by else wrong
-    return _render_file(file.path, draft_by_rules(file.draft.plan if isinstance(plan, str) else plan, note), project)
+    return draft_by_rules(before if isinstance(plan, str) else plan, note)
 
 
 def _save(file: DraftFile) -> None:

@@ -1,7 +1,7 @@
 """The kinds of draft: how each is planned for a flow, and the draft that rules write."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -10,9 +10,10 @@ from pydantic import JsonValue
 
 from clerkship.model.agent_domain import AgentDomain, describe_slot_mismatch
 from clerkship.rasa import names
-from clerkship.rasa.drafts.path import FlowPath, find_best_path, parse_condition
+from clerkship.rasa.drafts.conditions import Requirement, find_values
+from clerkship.rasa.drafts.path import FlowPath, find_best_path
 from clerkship.rasa.drafts.tables import COMMON_WORDS, TEXTS
-from clerkship.rasa.drafts.values import build_samples, get_slot_type
+from clerkship.rasa.drafts.values import build_samples, get_slot_type, list_candidates
 from clerkship.rasa.flow import Flow
 
 DraftKind = Literal["happy_path", "correction", "cancellation", "clarification", "out_of_scope", "impatient"]
@@ -31,6 +32,11 @@ class RasaProject:
         """The words of each flow that users can start."""
         return {flow.id: _collect_words(flow) for flow in self.flows.values() if flow.is_for_people}
 
+    @cached_property
+    def used_slots(self) -> dict[str, frozenset[str]]:
+        """The slots that each flow names in its steps and conditions."""
+        return {flow.id: frozenset(_list_slots(flow)) for flow in self.flows.values()}
+
     def knows(self, slot: str) -> bool:
         """Return whether the domain has a slot; True if there is no domain."""
         return self.domain is None or slot in self.domain.slots or slot in names.BUILT_IN_SLOTS
@@ -48,9 +54,13 @@ class DraftPlan:
     mistaken: str = ""
     """The slot for which the person first gives a wrong value."""
     wrong: JsonValue = None
+    withheld: JsonValue = None
+    """The value of the slot that is asked for last, if the person cancels instead of answering."""
     partner: Flow | None = None
     """Another flow that the person could mean."""
     setup: dict[str, JsonValue] = field(default_factory=dict)
+    refused: tuple[Flow, ...] = ()
+    """In a draft for all flows: the flows that the person does not want."""
 
     @property
     def asked_last(self) -> str:
@@ -111,33 +121,64 @@ def plan_draft(flow: Flow, kind: DraftKind, project: RasaProject) -> DraftPlan |
     """Return the plan of a draft, or the reason why there is none of this kind."""
     path = find_best_path(flow, project.flows)
     asked = [step.name for step in path.collected]
-    values = {slot: _choose_value(slot, path, project) for slot in asked} if kind != "out_of_scope" else {}
+    values = {slot: _choose_value(slot, path, project) for slot in asked}
+    guarded = find_values(Requirement(flow.guard)) if flow.guard is not None else {}
     setup = {
         slot: value
-        for slot, value in parse_condition(flow.guard or "").items()
-        if project.knows(slot) and not describe_slot_mismatch(value, get_slot_type(slot, project.domain))
+        for slot, value in (path.initial | guarded).items()
+        if slot not in asked
+        and project.knows(slot)
+        and not describe_slot_mismatch(value, get_slot_type(slot, project.domain))
     }
     plan = DraftPlan(flow, kind, path, values, setup=setup)
     if kind in ("correction", "cancellation") and not asked:
         return "it asks for nothing"
     if kind == "cancellation":
-        values.pop(plan.asked_last)  # the person cancels instead of answering
+        return replace(plan, withheld=values.pop(plan.asked_last))
     if kind == "correction":
         return _with_mistake(plan, project)
     return _with_partner(plan, project) if kind == "clarification" else plan
 
 
+def plan_out_of_scope(flows: Sequence[Flow]) -> DraftPlan:
+    """Return the plan of the one draft in which the person wants something that no flow does."""
+    kind: DraftKind = "out_of_scope"
+    files = ", ".join(dict.fromkeys(flow.file for flow in flows))
+    flow = Flow(id=kind, name="out of scope", steps=(), file=files)
+    return DraftPlan(flow, kind, FlowPath(), {}, refused=tuple(flows))
+
+
+def _list_slots(flow: Flow) -> Iterator[str]:
+    conditions = [flow.guard]
+    for step in flow.steps:
+        yield from step.slots
+        if step.kind == "collect":
+            yield step.target
+        conditions += [*(edge.condition for edge in step.edges), *step.rejected_if]
+    for condition in conditions:
+        yield from Requirement(condition).slots if condition is not None else ()
+
+
 def _choose_value(slot: str, path: FlowPath, project: RasaProject) -> JsonValue:
-    required = path.implied.get(slot)
-    fits = required is not None and not describe_slot_mismatch(required, get_slot_type(slot, project.domain))
-    return required if fits else build_samples(slot, project.domain).right
+    """Return the first value that the flow accepts on this path; a sample if none is known to be accepted."""
+    candidates = list_candidates(slot, project.domain, path.requirements)
+    ratings = [path.fits(slot, value) for value in candidates]
+    for wanted in (True, None):
+        if wanted in ratings:
+            return candidates[ratings.index(wanted)]
+    return candidates[0]
 
 
 def _with_mistake(plan: DraftPlan, project: RasaProject) -> DraftPlan | SkipReason:
     """Choose the first slot that has another possible value and does not decide which way the flow goes."""
     for slot, value in plan.values.items():
-        other = next((sample for sample in build_samples(slot, project.domain) if sample != value), value)
-        if not isinstance(value, bool) and other != value and slot not in plan.path.implied:
+        candidates = [
+            *build_samples(slot, project.domain),
+            *list_candidates(slot, project.domain, plan.path.requirements),
+        ]
+        others = (one for one in candidates if one != value and plan.path.fits(slot, one) is not False)
+        other = next(others, value)
+        if not isinstance(value, bool) and other != value and not plan.path.decides(slot):
             return replace(plan, mistaken=slot, wrong=other)
     return "it asks for nothing that can be corrected without changing the path"
 

@@ -127,8 +127,10 @@ def _find_problems(written: DraftAnswer, plan: DraftPlan, project: RasaProject) 
     for item in written.values:
         if item.slot in plan.values:
             yield from _check_value(item.slot, _to_plain(item.value), context, project)
-            if item.slot in plan.path.implied and _to_plain(item.value) != plan.values[item.slot]:
-                yield f"`{item.slot}` must be {_to_json(plan.values[item.slot])}, or the flow goes another way"
+            if plan.path.fits(item.slot, value := _to_plain(item.value)) is False:
+                other = _to_json(plan.values[item.slot])
+                why = f"the flow would go another way, or refuse it; {other} is possible"
+                yield f"`{item.slot}` cannot be {_to_json(value)}: {why}"
     yield from _check_wrong_value(written, plan, context, project)
 
 
@@ -171,6 +173,8 @@ def _check_wrong_value(written: DraftAnswer, plan: DraftPlan, context: str, proj
 
 def _describe_flow(plan: DraftPlan) -> JsonValue:
     flow = plan.flow
+    if plan.kind == "out_of_scope":
+        return {"flow": None, "description": "What the user wants is done by none of the other flows."}
     way: list[JsonValue] = [{"does": step.kind, "what": step.name, "says_of_it": step.hint} for step in plan.path.steps]
     conditions: list[JsonValue] = [*plan.path.conditions]
     return {"flow": flow.id, "name": flow.words, "description": flow.description, "way": way, "if": conditions}

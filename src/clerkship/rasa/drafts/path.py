@@ -7,23 +7,13 @@ from typing import Literal, NamedTuple
 
 from pydantic import JsonValue
 
-from clerkship.rasa import names
+from clerkship.rasa.drafts.branch_score import PathScore, is_response, list_requirements, score_edge, score_step
+from clerkship.rasa.drafts.conditions import Requirement, find_values
 from clerkship.rasa.flow import Flow, FlowEdge, FlowStep
 
-RESPONSE_PREFIX = "utter_"
-_ACTION_SCORE = 1000
-"""The score of an action or a question; that of a response is 1."""
-_REJECTION = re.compile(
-    r"error|fail|sorry|invalid|reject|den(y|ied)|declin|insufficient|unavailable|wrong|bad|cannot|cant|unable|unknown"
-    r"|abort|cancel|missing|expired|too_|not_|no_|left_as|handoff|human"
-)
 _MAX_DEPTH = 50
 """Maximum depth of calls and links."""
-_SIMPLE_CONDITION = re.compile(
-    r"(?P<no>not\s+)?(?:slots\.)?(?P<slot>[A-Za-z_]\w*)(?:\s*(?P<how>==|=|is\s+not|!=|is)\s*(?P<value>\"[^\"]*\"|'[^']*'|[\w.-]+))?"
-)
 _NEGATION = re.compile(r"^not\s+(?=slots\.\w+$)")
-_CONSTANTS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, "undefined": None, "empty": None}
 
 
 class PathStep(NamedTuple):
@@ -43,8 +33,12 @@ class FlowPath:
     steps: list[PathStep] = field(default_factory=list)
     conditions: list[str] = field(default_factory=list)
     """Conditions of the branches that were taken."""
-    implied: dict[str, JsonValue] = field(default_factory=dict)
-    """Slots whose value follows from the conditions."""
+    requirements: list[Requirement] = field(default_factory=list)
+    """What must hold for these branches, and for the values that are asked for."""
+    known: dict[str, JsonValue] = field(default_factory=dict)
+    """Slots whose value follows from the conditions, or is set by the flow."""
+    initial: dict[str, JsonValue] = field(default_factory=dict)
+    """Slots on which a branch depends before anything is asked or done: they must be set before the conversation."""
     not_said: list[str] = field(default_factory=list)
     """Responses that only other paths have."""
     linked: str = ""
@@ -57,6 +51,16 @@ class FlowPath:
     """Slots that the flow sets before it would ask for them."""
     walked: set[str] = field(default_factory=set)
     """Flows that were followed."""
+
+    def fits(self, slot: str, value: JsonValue) -> bool | None:
+        """Return whether the flow accepts a value and still goes this way; None if that is not known."""
+        values = {**self.known, slot: value}
+        met = [one.is_met(values) for one in self.requirements if slot in one.slots]
+        return False if False in met else None if None in met else True
+
+    def decides(self, slot: str) -> bool:
+        """Return whether the value of a slot decides which way the flow goes."""
+        return any(slot in one.slots and not one.is_rejection for one in self.requirements)
 
     @property
     def collected(self) -> list[PathStep]:
@@ -76,14 +80,14 @@ class FlowPath:
 
 
 def find_best_path(flow: Flow, flows: Mapping[str, Flow]) -> FlowPath:
-    """Return the path with the most questions and actions; other branches usually turn the user away."""
+    """Return the path on which the user gets what they want; among several, the one with most questions and actions."""
     path = FlowPath()
     _follow(flow, flows, path, ())
     said = {step.name for step in path.steps}
     other = [
         name
         for step in flow.steps
-        for name in (_get_response_name(step), *step.rejections)
+        for name in (step.target if is_response(step) else "", *step.rejections)
         if name and name not in said
     ]
     path.not_said = list(dict.fromkeys(other))
@@ -93,15 +97,15 @@ def find_best_path(flow: Flow, flows: Mapping[str, Flow]) -> FlowPath:
 def _follow(flow: Flow, flows: Mapping[str, Flow], path: FlowPath, above: tuple[str, ...]) -> None:
     above = (*above, flow.id)
     path.walked.add(flow.id)
-    for step, edge in _walk_best_path(flow.steps):
+    for step, edge in _walk_best_path(flow, path):
         if step.kind == "set_slots":
             path.preset.update(step.slots)
+            path.known |= step.slots
         elif step.kind == "collect" and step.target not in path.preset:
             path.steps.append(PathStep("collect", step.target, flow.id, step.id, step.hint))
+            path.requirements += [Requirement(text, expected=False, is_rejection=True) for text in step.rejected_if]
         elif step.kind == "action" and step.target:
-            path.steps.append(
-                PathStep("utter" if _get_response_name(step) else "action", step.target, flow.id, step.id)
-            )
+            path.steps.append(PathStep("utter" if is_response(step) else "action", step.target, flow.id, step.id))
         elif step.kind in ("call", "link"):
             _follow_call(step, flow, flows, path, above)
         if edge is not None and (edge.condition is not None or edge.unless):
@@ -119,22 +123,33 @@ def _follow_call(step: FlowStep, flow: Flow, flows: Mapping[str, Flow], path: Fl
         _follow(flows[step.target], flows, path, above)
 
 
-def _walk_best_path(steps: tuple[FlowStep, ...]) -> Iterator[tuple[FlowStep, FlowEdge | None]]:
-    """Yield the steps of the best path, each with the edge that is taken. Edges that lead back are not taken."""
-    worth: dict[int, tuple[int, FlowEdge | None]] = {}
+def _walk_best_path(flow: Flow, path: FlowPath) -> Iterator[tuple[FlowStep, FlowEdge | None]]:
+    """Yield the steps of the best path, each with the edge that is taken.
+
+    Edges that lead back are not taken, nor those that contradict what is known from earlier ones if there is another.
+    """
+    steps = flow.steps
+    worth: dict[int, PathScore] = {}
+    ahead: dict[int, list[FlowEdge]] = {}
+
+    def rate(edge: FlowEdge) -> PathScore:
+        return score_edge(edge, flow).plus(worth[edge.to] if edge.to is not None else PathScore())
+
     for number in _order_from_end(steps):
-        ahead = [
-            (worth[edge.to][0] if edge.to is not None else 0, edge)
-            for edge in steps[number].edges
-            if edge.to is None or edge.to in worth
-        ]
-        best = max(ahead, key=lambda pair: pair[0], default=(0, None))
-        worth[number] = (best[0] + _score_step(steps[number]), best[1])
+        edges = [edge for edge in steps[number].edges if edge.to is None or edge.to in worth]
+        ahead[number] = sorted(edges, key=rate, reverse=True)  # of equal ones the first of the file is first
+        best = rate(ahead[number][0]) if edges else PathScore()
+        worth[number] = best.plus(score_step(steps[number], flow))
     here: int | None = 0
     while here is not None:
-        edge = worth[here][1]
+        possible = [edge for edge in ahead[here] if not _contradicts(edge, path)] or ahead[here]
+        edge = possible[0] if possible else None
         yield steps[here], edge
         here = edge.to if edge is not None else None
+
+
+def _contradicts(edge: FlowEdge, path: FlowPath) -> bool:
+    return any(one.is_met(path.known) is False for one in list_requirements(edge))
 
 
 def _order_from_end(steps: tuple[FlowStep, ...]) -> Iterator[int]:
@@ -152,58 +167,14 @@ def _order_from_end(steps: tuple[FlowStep, ...]) -> Iterator[int]:
             stack.append((edge.to, iter(steps[edge.to].edges)))
 
 
-def _score_step(step: FlowStep) -> int:
-    """Return the score of a step for choosing a path. Responses that turn the user away have a negative score."""
-    if step.target in names.BUILT_IN_ACTIONS:  # built-in actions, such as cancel and restart
-        return -1
-    if step.kind == "link" or _get_response_name(step):
-        return -1 if _REJECTION.search(step.target) else 1
-    return 0 if step.kind in ("noop", "set_slots") else _ACTION_SCORE
-
-
-def _get_response_name(step: FlowStep) -> str:
-    return step.target if step.kind == "action" and step.target.startswith(RESPONSE_PREFIX) else ""
-
-
 def _add_conditions(edge: FlowEdge, path: FlowPath) -> None:
     if edge.condition is not None:
         path.conditions.append(edge.condition)
-        conditions = [edge.condition]
     else:
         path.conditions += [_NEGATION.sub("", c) if _NEGATION.match(c) else f"not ({c})" for c in edge.unless]
-        conditions = [f"not {condition}" for condition in edge.unless]
-    for condition in conditions:
-        path.implied = parse_condition(condition) | path.implied
-
-
-def parse_condition(condition: str) -> dict[str, JsonValue]:
-    """Return the values that a simple condition requires, such as `slots.confirmed` or `slots.kind is "a"`."""
-    parts = [_parse_simple_condition(part) for part in re.split(r"\s+and\s+", condition.strip())]
-    if None in parts or (len(parts) > 1 and condition.strip().startswith("not ")):
-        return {}
-    return dict(part for part in parts if part is not None)
-
-
-def _parse_simple_condition(text: str) -> tuple[str, JsonValue] | None:
-    double = text.startswith("not not ")
-    found = _SIMPLE_CONDITION.fullmatch(text.removeprefix("not not ") if double else text)
-    if found is None or found["slot"] in ("true", "false", "not"):
-        return None
-    if found["value"] is None:
-        return found["slot"], found["no"] is None
-    value = _parse_literal(found["value"])
-    differs = (found["no"] is not None) != (" ".join(found["how"].split()) in ("is not", "!="))
-    if not differs:
-        return (found["slot"], value) if value is not None else None
-    return (found["slot"], not value) if isinstance(value, bool) else None
-
-
-def _parse_literal(text: str) -> JsonValue:
-    if text[0] in "\"'":
-        return text[1:-1]
-    if text.lower() in _CONSTANTS:
-        return _CONSTANTS[text.lower()]
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    requirements = list_requirements(edge)
+    path.requirements += requirements
+    fixed = {slot: value for one in requirements for slot, value in find_values(one).items()}
+    if not path.unknown_flows and all(step.kind == "utter" for step in path.steps):
+        path.initial |= {slot: value for slot, value in fixed.items() if slot not in path.preset}
+    path.known = fixed | path.known

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from pydantic import JsonValue
 
 from clerkship.model.variables import escape_text
-from clerkship.rasa.drafts.goals import Goal
-from clerkship.rasa.drafts.kinds import Draft, RasaProject
+from clerkship.rasa.drafts.goals import DraftTarget, Goal
+from clerkship.rasa.drafts.kinds import Draft, DraftPlan, RasaProject
 from clerkship.rasa.drafts.values import get_slot_type
 from clerkship.rasa.flows import to_one_line
 from clerkship.rasa.layout import TEMPLATES
@@ -18,28 +18,36 @@ _MAX_WIDTH = 110
 _PLAIN_SCALAR = re.compile(r"[A-Za-z][A-Za-z0-9_]*(?: [A-Za-z0-9_]+)*")
 _RESERVED_SCALAR = re.compile(r"(?i)true|false|null|yes|no|on|off|y|n")
 _MAX_LISTED_SLOTS = 12
+_VARIABLE_START = re.compile(r"\$+\{")
 
 
-def render_draft(draft: Draft, goals: Sequence[Goal], project: RasaProject) -> str:
-    """Return the text of the file."""
+def render_draft(draft: Draft, goals: Sequence[Goal], project: RasaProject, target: DraftTarget) -> str:
+    """Return the text of the file, for the tool that will read it."""
     unknown = [slot for slot in draft.plan.values if not project.knows(slot)]
     text = TEMPLATES.get_template("draft.yml.jinja2").render(
         draft=draft,
         plan=draft.plan,
         goals=goals,
         project=project,
-        before=f"TODO {_build_setup_comment(project)}",
+        target=target,
+        before=f"TODO {_build_setup_comment(draft.plan, project)}",
         unknown=unknown if project.domain is not None else [],
     )
+    if target == "rasa":
+        text = _VARIABLE_START.sub("$ {", text)  # Rasa cannot escape it
     return "\n".join(line.rstrip() for line in text.split("\n"))
 
 
-def _build_setup_comment(project: RasaProject) -> str:
+def _build_setup_comment(plan: DraftPlan, project: RasaProject) -> str:
+    """Return the question about initial slots, with those that users do not fill, except those of other flows."""
     question = "What must hold before the first message?"
     domain = project.domain
-    if domain is None or not domain.controlled:
+    own = frozenset[str]().union(*(project.used_slots[flow] for flow in plan.path.walked))
+    others = frozenset[str]().union(*project.used_slots.values()) - own
+    slots = sorted(domain.controlled - others) if domain is not None else []
+    if not slots:
         return question
-    named = [f"{slot} ({get_slot_type(slot, domain)})" for slot in sorted(domain.controlled)]
+    named = [f"{slot} ({get_slot_type(slot, domain)})" for slot in slots]
     more = f" and {len(named) - _MAX_LISTED_SLOTS} more" if len(named) > _MAX_LISTED_SLOTS else ""
     return f"{question} Slots that no user fills: {', '.join(named[:_MAX_LISTED_SLOTS])}{more}."
 

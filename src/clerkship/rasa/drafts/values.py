@@ -1,11 +1,13 @@
 """Sample values of slots, by type and name. They are always the same."""
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from pydantic import JsonValue
 
-from clerkship.model.agent_domain import AgentDomain
+from clerkship.model.agent_domain import AgentDomain, describe_slot_mismatch
 from clerkship.rasa import names
+from clerkship.rasa.drafts.conditions import Requirement, list_comparisons, parse
 from clerkship.rasa.drafts.tables import WORDS
 
 
@@ -29,11 +31,56 @@ def build_samples(slot: str, domain: AgentDomain | None) -> SlotSamples:
         return SlotSamples(True, False)
     if kind == "float":
         return SlotSamples(100, 250)
-    choices = domain.choices.get(slot, ()) if domain is not None else ()
+    choices = list_choices(slot, domain)
     if choices:
         return SlotSamples(choices[0], choices[min(1, len(choices) - 1)])
     text = _build_text_samples(slot)
     return SlotSamples([text.right], [text.wrong]) if kind == "list" else text
+
+
+def list_choices(slot: str, domain: AgentDomain | None) -> tuple[JsonValue, ...]:
+    """Return the values of a categorical slot, as texts: Rasa stores them so, also `true` and numbers."""
+    choices = domain.choices.get(slot, ()) if domain is not None else ()
+    if get_slot_type(slot, domain) not in ("categorical", "strict_categorical"):
+        return choices
+    return tuple(_to_category(value) for value in choices)
+
+
+def _to_category(value: JsonValue) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def list_candidates(slot: str, domain: AgentDomain | None, requirements: Iterable[Requirement]) -> list[JsonValue]:
+    """Return values that a slot can have: samples, its choices, and values at the limits in conditions."""
+    samples, choices, kind = build_samples(slot, domain), list_choices(slot, domain), get_slot_type(slot, domain)
+    nodes = [parse(requirement.text) for requirement in requirements]
+    compared = [part for node in nodes if node is not None for part in list_comparisons(node) if part.slot == slot]
+    near: list[JsonValue] = []
+    for comparison in compared:
+        constant = comparison.constant
+        if not comparison.operator and kind == "any":
+            near += [True, False]
+        elif isinstance(constant, float):
+            near += [_to_whole(constant + step) for step in (0, -1, 1)]
+        elif constant is not None:
+            near += [constant, not constant] if isinstance(constant, bool) else [constant]
+    if kind == "float" or any(not isinstance(value, str) for value in near):
+        near = [value for value in near if not isinstance(value, str)]
+    candidates = [*near, *samples] if kind == "any" else [*samples, *near]
+    fitting = [value for value in [*candidates, *choices] if not describe_slot_mismatch(value, kind)]
+    return [value for value in fitting if not choices or value in choices] or [samples.right]
+
+
+def _to_whole(number: float) -> JsonValue:
+    return int(number) if number.is_integer() else number
+
+
+def is_stored_alike(slot: str, value: JsonValue, domain: AgentDomain | None) -> bool:
+    """Return whether an assistant stores a value as the person says it: a choice, a number or a code, not free text."""
+    if not isinstance(value, str) or list_choices(slot, domain):
+        return not isinstance(value, list)
+    words = slot.lower().replace("-", "_").split("_")
+    return words[-1] not in WORDS["worded"] and value != f"some {' '.join(words).strip() or slot}"
 
 
 def _build_text_samples(slot: str) -> SlotSamples:
