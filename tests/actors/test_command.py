@@ -100,6 +100,9 @@ def test_task_message_contains_addresses_and_tokens_of_sandboxes(bench: Workbenc
         ("sys.stdout.write(json.dumps({'answer': 'no end of line'}))", "no end of line"),
         ("print('  The answer'); print(); print('is 42.  ')", "The answer\n\nis 42."),
         ("print(42)", "42"),
+        ("print('INFO ready'); print('{ \"answer\" : 42 }')", 42),
+        ("print('{ \"answer\" : 42 }')", 42),
+        ("print('INFO ready'); say({'report': {'kind': 'agent.flow.started', 'flow_id': 'f'}})", None),
         ("print('{'); print('}')", "{\n}"),
         ("os.close(0); say({'answer': 'reads nothing'})", "reads nothing"),
         ("say({'report': {'kind': 'agent.flow.started', 'flow_id': 'f'}})", None),
@@ -112,6 +115,14 @@ def test_answer_is_a_message_or_the_whole_output(bench: Workbench, tmp_path: Pat
     assert (task_run.agent_error, task_run.ending, task_run.answer) == ("", "agent_done", answer)
 
 
+def test_reports_after_a_log_line_are_logged(bench: Workbench, tmp_path: Path) -> None:
+    suite(bench, WORK)
+    source = "print('ready'); say({'report': {'kind': 'agent.flow.started', 'flow_id': 'f'}}); say({'answer': 7})"
+    task_run = bench.run_one(program(tmp_path, source))
+    assert (task_run.agent_error, task_run.answer) == ("", 7)
+    assert "agent.flow.started" in bench.kinds(task_run)
+
+
 @pytest.mark.parametrize(
     ("source", "said"),
     [
@@ -120,6 +131,11 @@ def test_answer_is_a_message_or_the_whole_output(bench: Workbench, tmp_path: Pat
         ("1/0", "ZeroDivisionError: division by zero"),
         ("print('{\"answer\": NaN}'); print('mind', file=sys.stderr)", "is not JSON: '{\"answer\": NaN}'\nmind"),
         ("say({'answer': 1, 'mood': 2})", "has `mood` beside `answer`"),
+        (
+            "say({'log': 1}); say({'answer': 1})",
+            'is not a message: \'{"log": 1}\'; expected {"answer": …}',
+        ),
+        ("print('ready'); say({'say': 'hello'})", "has no `answer`; found: 'say'"),
         ("say({'say': 'hello'})", "has no `answer`; found: 'say'"),
         ("say({'answer': 'x' * 2_000_000})", "2,000,000 characters"),
         ("print('{\"' + 'x' * 9_000_000)", "a line of more than 8,000,000 bytes"),
@@ -147,7 +163,12 @@ def test_invalid_answer_is_the_agents_error(bench: Workbench, tmp_path: Path, so
         ("sys.stdin.readline()", "ended with exit code 0 during the conversation, in turn 1"),
         ("say({'say': 'a'}); print('tired', file=sys.stderr); sys.exit(5)", "exit code 5 during the conv"),
         ("os.close(1); time.sleep(60)", "closed its output during the conversation"),
-        ("print('hello')", "a line it wrote is not JSON: 'hello'"),
+        (
+            "print('Loading the model ...'); say({'say': 'a'})",
+            "a line it wrote is not JSON: 'Loading the model ...'; expected {\"say\": …}; print logs to standard error",
+        ),
+        ("say({'log': 1}); say({'say': 'a'})", 'is not a message: \'{"log": 1}\'; expected {"say": …}'),
+        ("print({'say': 'a'})", "is not JSON: \"{'say': 'a'}\"; write it with json.dumps"),
         ("print('[1]')", "a line it wrote is not a JSON object"),
         ("say({'answer': 1})", "has no `say`"),
         ("say({'say': 5})", "it returned int 5"),

@@ -19,6 +19,7 @@ from clerkship.actors.contract import Agent, AgentError, Message, ReplyPart
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import (
     MessageAgent,
+    excerpt,
     parse_object,
     parse_say,
     parse_task_answer,
@@ -34,6 +35,8 @@ TASK_FILE = "CLERKSHIP_TASK_FILE"
 EXIT_TIMEOUT = 1.0
 """Seconds to wait for the exit code of a program that closed its output during a conversation."""
 _LINE_NAME = "a line it wrote"
+_MESSAGE_KEYS = frozenset({"say", "answer", "report"})
+_MESSAGE_START = re.compile(rb'\s*\{\s*"(say|answer|report)"\s*:')
 _FIRST_ARGUMENT = re.compile(r"(python|pypy)[\d.]*|(ba|da|z|k)?sh")
 """Programs whose first argument is a file, whatever its name, unless it is an option."""
 _BY_SUFFIX = re.compile(r"node|deno|tsx|ts-node|ruby|perl|php|lua|Rscript|java")
@@ -55,7 +58,7 @@ class CommandAgent(MessageAgent):
         self._send(self.turn_message(message, sandboxes))
         try:
             while (line := await self._process.receive()) is not None:
-                reply = self._take(line, sandboxes)
+                reply = self._take(line, "say", sandboxes)
                 if reply is not None:
                     return parse_say(reply, _LINE_NAME, sandboxes)
             code = await self._process.exit_code(EXIT_TIMEOUT)
@@ -74,10 +77,10 @@ class CommandAgent(MessageAgent):
             line = await self._process.receive()
             while line is not None and not line.strip():
                 line = await self._process.receive()
-            if line is not None and not line.lstrip().startswith(b'{"'):
-                return await self._plain(line)
+            if line is not None and not line.lstrip().startswith(b'{"') and not _MESSAGE_START.match(line):
+                return await self._plain(line, sandboxes)
             while line is not None:
-                reply = self._take(line, sandboxes)
+                reply = self._take(line, "answer", sandboxes)
                 if reply is not None:
                     return parse_task_answer(reply, _LINE_NAME)
                 line = await self._process.receive()
@@ -102,33 +105,56 @@ class CommandAgent(MessageAgent):
             )  # not in variables, which other processes may read
         self._process.send(line)
 
-    def _take(self, line: bytes, sandboxes: Sandboxes) -> dict[str, Any] | None:
-        """Return a reply; None if the line is empty or only reports."""
+    def _take(self, line: bytes, key: str, sandboxes: Sandboxes) -> dict[str, Any] | None:
+        """Return a reply, which should have this key; None if the line is empty or only reports."""
         if not line.strip():
             return None
-        reply = parse_object(line, _LINE_NAME)
+        reply = _parse_message(line, key)
         self.take_reports(reply, sandboxes)
         return None if reply.keys() == {"report"} else reply
 
-    async def _plain(self, first: bytes) -> JsonValue:
+    async def _plain(self, first: bytes, sandboxes: Sandboxes) -> JsonValue:
         """Return everything that a program prints as its answer, if it does not use messages and exits with code 0.
 
-        A line with `answer` still counts, because a program may print something else before its first message.
+        Messages still count, because a program may print a log line before its first message.
         """
         text = bytearray(first)
+        has_reported = False
         while (line := await self._process.receive()) is not None:
-            if line.lstrip().startswith(b'{"answer"'):
-                return parse_task_answer(parse_object(line, _LINE_NAME), _LINE_NAME)
+            if _MESSAGE_START.match(line):
+                reply = self._take(line, "answer", sandboxes)
+                if reply is not None:
+                    return parse_task_answer(reply, _LINE_NAME)
+                has_reported = True
+                continue
             text += b"\n" + line
             if len(text) > 4 * MAX_ANSWER_LENGTH:
                 raise AgentError(f"it printed more than {MAX_ANSWER_LENGTH:,} characters without a message")
         await self._good_end()
+        if has_reported:  # it uses messages, so the other lines are logs
+            return None
         return parse_answer(text.decode(errors="replace").strip())
 
     async def _good_end(self) -> None:
         code = await self._process.exit_code()
         if code:
             raise AgentError(f"it ended with exit code {code}")
+
+
+def _parse_message(line: bytes, key: str) -> dict[str, Any]:
+    """Return a line as a message; raise AgentError, which says where to print logs if the line may be one."""
+    expected = f'expected {{"{key}": …}}; print logs to standard error'
+    start = line.lstrip()
+    try:
+        message = parse_object(line, _LINE_NAME)
+    except AgentError as error:
+        if start.startswith(b'{"'):
+            raise
+        hint = "write it with json.dumps" if start.startswith(b"{'") else expected
+        raise AgentError(f"{error}; {hint}") from None
+    if message and not message.keys() & _MESSAGE_KEYS:
+        raise AgentError(f"{_LINE_NAME} is not a message: {excerpt(line)}; {expected}")
+    return message
 
 
 class CommandSolver:
