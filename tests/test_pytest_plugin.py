@@ -179,6 +179,36 @@ def test_mistakes_in_files_fail_the_test_with_only_their_message(session: pytest
         assert word not in text
 
 
+def test_unknown_keyword_fails_the_test_with_the_nearest_one(session: pytest.Pytester) -> None:
+    session.makepyfile(
+        """
+        def test_spelling(clerkship):
+            clerkship.run("suites", agent="nop", trails=3, sede=1)
+        def test_name_of_an_option(clerkship):
+            clerkship.run("suites", agent="nop", no_judge=True)
+        def test_plural(clerkship):
+            clerkship.run("suites", agent="nop", tasks=["x"])
+        def test_threshold(clerkship):
+            clerkship.run("suites", agent="nop", threshold=0.9)
+        def test_attack(clerkship):
+            clerkship.attack("suites", sed=1)
+        """
+    )
+    done = session.runpytest_inprocess("-p", "no:cacheprovider")
+    done.assert_outcomes(failed=5)
+    output = done.stdout.str()
+    for sentence in (
+        "clerkship.run: unknown keyword `trails`; did you mean `trials`?",
+        "clerkship.run: unknown keyword `sede`; did you mean `seed`?",
+        "clerkship.run: unknown keyword `no_judge`; write `judge='none'`",
+        "clerkship.run: unknown keyword `tasks`; write `task`",
+        "clerkship.run: unknown keyword `threshold`; write `until_sure`",
+        "clerkship.attack: unknown keyword `sed`; did you mean `seed`?",
+    ):
+        assert sentence in output
+    assert "TypeError" not in output
+
+
 def test_paths_are_resolved_from_the_root_then_from_the_test_file(session: pytest.Pytester) -> None:
     folder = session.mkpydir("deep")
     folder.joinpath("mine").mkdir()

@@ -85,6 +85,7 @@ class Clerkship:
         need a model, and `replay=True` sends no request to a model.
         """
         __tracebackhide__ = True
+        self._do(lambda: self._practice.check_keywords("run", limits))
         result = self._do(
             lambda: self._practice.run(path, agent, tasks=_to_tuple(task), tags=_to_tuple(tags), **limits)
         )
@@ -107,6 +108,7 @@ class Clerkship:
         strategies.
         """
         __tracebackhide__ = True
+        self._do(lambda: self._practice.check_keywords("attack", limits))
         chosen = {"only": _to_tuple(only), "tasks": _to_tuple(task), "tags": _to_tuple(tags)}
         report = self._do(lambda: self._practice.attack(path, **chosen, **limits))
         if report.cancelled:

@@ -4,16 +4,18 @@ import inspect
 import math
 import os
 import shlex
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from clerkship.actors.contract import Solver
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.kit.command_option import options_of
 from clerkship.kit.statistics import wilson_interval
-from clerkship.model.errors import InputError
+from clerkship.model.errors import InputError, InputProblem
+from clerkship.model.names import did_you_mean
 from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, RecordingMode, TaskRun
 from clerkship.model.seals import SealCheck
@@ -34,6 +36,8 @@ from clerkship.service.task_view import show_task
 from clerkship.settings import load_settings, override_settings
 from clerkship.store.sqlite import SqliteStore
 
+_NOT_KEYWORDS = frozenset({"path", "tasks", "tape", "outbound", "store"})
+"""Fields of a request that the fixture sets itself, or gives under another name."""
 MAX_FAILURES = 10
 """The maximum number of trials that one message explains."""
 
@@ -117,6 +121,39 @@ class Result:
             yield f"the run was interrupted after {self.counts.done} of {self.run.total} trials"
 
 
+def check_keywords(method: str, given: Iterable[str], request: type) -> None:
+    """Raise InputError for keywords of the fixture's method that a request does not have, each with the nearest one.
+
+    The names that the command line uses for an option, such as `no_judge`, are answered with the keyword.
+    """
+    names = {item.name for item in fields(request)} - _NOT_KEYWORDS
+    names |= {"task", "agent", *get_args(RecordingMode)} if request is RunRequest else {"task"}
+    meant = _find_meant_keywords(request, names)
+    unknown = [name for name in given if name not in names]
+    if unknown:
+        raise InputError(
+            [
+                InputProblem(
+                    message=f"clerkship.{method}: unknown keyword `{name}`",
+                    hint=f"write `{meant[name]}`" if name in meant else did_you_mean(name, names),
+                )
+                for name in unknown
+            ]
+        )
+
+
+def _find_meant_keywords(request: type, names: Collection[str]) -> dict[str, str]:
+    """Return the keyword for each name that the command line has for an option and the fixture does not."""
+    meant = {"tasks": "task"}
+    for name, (_, option) in options_of(request).items():
+        keyword = "task" if name == "tasks" else name
+        for typed in (*option.names, option.switch[0]):
+            meant.setdefault(typed.strip("-").replace("-", "_"), keyword)
+        for typed, (value, _) in option.flags.items():
+            meant.setdefault(typed.strip("-").replace("-", "_"), f"{keyword}={value!r}")
+    return {typed: keyword for typed, keyword in meant.items() if typed and typed not in names}
+
+
 class ClerkshipFixture:
     """A store, and the folders in which suites are looked up."""
 
@@ -155,6 +192,10 @@ class ClerkshipFixture:
         result = Result(view.run, view.counts, view.task_runs, self._store, seals)
         self.results.append(result)
         return result
+
+    def check_keywords(self, method: Literal["run", "attack"], given: Iterable[str]) -> None:
+        """Raise InputError for an unknown keyword of one of the fixture's methods."""
+        check_keywords(method, given, RunRequest if method == "run" else AttackRequest)
 
     def attack(self, path: str | os.PathLike[str], **options: Any) -> AttackReport:
         """Run the strategies of `clerkship suite attack` over the tasks at a path. Options are those of
