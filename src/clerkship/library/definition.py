@@ -62,6 +62,11 @@ class Definition:
         """Report a warning at a path in it."""
         self.reporter.warnings.note(self.tree, [*self.path, *path], message, hint, **how)
 
+    def silence(self, path: KeyPath) -> None:
+        """Drop further problems at a path in it."""
+        location = self.locate(*path)
+        self.reporter.mistakes.silenced.add((location.file, location.line, location.column))
+
     def report_mistakes(self, model: BaseModel | None, path: KeyPath, domains: Collection[str]) -> None:
         """Report the mistakes of a model at a path in it that depend on the environment's domains."""
         if isinstance(model, CheckedModel):

@@ -213,6 +213,7 @@ class LibraryLoader:
     def _build_task(self, definition: Definition, bound: TaskBindings, check: TaskCheck) -> Task | None:
         """Return the checked task with its templates filled."""
         data = self._render(definition, bound)
+        check.check_form(definition.fields)
         task = definition.read(Task, data)
         check.check_task(self._expand(definition, data))
         if task is None:
@@ -316,8 +317,7 @@ class LibraryLoader:
 
     def _build_filler(self, definition: Definition, values: Mapping[str, Any], unbound: set[str]) -> TemplateFiller:
         def report(path: list[int | str], message: str, hint: str) -> None:
-            self._reporter.mistakes.note(definition.tree, path, message, hint, silences=True)
-            silence(path)
+            self._reporter.mistakes.note(definition.tree, path, message, hint)
 
         def silence(path: list[int | str]) -> None:
             """Silence problems of the values that contain this one: they cannot be valid without it."""

@@ -43,6 +43,23 @@ class TaskCheck:
             self._check_unused(scenario, people)
         self._check_slots(scenario, "scenario")
 
+    def check_form(self, data: Mapping[str, Any]) -> None:
+        """Report criteria with the name of an assertion that is not under `assertion`.
+
+        Called before the task is read, because it silences the less clear mistakes of the same place.
+        """
+        for number, criterion in enumerate(map(as_map, as_list(data.get("criteria")))):
+            names = [name for name in criterion if is_known(self.calls.catalog.assertion, str(name))]
+            if "assertion" in criterion or not names:
+                continue
+            path: KeyPath = ["criteria", number]
+            missing = "`assertion:` is" if "label" in criterion else "`label:` and `assertion:` are"
+            message = f"{missing} missing before `{names[0]}`"
+            hint = f"write `assertion: {{{names[0]}: …}}`"
+            hint += "" if "label" in criterion else ", with a `label:` beside it"
+            self.calls.definition.problem([*path, names[0]], message, hint, key=True, silences=True)
+            self.calls.definition.silence(path)
+
     def check_scenario(self, data: Mapping[str, Any]) -> None:
         """Check a scenario file: its assertions, its person and its setup."""
         setup, goals = as_map(data.get("setup")), as_map(data.get("goals"))

@@ -8,7 +8,7 @@ See docs/decisions/0011-task-files-and-datasets.md.
 """
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -162,6 +162,35 @@ def render_parts(
     except BadTemplate as bad:
         bad.offset = start
         raise
+
+
+def find_template_mistakes(
+    text: str, values: Mapping[str, Any], find: FindFilter = find_built_in_filter
+) -> Iterator[BadTemplate]:
+    """Yield the mistake of each invalid expression in a text, in order."""
+    end = 0
+    for _ in range(MAX_EXPRESSIONS):
+        opening = _OPENING.search(text, end)
+        if opening is None:
+            return
+        start = opening.start()
+        end = _find_end(text, opening)
+        try:
+            render_parts(text[start:end], values, find)
+        except BadTemplate as bad:
+            bad.offset = start
+            yield bad
+
+
+def _find_end(text: str, opening: "re.Match[str]") -> int:
+    """Return the end of the expression or statement with these opening braces; of the text if it is not closed."""
+    if opening[0] == "{%":
+        close = text.find("%}", opening.end())
+        return len(text) if close < 0 else close + 2
+    try:
+        return _read_expression(text, opening.end())[1]
+    except BadTemplate:
+        return len(text)
 
 
 def _read_expression(text: str, start: int) -> tuple[str, int]:

@@ -2,15 +2,25 @@
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import orjson
 
-from clerkship.library.template import BadTemplate, FindFilter, SingleValue, find_built_in_filter, render_parts
+from clerkship.library.template import (
+    BadTemplate,
+    FindFilter,
+    SingleValue,
+    find_built_in_filter,
+    find_template_mistakes,
+    render_parts,
+)
 from clerkship.model.names import did_you_mean
 from clerkship.model.variables import escape, escape_text, join_escaped
 
 MAX_OUTPUT_LENGTH = 10_000_000
+MAX_MISTAKES = 20
+"""The maximum number of mistakes that are reported for one text."""
 DataPath = list[int | str]
 
 
@@ -23,6 +33,7 @@ class TemplateFiller:
     """Names without a value, which is already reported. Templates that use them are skipped."""
     report: Callable[[DataPath, str, str], None]
     silence: Callable[[DataPath], None]
+    """Called after the mistakes of a text are reported, because no other check of it has a meaning."""
     remaining: int = MAX_OUTPUT_LENGTH
     failed: bool = False
     """Whether a template could not be filled."""
@@ -67,19 +78,24 @@ class TemplateFiller:
             return text
         try:
             rendered = render_parts(text, self.values, self.find, alone=alone)
-        except BadTemplate as bad:
+        except BadTemplate as first:
             self.failed = True
-            if bad.unknown and bad.unknown in self.unbound:
-                self.silence(path)
-            else:
+            for bad in self._find_mistakes(text, first):
                 hint = did_you_mean(bad.unknown, [*self.values, *self.unbound]) if bad.unknown else ""
                 report(bad, hint or bad.hint)
+            self.silence(path)
             return text
         value = self._escape(rendered.value) if isinstance(rendered, SingleValue) else join(rendered)
         self.remaining -= len(orjson.dumps(value))
         if self.remaining < 0:
             self.report(path, f"the task's templates write more than {MAX_OUTPUT_LENGTH:,} characters in total", "")
+            self.silence(path)
         return value
+
+    def _find_mistakes(self, text: str, first: BadTemplate) -> list[BadTemplate]:
+        """Return all mistakes in a text, except names without a value. `first` may be about the text as a whole."""
+        mistakes = list(islice(find_template_mistakes(text, self.values, self.find), MAX_MISTAKES)) or [first]
+        return [bad for bad in mistakes if not bad.unknown or bad.unknown not in self.unbound]
 
     def _escape(self, value: Any) -> Any:
         return escape(value) if self.escapes else value

@@ -1,10 +1,12 @@
 """Reword pydantic's validation errors for the author of a file."""
 
+import json
+import re
 import types
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, Union, get_args, get_origin
+from typing import Annotated, Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
@@ -28,6 +30,10 @@ _EXPECTED = {
     "datetime_from_date_parsing": _TIME,
     "datetime_parsing": _TIME,
 }
+_LIST_KINDS = ("tuple_type", "list_type")
+_WORD = re.compile(r"[A-Za-z][\w.-]*")
+_MAX_ITEM = 60
+"""Characters of a text that are shown in a suggested list."""
 _MAX_UNKNOWN_KEYS = 100
 _LIMITS = {
     "greater_than": ("gt", "more than"),
@@ -77,8 +83,35 @@ def _build_problem(found: Any, model: type[BaseModel], tree: YamlTree, prefix: K
         message, hint = f"unknown key `{name[:60]}`", did_you_mean(name, _fields_at(model, location[:-1]))
     elif kind == "missing":
         message = f"`{name}` is missing"
+    elif kind in _LIST_KINDS and isinstance(found["input"], str) and _is_list_of_text(model, location):
+        hint = f"write {_write_list(found['input'])}"
     of_key = kind == "extra_forbidden" or found["loc"][-1:] == ("[key]",)
     return tree.locate([*prefix, *location], key=of_key).problem(message, hint)
+
+
+def _is_list_of_text(model: type[BaseModel], location: Sequence[int | str]) -> bool:
+    """Return whether the value at this path is a list of texts."""
+    return any(
+        get_origin(part) in (list, tuple) and str in get_args(part)
+        for part in _list_alternatives(_find_type(model, location))
+    )
+
+
+def _list_alternatives(annotation: Any) -> list[Any]:
+    """Return the types of a union; a type that is none, alone. `Annotated` is left out."""
+    if get_origin(annotation) is Annotated:
+        return _list_alternatives(get_args(annotation)[0])
+    if get_origin(annotation) in (Union, types.UnionType):
+        return [part for argument in get_args(annotation) for part in _list_alternatives(argument)]
+    return [annotation]
+
+
+def _write_list(text: str) -> str:
+    """Return a list in YAML with a text as its item; single words with commas between them are separate items."""
+    words = [word.strip() for word in text.split(",")]
+    items = words if all(_WORD.fullmatch(word) for word in words) else [text]
+    written = [item if _WORD.fullmatch(item) else json.dumps(item[:_MAX_ITEM], ensure_ascii=False) for item in items]
+    return f"[{', '.join(written)}]"
 
 
 def _location(error: Any) -> tuple[int | str, ...]:
@@ -148,11 +181,16 @@ def _merge_branches(place: tuple[Any, ...], errors: Sequence[Any]) -> dict[str, 
 
 def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
     """Return the keys that a map at this path may have."""
+    models = list(_find_models(_find_type(model, location)))
+    return sorted({info.alias or name for found in models for name, info in found.model_fields.items()})
+
+
+def _find_type(model: type[BaseModel], location: Sequence[int | str]) -> Any:
+    """Return the type of the value at this path."""
     here: Any = model
     for part in location:
         here = _find_inner_type(here, part)
-    models = list(_find_models(here))
-    return sorted({info.alias or name for found in models for name, info in found.model_fields.items()})
+    return here
 
 
 def _find_inner_type(annotation: Any, part: int | str) -> Any:
