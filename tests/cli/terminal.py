@@ -35,13 +35,13 @@ def clerkship(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 class Process:
     """A command that runs until it is stopped; its lines can be read as it writes them."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
+    def __init__(self, folder: Path, *arguments: str, merges_errors: bool = False) -> None:
         self._process = subprocess.Popen(
             [*COMMAND, *arguments],
             cwd=folder,
             env=_environment(),
             stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
+            stderr=subprocess.STDOUT if merges_errors else subprocess.PIPE,
             text=True,
         )
         self.pid = self._process.pid
@@ -66,8 +66,8 @@ class Process:
         self._process.wait()
         self._reader.join()
         for stream in (self._process.stdout, self._process.stderr):
-            assert stream is not None
-            stream.close()
+            if stream is not None:
+                stream.close()
 
     def line(self) -> str:
         """Return the next line."""
@@ -75,8 +75,14 @@ class Process:
             return self._lines.get(timeout=LIMIT)
         except queue.Empty:
             self._process.kill()
-            assert self._process.stderr is not None
-            raise AssertionError(f"it wrote nothing: {self._process.stderr.read()}") from None
+            raise AssertionError(f"it wrote nothing: {self._read_errors()}") from None
+
+    def expect(self, text: str) -> str:
+        """Return the lines up to the first that contains a text."""
+        lines = ""
+        while text not in lines:
+            lines += self.line()
+        return lines
 
     def stop(self, number: int = signal.SIGINT) -> Stopped:
         """Send a signal and wait for the end."""
@@ -90,8 +96,10 @@ class Process:
         rest = ""
         while not self._lines.empty():
             rest += self._lines.get()
-        assert self._process.stderr is not None
-        return Stopped(code, rest, self._process.stderr.read())
+        return Stopped(code, rest, self._read_errors())
+
+    def _read_errors(self) -> str:
+        return self._process.stderr.read() if self._process.stderr is not None else ""
 
 
 class UpProcess(Process):

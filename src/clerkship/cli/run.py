@@ -1,5 +1,6 @@
 """The commands that run tasks: `clerkship run`, and `rerun`, `resume` and `fork`, which start from a stored run."""
 
+import sys
 from typing import Annotated
 
 import typer
@@ -17,8 +18,34 @@ OtherAgent = Annotated[
 ]
 
 
+LastFailedFlag = Annotated[
+    bool,
+    typer.Option(
+        "--last-failed",
+        "--lf",
+        help="Only the tasks that did not pass in the last run of this path.",
+        rich_help_panel="Selection",
+    ),
+]
+WatchFlag = Annotated[
+    bool,
+    typer.Option(
+        "--watch",
+        help="Run again whenever a file of the suite or the agent changes, until Ctrl-C.",
+        rich_help_panel="Execution",
+    ),
+]
+
+
 @grouped
-def run(*, request: RunRequest, output: OutputOptions, results: Results = None) -> None:
+def run(
+    *,
+    request: RunRequest,
+    output: OutputOptions,
+    results: Results = None,
+    last_failed: LastFailedFlag = False,
+    watch: WatchFlag = False,
+) -> None:
     """Run tasks with an agent and grade the results.
 
     Everything is stored: tasks, logs, verdicts.
@@ -30,6 +57,10 @@ def run(*, request: RunRequest, output: OutputOptions, results: Results = None) 
 
         clerkship run suites/clinic --agent python:my_agent:Agent --tag scheduling -k 5
     """
+    if watch:
+        raise typer.Exit(load("clerkship.cli.watching:watch_and_run")(request, output, sys.argv[1:]))
+    if last_failed:
+        raise typer.Exit(load("clerkship.cli.running:run_last_failed_and_show")(request, output, results))
     result, _ = load("clerkship.cli.running:run_and_show")(request, output, results)
     raise typer.Exit(result.exit_code())
 

@@ -1,8 +1,14 @@
 """The work of `clerkship run`, imported when the command is used."""
 
+from dataclasses import replace
+
+from rich.markup import escape
+
 from clerkship.cli.catalog import build_catalog
+from clerkship.cli.console import out, print_json
 from clerkship.cli.report_options import OutputOptions
 from clerkship.cli.run_output import RunPresenter
+from clerkship.service.last_failed import LastFailed, build_no_run_error, find_last_failed
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import RunView
@@ -23,3 +29,30 @@ def run_and_show(request: RunRequest, output: OutputOptions, results: str | None
     check_results_writable(targets, plan.run.path)
     with open_store(settings, create=True) as store:
         return RunPresenter(store, settings.store, targets, catalog, json=output.json).execute(plan)
+
+
+def run_last_failed_and_show(request: RunRequest, output: OutputOptions, results: str | None = None) -> int:
+    """Run the tasks that did not pass in the last run of the path, and return the exit code: 0 if there are none."""
+    settings = override_settings(load_settings(), store=output.store)
+    if not settings.store.exists():
+        raise build_no_run_error(request.path, settings.store)
+    with open_store(settings) as store:
+        last = find_last_failed(store, request.path)
+    _print_last_failed(last, json=output.json)
+    if not last.tasks:
+        return 0
+    result, _ = run_and_show(replace(request, only=last.tasks), output, results)
+    return result.exit_code()
+
+
+def _print_last_failed(last: LastFailed, *, json: bool) -> None:
+    count = len(last.tasks)
+    if not count:
+        message = f"every task of {last.run.id} passed: there is none to run again"
+        if json:
+            print_json({"run": None, "last": last.run.id, "exit_code": 0, "tasks": [], "warnings": [message]})
+        else:
+            out().print(f"[quiet]{escape(message)}[/]")
+    elif not json:
+        tasks = "1 task" if count == 1 else f"{count:,} tasks"
+        out().print(f"[quiet]{tasks} of {escape(last.run.id)} did not pass:[/]")

@@ -15,6 +15,8 @@ from clerkship.service.planning.load import LoadedSuite
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 
+MAX_NAMED_TASKS = 5
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SelectedTasks:
@@ -36,6 +38,10 @@ def select_tasks(loaded: LoadedSuite) -> SelectedTasks:
         tasks = [task for task in tasks if task.task.name in inside]
     if request.only is not None:
         tasks = [task for task in tasks if task.task.name in request.only]
+    if not tasks and request.only is not None:
+        names = ", ".join(f"`{name}`" for name in sorted(request.only)[:MAX_NAMED_TASKS])
+        hint = "give no other --task, --tag or --benchmark; or the tasks were renamed or removed"
+        raise InputError.of(f"none of the tasks to run is in the selection: {names}", hint=hint)
     if not tasks:
         tags = sorted({tag for task in library.tasks.values() for tag in task.task.tags})
         raise InputError.of("no task matches the selection", hint=f"tags: {', '.join(tags) or 'none'}")
