@@ -20,7 +20,7 @@ from clerkship.model.errors import InputProblem
 from clerkship.model.seals import SealCheck
 from clerkship.report.plain_text import escape_ci_commands, replace_control_characters
 
-_THEME = Theme(
+THEME = Theme(
     {
         "pass": "green",
         "partial": "yellow",
@@ -63,9 +63,9 @@ class _SafeConsole(Console):
 
 
 def _console(*, stderr: bool) -> Console:
-    console = _SafeConsole(theme=_THEME, stderr=stderr, highlight=False, emoji=False)
+    console = _SafeConsole(theme=THEME, stderr=stderr, highlight=False, emoji=False)
     if not console.is_terminal:
-        console = _SafeConsole(theme=_THEME, stderr=stderr, highlight=False, emoji=False, width=200, soft_wrap=True)
+        console = _SafeConsole(theme=THEME, stderr=stderr, highlight=False, emoji=False, width=200, soft_wrap=True)
     return console
 
 

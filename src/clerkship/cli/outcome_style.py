@@ -18,6 +18,11 @@ MARKS = {
 }
 
 
+def style_mark(name: str) -> str:
+    """Return the mark of an outcome, with its color as markup."""
+    return f"[{name}]{MARKS[name]}[/]"
+
+
 def style_outcome(name: str) -> str:
     """Return an outcome with its mark and colour."""
     return f"[{name}]{MARKS[name]} {OUTCOMES[name][0].lower()}[/]"

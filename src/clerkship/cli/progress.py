@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Callable
+from datetime import timedelta
 from threading import Lock
 from typing import Self
 
@@ -17,22 +18,55 @@ from rich.progress import (
     Task,
     TimeElapsedColumn,
 )
+from rich.table import Column
 from rich.text import Text
 
-from clerkship.cli.outcome_style import style_outcome
+from clerkship.cli.outcome_style import style_mark, style_outcome
 from clerkship.model.run import Attempt, TaskRun
 from clerkship.report.outcome import outcome
 
+MAX_BAR_WIDTH = 30
+OTHER_COLUMNS_WIDTH = 44
+"""Width of the spinner, a short bar, the numbers and the times; the status has the rest of the line."""
+NARROW_WIDTH = 100
+"""Below this width, outcomes are shown by their marks only."""
+
 
 class _StatusColumn(ProgressColumn):
-    """A status text that is computed only when the bar is drawn."""
+    """A status text that is computed only when the bar is drawn, and shortened to its part of the line."""
 
-    def __init__(self, status: Callable[[], str]) -> None:
-        super().__init__()
-        self._status = status
+    def __init__(self, status: Callable[[], str], console: Console) -> None:
+        super().__init__(Column(no_wrap=True))
+        self._status, self._console = status, console
 
     def render(self, task: Task) -> Text:
-        return Text.from_markup(self._status())
+        text = Text.from_markup(self._status())
+        text.truncate(max(self._console.width - OTHER_COLUMNS_WIDTH, 8), overflow="ellipsis")
+        return text
+
+
+class _RemainingTimeColumn(ProgressColumn):
+    """The estimated time that is left, once an item is finished."""
+
+    def __init__(self, remaining: Callable[[], float | None]) -> None:
+        super().__init__(Column(no_wrap=True))
+        self._remaining = remaining
+
+    def render(self, task: Task) -> Text:
+        seconds = self._remaining()
+        text = "" if seconds is None else f"ETA {timedelta(seconds=round(seconds))}"
+        return Text(text, style="progress.remaining")
+
+
+def estimate_remaining(elapsed: float, finished_at: float, completed: float, total: float | None) -> float | None:
+    """Return the seconds that are left if the other items take as long as those before; None if that is unknown.
+
+    `finished_at` is the time at which the last item finished. From then on the estimate counts down, and it does not
+    grow while the next items run.
+    """
+    if not total or not completed:
+        return None
+    return max(finished_at / completed * total - elapsed, 0.0)
 
 
 class ProgressBar:
@@ -41,12 +75,14 @@ class ProgressBar:
     def __init__(self, console: Console, total: int | None, *, quiet: bool = False) -> None:
         self._console, self._total, self._quiet = console, total, quiet
         self._live = console.is_terminal and not quiet
+        self._finished_at = 0.0
         self._bar = Progress(
-            SpinnerColumn(),
-            BarColumn(bar_width=30),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            _StatusColumn(self.status_text),
+            SpinnerColumn(table_column=Column(no_wrap=True)),
+            BarColumn(bar_width=None, table_column=Column(max_width=MAX_BAR_WIDTH)),
+            MofNCompleteColumn(table_column=Column(no_wrap=True)),
+            TimeElapsedColumn(table_column=Column(no_wrap=True)),
+            _RemainingTimeColumn(self.remaining_seconds),
+            _StatusColumn(self.status_text, console),
             console=console,
             transient=True,
             disable=not self._live,
@@ -57,8 +93,14 @@ class ProgressBar:
     def status_text(self) -> str:
         """Return the status text."""
 
+    def remaining_seconds(self) -> float | None:
+        """Return the estimated seconds that are left; None if that is unknown."""
+        task = self._bar.tasks[0]
+        return estimate_remaining(task.elapsed or 0.0, self._finished_at, task.completed, self._total)
+
     def advance(self) -> None:
         """Count one more item."""
+        self._finished_at = self._bar.tasks[0].elapsed or 0.0
         self._bar.update(self._task, advance=1)
 
     def __enter__(self) -> Self:
@@ -87,7 +129,8 @@ class RunProgress(ProgressBar):
         """Return the outcomes of finished trials, and the number of running ones."""
         with self._lock:
             outcomes, running = sorted(self._outcomes.items()), self._started - self._outcomes.total()
-        parts = [f"{style_outcome(name)} {count}" for name, count in outcomes]
+        show = style_outcome if self._console.width >= NARROW_WIDTH else style_mark
+        parts = [f"{show(name)} {count}" for name, count in outcomes]
         parts += [f"[quiet]{running} running[/]"] if running > 0 else []
         return "  ".join(parts) or "starting"
 
