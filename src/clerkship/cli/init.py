@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
+from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.service.scaffold import create_project
@@ -20,7 +21,7 @@ def init(
 
     Existing files are not overwritten.
     """
-    written, existing = create_project(folder)
+    written, existing = create_project(folder, build_catalog())
     if json:
         print_json({"written": written, "kept": existing})
         return

@@ -4,7 +4,9 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
+from clerkship.service.editor_schemas import PROJECT_FOLDER, add_modelines, write_schemas_for
 
 TEMPLATES = Path(__file__).parent / "templates"
 _PLACEHOLDER = re.compile(r"«(\w+)»")
@@ -15,14 +17,18 @@ _PROJECT_PARTS = ("agent.py", "practice", "tests")
 """Parts that must not exist before; other files of the project may exist and are not changed."""
 
 
-def create_project(target: Path) -> tuple[list[Path], list[Path]]:
+def create_project(target: Path, catalog: RegisteredCatalog | None = None) -> tuple[list[Path], list[Path]]:
     """Write a new project: an environment, a conversation, a task, an agent that passes both, and files for CI.
 
-    Return the written files, and the files that existed before and were not changed.
+    Return the written files, and the files that existed before and were not changed. With a catalog, also write the
+    schemas of the YAML files for editors, and name them in the files.
     """
     files = render_templates("project", target, {})
     existing = [path for path in files if path.exists() and path.relative_to(target).parts[0] not in _PROJECT_PARTS]
-    return write_files({path: text for path, text in files.items() if path not in existing}), existing
+    files = {path: text for path, text in files.items() if path not in existing}
+    if catalog is None:
+        return write_files(files), existing
+    return write_files_with_schemas(files, target / PROJECT_FOLDER / "schemas", catalog), existing
 
 
 def render_templates(template: str, target: Path, values: Values, only: Collection[str] = ()) -> Files:
@@ -53,6 +59,13 @@ def _fill_path(path: Path, values: Values) -> Path:
     parts = [re.sub("NAME|PACKAGE", lambda found: values[found[0].lower()], part) for part in path.parts]
     parts = [f".{part.removeprefix('dot.')}" if part.startswith("dot.") else part for part in parts]
     return Path(*parts[:-1], parts[-1].removesuffix(".txt"))
+
+
+def write_files_with_schemas(files: Files, schemas: Path, catalog: RegisteredCatalog) -> list[Path]:
+    """Write files like `write_files`, each YAML file with the name of its schema, and the schemas."""
+    written = write_files(add_modelines(files, schemas))
+    write_schemas_for(files, schemas, catalog)
+    return written
 
 
 def write_files(files: Files) -> list[Path]:

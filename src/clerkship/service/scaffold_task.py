@@ -17,7 +17,8 @@ from clerkship.library.yaml import parse_yaml
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.service.scaffold import TEMPLATES, Files, fill_template, render_templates, write_files
+from clerkship.service.editor_schemas import find_schema_folder
+from clerkship.service.scaffold import TEMPLATES, Files, fill_template, render_templates, write_files_with_schemas
 from clerkship.simulators.spec import TaskScaffold
 
 MAX_NAME_LENGTH = 200
@@ -62,7 +63,7 @@ def create_task(name: str, folder: Path, catalog: RegisteredCatalog, environment
     made = render_templates("task", folder, values, ["steps"] if scaffold.steps else [])
     files[folder / "tasks" / f"{stem}.yml"] = made[folder / "task.yml"]
     files[folder / "solutions" / f"{stem}.py"] = made[folder / "solution.py"]
-    return write_files(files)
+    return write_files_with_schemas(files, find_schema_folder(folder), catalog)
 
 
 def _find_scaffold(sandboxes: Mapping[str, str], catalog: RegisteredCatalog) -> tuple[str, TaskScaffold]:
@@ -114,7 +115,7 @@ def create_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environ
     files: Files = {path: made[folder / "scenario.yml"]}
     if has_solutions:
         files[folder.parent / "solutions" / f"{stem}.py"] = made[folder / "solution.py"]
-    return write_files(files)
+    return write_files_with_schemas(files, find_schema_folder(folder), catalog)
 
 
 def _to_file_stem(name: str, what: str = "task") -> str:

@@ -35,6 +35,7 @@ from clerkship.rasa.drafts.model_writer import write_drafts
 from clerkship.rasa.drafts.text import render_draft
 from clerkship.rasa.flows import ProjectFlows, read_flows
 from clerkship.service.checking import load_and_check
+from clerkship.service.editor_schemas import add_modeline, find_schema_folder, write_schemas_for
 from clerkship.settings import Settings
 
 _MAX_STEM_LENGTH = 60
@@ -108,8 +109,10 @@ def draft_scenarios(request: DraftRequest, settings: Settings, catalog: Register
     made = [render(path, one) for path, one in zip(plans, drafted, strict=True)]
     files = _replace_invalid(made, project, render, partial(_find_mistakes, domain_path, settings, catalog))
     if not request.dry_run:
+        schemas = find_schema_folder(request.to)
         for file in files:
-            _save(file)
+            _save(file, add_modeline(file.path, file.text, schemas))
+        write_schemas_for({file.path: file.text for file in files}, schemas, catalog)
     drafts.written = files
     return drafts
 
@@ -257,8 +260,8 @@ def _draft_by_rules_instead(file: DraftFile, wrong: str, project: RasaProject) -
     return draft_by_rules(before if isinstance(plan, str) else plan, note)
 
 
-def _save(file: DraftFile) -> None:
+def _save(file: DraftFile, text: str) -> None:
     try:
-        write_atomically(file.path, [file.text.encode()])
+        write_atomically(file.path, [text.encode()])
     except OSError as error:
         raise InputError.of(f"it cannot be written: {error.strerror}", file=str(file.path)) from None

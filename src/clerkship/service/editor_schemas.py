@@ -1,0 +1,73 @@
+"""JSON Schemas for editors: files beside the store, and the comment in a YAML file that names its schema.
+
+The YAML language server, which many editors use, reads the comment. The schemas have the names of all installed
+plug-ins, so they are written on each machine and not kept in version control.
+"""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import orjson
+
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.kit.atomic_write import write_atomically
+from clerkship.library.source import SUFFIXES
+from clerkship.model.errors import InputError
+from clerkship.service.schemas import FILE_MODELS, build_schema
+
+PROJECT_FOLDER = ".clerkship"
+_TOP_KEY = re.compile(rf"^({'|'.join(FILE_MODELS)}):", re.MULTILINE)
+
+
+def find_schema_folder(folder: Path) -> Path:
+    """Return the folder of schemas for files in a folder: in the nearest `.clerkship` above it, else in the working
+    folder.
+    """
+    start = Path(os.path.normpath(Path.cwd() / folder))
+    nearest = (place / PROJECT_FOLDER for place in (start, *start.parents) if (place / PROJECT_FOLDER).is_dir())
+    return next(nearest, Path.cwd() / PROJECT_FOLDER) / "schemas"
+
+
+def add_modelines(files: Mapping[Path, str], schemas: Path) -> dict[Path, str]:
+    """Return the files; those that define something of ours start with the comment that names their schema."""
+    return {path: add_modeline(path, text, schemas) for path, text in files.items()}
+
+
+def add_modeline(path: Path, text: str, schemas: Path) -> str:
+    """Return the text of a file with the comment that names its schema, relative to the file."""
+    kind = _find_kind(path, text)
+    if kind is None:
+        return text
+    # Not Path.relative_to: the schemas may be in another branch of the folders.
+    schema = os.path.relpath(_schema_path(schemas, kind), Path.cwd() / path.parent)
+    return f"# yaml-language-server: $schema={Path(schema).as_posix()}\n{text}"
+
+
+def write_schemas_for(files: Mapping[Path, str], schemas: Path, catalog: RegisteredCatalog) -> list[Path]:
+    """Write the schemas that these files name."""
+    kinds = [_find_kind(path, text) for path, text in files.items()]
+    return write_schemas(schemas, dict.fromkeys(kind for kind in kinds if kind is not None), catalog)
+
+
+def write_schemas(schemas: Path, kinds: Iterable[str], catalog: RegisteredCatalog) -> list[Path]:
+    """Write the schemas of some kinds of files, over earlier versions of them. Raise InputError."""
+    written = {_schema_path(schemas, kind): build_schema(kind, catalog) for kind in kinds}
+    try:
+        for path, schema in written.items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write_atomically(path, [orjson.dumps(schema)])
+    except OSError as error:
+        raise InputError.of(f"it cannot be written: {error.strerror}", file=str(error.filename)) from None
+    return list(written)
+
+
+def _schema_path(schemas: Path, kind: str) -> Path:
+    return schemas / f"{kind}.schema.json"
+
+
+def _find_kind(path: Path, text: str) -> str | None:
+    """Return what a YAML file defines, by its first key that is one of ours."""
+    match = _TOP_KEY.search(text) if path.suffix in SUFFIXES else None
+    return match[1] if match is not None else None
