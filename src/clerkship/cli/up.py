@@ -14,10 +14,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from clerkship.cli.catalog import build_catalog
-from clerkship.cli.console import err, out, print_json_line
+from clerkship.cli.console import err, out, print_json_line, print_warning
 from clerkship.cli.event_line import print_event
 from clerkship.cli.groups import grouped
 from clerkship.events.event import Event
+from clerkship.model.errors import InputProblem
 from clerkship.model.redaction import Redactor
 from clerkship.playground.playground import Playground
 from clerkship.service.up import (
@@ -28,8 +29,13 @@ from clerkship.service.up import (
     parse_listener_ports,
 )
 from clerkship.settings import get_command_prefix, load_settings
+from clerkship.transports.tcp import ALL_ADDRESSES
 
 POLL_SECONDS = 0.2
+EXPOSURE_HINT = (
+    "requests need the token of a sandbox, but are not encrypted, and MLLP has no password; use it in a container or a "
+    "private network, with synthetic data"
+)
 
 
 @grouped
@@ -61,10 +67,14 @@ def up(
         clerkship up --from suites/clinic --task "Move an appointment" --port 8080
 
         clerkship up --from suites/feeds --listener mllp=2575 --listener sftp=2222
+
+        clerkship up --from suites/clinic --host 0.0.0.0 --port 8080
     """
     request = replace(request, listener_ports=parse_listener_ports(listener or ()))
     printer = EventPrinter()
     with printer.stop_on_signal(), open_playground(request, load_settings(), build_catalog(), printer.add) as running:
+        if running.is_reachable_from_outside:
+            print_warning(InputProblem(message=describe_exposure(running), hint=EXPOSURE_HINT), err())
         if json:
             print_json_line(_to_json_data(running))
         else:
@@ -72,6 +82,12 @@ def up(
         printer.follow(running.playground, None if json else out(), running.redactor)
     if not json:
         out().print(f"[quiet]stopped after {len(running.playground.log.events)} events; nothing is stored[/]")
+
+
+def describe_exposure(running: RunningPlayground) -> str:
+    """Return who can reach a playground that does not listen on loopback."""
+    networks = "every network of this machine" if running.host == ALL_ADDRESSES else f"the network of {running.host}"
+    return f"it listens on {running.host}: every machine on {networks} can reach it"
 
 
 class EventPrinter:
@@ -194,6 +210,7 @@ def _to_json_data(running: RunningPlayground) -> dict[str, Any]:
         "task": running.task.name if running.task is not None else None,
         "task_item": running.task_item,
         "url": running.url,
+        "host": running.host,
         "sandboxes": {name: asdict(access) for name, access in running.sandboxes.items()},
         "clock": asdict(running.clock),
         "commands": _commands(running),

@@ -15,6 +15,7 @@ from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import IncomingRequest
 from clerkship.transports.http_listener import HttpListener
 from clerkship.transports.limits import ConnectionLimits
+from clerkship.transports.tcp import LOOPBACK
 
 
 @dataclass(slots=True)
@@ -80,9 +81,13 @@ class GatewayApplication:
 
 
 def open_http(
-    gateway: Gateway, port: int = 0, limits: ConnectionLimits | None = None, control: ControlEndpoint | None = None
+    gateway: Gateway,
+    port: int = 0,
+    limits: ConnectionLimits | None = None,
+    control: ControlEndpoint | None = None,
+    host: str = LOOPBACK,
 ) -> HttpListener:
     """Build the HTTP server of a gateway. It starts to listen when its address is first read."""
-    listener = HttpListener(GatewayApplication(gateway, control), port, limits)
+    listener = HttpListener(GatewayApplication(gateway, control), port, limits, host)
     gateway.http_url = listener.url
     return listener

@@ -16,8 +16,8 @@ from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.transports.executor import WorkerPool
 from clerkship.transports.loop_thread import ListenerFailed, LoopThread, PortTaken
+from clerkship.transports.tcp import LOOPBACK, describe_host, to_reachable_host
 
-HOST = "127.0.0.1"
 MAX_START_SECONDS = 20.0
 MAX_CLOSE_SECONDS = 3.0
 
@@ -30,6 +30,7 @@ class RunningListener:
     kind: str
     listener_type: type[ProtocolListener]
     port: int = 0
+    host: str = LOOPBACK
     workers: WorkerPool = field(default_factory=WorkerPool)
     listener: ProtocolListener = field(init=False)
     _thread: LoopThread = field(init=False)
@@ -60,6 +61,14 @@ class RunningListener:
         address = self.gateway.assign_address(playground, sandbox)
         return GatewayClient(self.gateway, self.workers, playground, sandbox, address, self.listener_type.name)
 
+    def describe_connection(self, playground: Playground, sandbox: Sandbox) -> ConnectionInfo:
+        """Return how a client on this machine reaches a sandbox."""
+        info = self.listener.connection_info(self.client_for(playground, sandbox))
+        reachable = to_reachable_host(self.host)
+        return {
+            key: value.replace(self.host, reachable) if isinstance(value, str) else value for key, value in info.items()
+        }
+
     def start(self) -> None:
         """Start the listener and wait until it is open.
 
@@ -67,12 +76,14 @@ class RunningListener:
         """
         name = self.listener_type.name
         try:
-            self._thread.start(partial(self.listener.open, HOST, self.port), self.listener.close, MAX_START_SECONDS)
+            self._thread.start(
+                partial(self.listener.open, self.host, self.port), self.listener.close, MAX_START_SECONDS
+            )
         except TimeoutError:
             raise ListenerFailed(f"{name} did not start within {MAX_START_SECONDS:.0f} s") from None
         except OSError as error:
             reason = os.strerror(error.errno).lower() if error.errno else str(error)
-            raise PortTaken(f"{name}: cannot listen on port {self.port}: {reason}") from None
+            raise PortTaken(f"{name}: cannot listen on port {self.port}{describe_host(self.host)}: {reason}") from None
         except Exception as error:
             raise ListenerFailed(f"{name} did not start: {type(error).__name__}: {error}") from error
 
@@ -89,8 +100,9 @@ class RunningListener:
 class ListenerPool:
     """The running listeners, by the kind of simulator and the name of the listener."""
 
-    def __init__(self, gateway: Gateway, ports: Mapping[str, int] | None = None) -> None:
+    def __init__(self, gateway: Gateway, ports: Mapping[str, int] | None = None, host: str = LOOPBACK) -> None:
         self._gateway = gateway
+        self._host = host
         self._ports = ports or {}
         self._running: dict[tuple[str, str], RunningListener] = {}
         self._lock = threading.Lock()
@@ -104,7 +116,7 @@ class ListenerPool:
     ) -> dict[str, tuple[ProtocolListener, ConnectionInfo]]:
         """Return the listeners of a sandbox with their connection details, starting those that are not running."""
         opened = {
-            each.name: (running.listener, running.listener.connection_info(running.client_for(playground, sandbox)))
+            each.name: (running.listener, running.describe_connection(playground, sandbox))
             for each in sandbox.spec.listeners
             if (running := self._ensure_running(sandbox.spec.kind, each)) is not None
         }
@@ -133,7 +145,8 @@ class ListenerPool:
             running = self._running.get((kind, listener_type.name))
             if running is None:
                 raise_limit()
-                running = RunningListener(self._gateway, kind, listener_type, self._ports.get(listener_type.name, 0))
+                port = self._ports.get(listener_type.name, 0)
+                running = RunningListener(self._gateway, kind, listener_type, port, self._host)
                 running.start()
                 self._running[kind, listener_type.name] = running
             return running

@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -57,6 +58,7 @@ from clerkship.settings import Settings
 from clerkship.transports.http_listener import HttpListener
 from clerkship.transports.loop_thread import PortTaken
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
+from clerkship.transports.tcp import ALL_ADDRESSES, LOOPBACK
 
 STOP_TIMEOUT = 0.3
 """Wall seconds that running requests have to finish when the playground stops."""
@@ -72,6 +74,15 @@ class PlaygroundRequest:
     task: Annotated[str | None, Option(("--task",), "Set up this task, given by its name or a part of it.", "NAME")] = (
         None
     )
+    host: Annotated[
+        str | None,
+        Option(
+            ("--host",),
+            "Listen on this IPv4 address; 0.0.0.0 is every network of this machine, as a container needs. "
+            "[default: 127.0.0.1]",
+            "ADDRESS",
+        ),
+    ] = None
     port: Annotated[
         int | None, Option(("--port",), "Listen on this port. [default: any]", "N", min=0, max=MAX_PORT)
     ] = None
@@ -113,12 +124,19 @@ class RunningPlayground:
     task: Task | None
     seed: int
     url: str
+    host: str
+    """The address that it listens on."""
     sandboxes: Mapping[str, SandboxAccess]
     clock: SandboxAccess
     alone: bool
     """Whether it is the only running playground in this registry."""
     redactor: Redactor
     """Redacts the values of the task's variables in output."""
+
+    @property
+    def is_reachable_from_outside(self) -> bool:
+        """Whether it listens on an address that other machines may reach."""
+        return not IPv4Address(self.host).is_loopback
 
     @property
     def task_item(self) -> Any:
@@ -133,6 +151,7 @@ def open_playground(
     """Set up a playground, open its listeners and register it; remove all of it at the end of the block."""
     if request.name is not None:
         check_name(request.name)
+    host = parse_host(request.host)
     library = load_library(request.path, catalog, needs_task=request.task is not None, cache=settings.cache)
     loaded, environment = choose_environment(library, request)
     seed = settings.seed if request.seed is None else request.seed
@@ -155,8 +174,8 @@ def open_playground(
     about = describe_playground(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlEndpoint(playground, about)
     check_limit()
-    http = open_http(gateway, request.port or 0, control=control)
-    listeners = ListenerPool(gateway, request.listener_ports)
+    http = open_http(gateway, request.port or 0, control=control, host=host)
+    listeners = ListenerPool(gateway, request.listener_ports, host)
     try:
         _run_setup(playground, built, models)
         url = f"{_open_listener(http)}/{playground.id}"
@@ -171,6 +190,7 @@ def open_playground(
                 task,
                 seed,
                 url,
+                host,
                 accesses,
                 _build_clock_access(url, accesses),
                 alone,
@@ -320,6 +340,15 @@ def _build_accesses(playground: Playground, url: str, listeners: ListenerPool) -
         }
     except PortTaken as taken:
         raise InputError.of(str(taken), hint="choose another with --listener, or leave it out") from None
+
+
+def parse_host(text: str | None) -> str:
+    """Return the address to listen on: loopback by default. Raise InputError unless it is an IPv4 address."""
+    try:
+        return str(IPv4Address(text)) if text is not None else LOOPBACK
+    except ValueError:
+        hint = f"expected an IPv4 address: {LOOPBACK} for this machine, {ALL_ADDRESSES} for every network"
+        raise InputError.of(f"invalid --host {text}", hint=hint) from None
 
 
 def parse_listener_ports(written: Iterable[str]) -> dict[str, int]:

@@ -23,6 +23,21 @@ SWITCH_INTERVAL = 0.001
 """Seconds after which a worker thread lets the event loop run. Python's default of 5 ms would slow each system call."""
 
 
+LOOPBACK = "127.0.0.1"
+ALL_ADDRESSES = "0.0.0.0"
+"""The address that stands for every IPv4 address of this machine."""
+
+
+def to_reachable_host(host: str) -> str:
+    """Return the address at which a client on this machine reaches a listener."""
+    return LOOPBACK if host == ALL_ADDRESSES else host
+
+
+def describe_host(host: str) -> str:
+    """Return ` of ADDRESS` for messages about an address other than loopback."""
+    return "" if host == LOOPBACK else f" of {host}"
+
+
 def bind(host: str, port: int) -> socket.socket:
     """Bind a port, or any free port if it is 0. Raise OSError if that fails."""
     listening = socket.create_server((host, port), backlog=BACKLOG)

@@ -14,7 +14,7 @@ from clerkship.sandbox.authentication.smtp import SmtpUser
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.messages.email.certificate import ServerCertificate, make_certificate
 from clerkship.transports.limits import ConnectionLimits
-from clerkship.transports.tcp import TcpListener
+from clerkship.transports.tcp import TcpListener, to_reachable_host
 
 LIMITS = ConnectionLimits(
     first=10.0, head=30.0, body=60.0, idle=300.0, connections=600, held=400_000_000, held_per_sandbox=200_000_000
@@ -45,7 +45,7 @@ class Smtp(ProtocolListener):
         """Start listening."""
         opened = self.tcp.open_port(host, port)
         self._host, self._port = host, opened.number
-        self._certificate = make_certificate(host)
+        self._certificate = make_certificate(to_reachable_host(host))
         # Loaded here because aiosmtpd is an extra.
         serve = load("clerkship.simulators.messages.email.connection:serve")
         await serve(self, opened, self._certificate.context)
