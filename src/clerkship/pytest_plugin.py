@@ -47,6 +47,8 @@ class FixtureRunOptions(TypedDict, total=False):
     metrics: bool
     person: str | None
     checks_person: bool
+    max_tokens: int | None
+    model_timeout: float | None
     record: bool
     replay: bool
     refresh: bool

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, get_args
 
 from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.model.errors import InputError
+from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT, MAX_TOKEN_LIMIT
 from clerkship.model.run import IsolationMode
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ def _address(example: str) -> SettingKind:
 _TEXT, _PATH, _SECRET_TEXT = SettingKind(), SettingKind(Path, "a path"), SettingKind()
 _SECONDS = SettingKind(float, "seconds, more than 0 and at most 86400", lambda seconds: 0 < seconds <= 86_400)
 _POSITIVE_INTEGER = SettingKind(int, "a whole number, at least 1", lambda number: 0 < number <= 86_400)
+_TOKENS = SettingKind(int, f"a whole number from 1 to {MAX_TOKEN_LIMIT}", lambda number: 0 < number <= MAX_TOKEN_LIMIT)
 _SEED = SettingKind(int, "a whole number of 64 bits", lambda number: -(2**63) <= number < 2**63)
 _ISOLATION, _SWITCH = _choice(*get_args(IsolationMode)), _choice("on", "off")
 
@@ -125,6 +127,17 @@ class Settings:
         0,
         "maximum number of concurrent requests to one address of a model; 0: what its models set, or 8",
         _POSITIVE_INTEGER,
+    )
+    max_tokens: int = _setting(
+        0,
+        "maximum number of tokens in one answer of a model or an `openai:` agent; 0: what the model's parameters say, "
+        "or 8192, or less if its context is smaller",
+        _TOKENS,
+    )
+    model_timeout: float = _setting(
+        DEFAULT_MODEL_TIMEOUT,
+        "timeout in wall seconds of one answer of a model or an `openai:` agent that sets none",
+        _SECONDS,
     )
     prices: str = _setting("", "YAML file of prices: model, `input` and `output` in dollars per million tokens")
     embeddings: str = _setting(

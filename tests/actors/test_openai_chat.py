@@ -8,9 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 import pytest
 
-from clerkship.actors.contract import Agent
-from clerkship.actors.openai_chat import MAX_RESULT_LENGTH, MAX_ROUNDS, ChatAgent, ChatSolver, load_openai
-from clerkship.llm.endpoint import ApiCredentials, Endpoint
+from clerkship.actors.openai_chat import MAX_RESULT_LENGTH, MAX_ROUNDS, ChatSolver, load_openai
 from clerkship.llm.retry import ModelRetryPolicy
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
@@ -51,18 +49,10 @@ def model(script: Script) -> Callable[[Asked], Answered]:
     return answer
 
 
-class Quick(ChatSolver):
-    """A solver with short retry delays."""
-
-    def open(self, solution: str | None, trial: int = 1) -> Agent:
-        return ChatAgent(
-            self._model, Endpoint(self._base_url, ApiCredentials(self._key), ModelRetryPolicy(backoff=0.001))
-        )
-
-
-def solver(url: str) -> ChatSolver:
-    """Return a solver with the test key."""
-    return Quick("some-model", f"{url}/v1", KEY)
+def solver(url: str, max_tokens: int | None = None, timeout: float | None = None) -> ChatSolver:
+    """Return a solver with the test key and short retry delays."""
+    policy = ModelRetryPolicy(backoff=0.001, timeout=timeout)
+    return ChatSolver("some-model", f"{url}/v1", KEY, max_tokens=max_tokens, policy=policy)
 
 
 def results(messages: list[dict[str, Any]]) -> list[str]:

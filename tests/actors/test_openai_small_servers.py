@@ -1,6 +1,7 @@
 """`openai:` agents with the servers of small models: strict about schemas, truncated answers, slow answers."""
 
 import json
+import threading
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,12 +12,18 @@ from clerkship.events.agent import ToolCallRejected
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import render_ledger
 from clerkship.events.log import open_log
+from clerkship.llm.token_limit import DEFAULT_MAX_TOKENS
 from clerkship.model.task import Task
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
+from clerkship.service.rerun import plan_rerun
+from clerkship.service.running import execute
+from clerkship.settings import Settings
 from tests.actors.picky_server import completion, error, require_types
 from tests.actors.programs import WORK, suite
 from tests.actors.servers import Answered, Served
 from tests.actors.test_openai_chat import calls, results, solver
-from tests.workbench import Workbench
+from tests.workbench import CATALOG, Workbench
 
 SERVICE = """
     environment:
@@ -136,3 +143,69 @@ def test_malformed_tool_call_is_in_the_ledger_that_a_judge_reads() -> None:
     writer.append("agent", rejected, actor="agent", at=datetime(2026, 3, 2, 9, tzinfo=UTC))
     ledger = render_ledger(Evidence(Task(name="Read"), log.ordered(), {}, "agent_done"))
     assert 'tool call not executed: drop__read_file: "`path` is missing"' in ledger
+
+
+def test_default_limit_of_tokens_is_sent(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(require_types(lambda body: completion(calls(("finish", {"answer": 42}))))) as served:
+        bench.run_one(solver(served.url))
+        bench.run_one(solver(served.url, max_tokens=300))
+    sent = [json.loads(asked.body)["max_tokens"] for asked in served.asked if asked.method == "POST"]
+    assert sent == [DEFAULT_MAX_TOKENS, 300]
+
+
+def test_limit_settings_apply_to_the_agent(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(require_types(lambda body: completion(calls(("finish", {"answer": 42}))))) as served:
+        agent = f"openai:small@{served.url}/v1"
+        for settings, options in (
+            (Settings(max_tokens=500), RunRequest(path=bench.folder, agent=agent)),
+            (Settings(max_tokens=500), RunRequest(path=bench.folder, agent=agent, max_tokens=900)),
+        ):
+            execute(plan_run(options, settings, CATALOG), bench.store, CATALOG)
+        first = bench.store.run("latest")
+        execute(plan_rerun(bench.store, first.id, CATALOG, Settings(max_tokens=500)), bench.store, CATALOG)
+    sent = [json.loads(asked.body)["max_tokens"] for asked in served.asked if asked.method == "POST"]
+    assert sent == [500, 900, 900]
+    assert first.options[-2:] == ("--max-tokens", "900")
+
+
+def test_answer_of_the_agents_model_that_is_too_late_is_an_outage(bench: Workbench) -> None:
+    release = threading.Event()
+
+    def slow(body: dict[str, Any]) -> Answered:
+        release.wait(20)
+        return completion({"content": "42"})
+
+    suite(bench, WORK)
+    with Served(require_types(slow)) as served:
+        task_run = bench.run_one(solver(served.url, timeout=0.05))
+        release.set()
+    assert (task_run.status, task_run.agent_error) == ("errored", "")
+    assert "no answer in time (0.05 seconds; --model-timeout allows more), in 4 attempts" in task_run.error
+
+
+def test_tool_call_that_is_cut_off_is_reported_as_cut_off(bench: Workbench) -> None:
+    def reply(body: dict[str, Any]) -> Answered:
+        if results(body["messages"]):
+            return completion(calls(("finish", {"answer": 42})))
+        return completion(calls(("drop__write_file", '{"path": "a.txt", "data": "a long')), finish="length")
+
+    suite(bench, WORK)
+    with Served(require_types(reply)) as served:
+        task_run = bench.run_one(solver(served.url))
+    events = [event["payload"] for event in bench.events(task_run) if event["kind"].startswith("agent.")]
+    assert {"what": "model_answer_cut_off"} in [{"what": payload.get("what")} for payload in events]
+    [reason] = [payload["reason"] for payload in events if "reason" in payload]
+    assert reason.endswith("the call was cut off at the limit of tokens")
+    assert task_run.verdict == "pass"
+
+
+def test_answer_that_is_cut_off_before_any_text_is_the_agents_error(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(require_types(lambda body: completion({"content": ""}, finish="length"))) as served:
+        task_run = bench.run_one(solver(served.url))
+    assert task_run.ending == "agent_failed"
+    assert (
+        "cut off at the limit of tokens before it said anything; allow more with --max-tokens" in task_run.agent_error
+    )

@@ -1,5 +1,6 @@
 """Models from conftest files, options and settings, and the requests that they send."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,15 @@ from clerkship.engine.model_build import apply_settings, build_model, model_name
 from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, resolve_models
 from clerkship.engine.models import ModelSelection
 from clerkship.llm.contract import Model, Question
+from clerkship.llm.scripted import Script, ScriptedModel
 from clerkship.model.conftest import Conftest, LlmConfig
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
+from clerkship.model.run import ModelOptions
 from clerkship.model.usage import Prices
+from clerkship.recording.recorded_model import RecordedModel
+from clerkship.recording.session import RecordingSession
 from clerkship.settings import Settings, load_settings
 from tests.actors.servers import Asked, Served
 from tests.llm.endpoint import bodies, said
@@ -70,7 +75,34 @@ def test_unknown_options_are_sent_and_client_library_options_are_not() -> None:
     requests, body = request_of({"provider": "openai", "model": "m", "api_base": "URL/v1", **extra, **prices})
     assert requests.path == "/v1/chat/completions"
     assert requests.headers["authorization"] == "Bearer sk-openai"
-    assert body.keys() == {"model", "messages", "response_format", "temperature", "reasoning_effort"}
+    assert body.keys() == {"model", "messages", "response_format", "max_tokens", "temperature", "reasoning_effort"}
+
+
+def test_limits_come_from_options_then_the_conftest_then_settings() -> None:
+    llm = {"provider": "openai", "model": "m", "api_base": "URL/v1"}
+    settings = replace(ALL, max_tokens=300, model_timeout=7.0)
+    assert request_of(llm, settings)[1]["max_tokens"] == 300
+    assert request_of({**llm, "max_tokens": 200}, settings)[1]["max_tokens"] == 200
+    options = ModelOptions(max_tokens=100, model_timeout=9.0)
+    for own in ({}, {"max_tokens": 200, "timeout": 30}):
+        conftest = Conftest.model_validate({"evaluation": {"llm": {"provider": "openai", "model": "m", **own}}})
+        choice = resolve_models(ModelRequest(conftest=conftest, asking=options), settings).judge_choice
+        assert choice is not None
+        assert (choice.max_tokens, choice.timeout) == (100, 9.0)
+
+
+def test_limits_do_not_change_which_recorded_answer_is_used(tmp_path: Path) -> None:
+    conftest = Conftest.model_validate({"evaluation": {"llm": {"provider": "openai", "model": "m"}}})
+    identities = []
+    for options in (ModelOptions(), ModelOptions(max_tokens=100, model_timeout=9.0)):
+        models = resolve_models(ModelRequest(conftest=conftest, asking=options), replace(ALL, max_tokens=300))
+        identity = models.judge_identity()
+        session = RecordingSession("refresh", {"t": tmp_path / "c.jsonl"}, models.session.identities)
+        model = ScriptedModel("openai:m", Script.model_validate([{"answer": {"passed": True}}]))
+        RecordedModel(session, model, "judge", ("t", 1)).ask(Question("?", Verdict))
+        session.save()
+        identities.append((identity, (tmp_path / "c.jsonl").read_bytes()))
+    assert identities[0] == identities[1]
 
 
 def test_azure_v1_api_has_the_deployment_in_the_body() -> None:

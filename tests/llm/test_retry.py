@@ -199,7 +199,9 @@ def test_temporary_failures_are_retried(trouble: Answered | None) -> None:
 def test_stalled_answer_times_out() -> None:
     with Served(lambda asked: cut(GOOD, 20, hangs=True)) as served:
         asked = model(served, answer_timeout=0.05)
-        with pytest.raises(ModelOutage, match="no answer in time, in 4 attempts"):
+        with pytest.raises(
+            ModelOutage, match=r"no answer in time \(0.05 seconds; --model-timeout allows more\), in 4 attempts"
+        ):
             asked.ask(QUESTION)
         asked.close()
 

@@ -11,12 +11,14 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say
 from clerkship.actors.reply import parse_answer, parse_replies
-from clerkship.events.agent import ActionExecuted, ToolCallRejected
+from clerkship.events.agent import ActionExecuted, Noted, ToolCallRejected
 from clerkship.llm.endpoint import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
 from clerkship.llm.http_client import check_reachable
 from clerkship.llm.model_reference import check_key, parse_reference
-from clerkship.llm.retry import RequestDeclined
+from clerkship.llm.retry import ModelRetryPolicy, RequestDeclined
+from clerkship.llm.token_limit import TokenLimit
 from clerkship.model.agent_domain import AgentCapabilities
+from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.handle import Dropped, Incomplete, Refused, Sandboxes
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     import httpx
 
 MAX_ROUNDS = 50
+CUT_OFF = "cut off at the limit of tokens"
+_DEFAULT_POLICY = ModelRetryPolicy(timeout=DEFAULT_MODEL_TIMEOUT)
 _TOO_LONG = re.compile(r"(?i)maximum context|context (length|window|size)|too many tokens|prompt is too long")
 MAX_RESULT_LENGTH = 100_000
 """Characters of a tool's result that the model sees; a page of fifty resources has about 70,000."""
@@ -71,8 +75,8 @@ class ChatAgent:
 
     entries: frozenset[EntryPointName] = frozenset({"on_history", "on_turn", "on_task"})
 
-    def __init__(self, model: str, endpoint: Endpoint) -> None:
-        self._model, self._endpoint = model, endpoint
+    def __init__(self, model: str, endpoint: Endpoint, token_limit: TokenLimit) -> None:
+        self._model, self._endpoint, self._token_limit = model, endpoint, token_limit
         self._usage = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
         self._history: list[dict[str, Any]] = []
 
@@ -119,19 +123,23 @@ class ChatAgent:
         """Ask the model and execute its tool calls, until it replies with text."""
         async with self._endpoint.client() as client:
             for _ in range(MAX_ROUNDS):
-                message = await self._asked(client, tools)
+                message, is_cut_off = await self._asked(client, tools)
+                if is_cut_off:
+                    tools.report_cut_off()
                 calls = message["tool_calls"] if isinstance(message.get("tool_calls"), list) else []
                 text = message_text(message)
                 repeated = {"tool_calls": [_repeat_call(call) for call in calls]} if calls else {}
                 self._history.append({"role": "assistant", "content": text} | repeated)
+                if not calls and not text and is_cut_off:
+                    raise AgentError(f"its answer was {CUT_OFF} before it said anything; allow more with --max-tokens")
                 if not calls:
                     return text
                 for call in calls:
-                    self._history.append(tools.call(call))
+                    self._history.append(tools.call(call, is_cut_off=is_cut_off))
         raise AgentError(f"it called tools {MAX_ROUNDS} times in a row without a reply")
 
-    async def _asked(self, client: "httpx.AsyncClient", tools: "Toolbox") -> dict[str, Any]:
-        """Ask the model once.
+    async def _asked(self, client: "httpx.AsyncClient", tools: "Toolbox") -> tuple[dict[str, Any], bool]:
+        """Ask the model once; return its message, and whether it was cut off at the limit of tokens.
 
         A history that became too long for the model is the agent's failure. A first message that is too long is a
         mistake in the setup.
@@ -139,7 +147,10 @@ class ChatAgent:
         asked: dict[str, Any] = {"model": self._model, "messages": self._history}
         asked |= {"tools": tools.definitions} if tools.definitions else {}
         try:
-            found = await self._endpoint.post(lambda: nullcontext(client), "/chat/completions", asked)
+            found = await self._token_limit.send(
+                {},
+                lambda limit: self._endpoint.post(lambda: nullcontext(client), "/chat/completions", asked | limit),
+            )
         except RequestDeclined as declined:
             if any(line["role"] == "assistant" for line in self._history) and _is_too_long(declined):
                 raise AgentError(f"its history is too long for the model: {declined}") from None
@@ -150,7 +161,7 @@ class ChatAgent:
         message = first_message(found)
         if message is None:
             raise self._endpoint.build_no_message_error(found)
-        return message
+        return message, found["choices"][0].get("finish_reason") == "length"
 
 
 def _is_too_long(declined: RequestDeclined) -> bool:
@@ -175,7 +186,11 @@ class Toolbox:
         functions += [FINISH_TOOL, WAIT_TOOL] if works else []
         self.definitions = [{"type": "function", "function": function} for function in functions]
 
-    def call(self, call: Any) -> dict[str, Any]:
+    def report_cut_off(self) -> None:
+        """Report that an answer of the model ended at the limit of tokens."""
+        self._sandboxes.report(Noted(what="model_answer_cut_off"))
+
+    def call(self, call: Any, *, is_cut_off: bool = False) -> dict[str, Any]:
         """Execute a tool call; return the message with its result. A malformed call is reported and not executed."""
         name, written = _read_call(call)
         try:
@@ -183,12 +198,13 @@ class Toolbox:
                 raise BadArguments("not a function call", expected="a function with a name and arguments")
             result = self._do(name, self._parse_arguments(name, written))
         except BadArguments as error:
-            result = f"error: {error}"
+            reason = f"{error}; the call was {CUT_OFF}" if is_cut_off else str(error)
+            result = f"error: {reason}"
             self._sandboxes.report(
                 ToolCallRejected(
                     tool_name=name[:MAX_REPORTED_NAME],
                     argument=error.argument[:MAX_REPORTED_NAME] or None,
-                    reason=str(error)[:MAX_REPORTED_ARGUMENTS],
+                    reason=reason[:MAX_REPORTED_ARGUMENTS],
                     arguments=_shorten(written),
                 )
             )
@@ -333,13 +349,23 @@ class ChatSolver:
     isolation: IsolationLevel = "built-in"
     single_conversation = True
 
-    def __init__(self, model: str, base_url: str, key: str) -> None:
+    def __init__(
+        self,
+        model: str,
+        base_url: str,
+        key: str,
+        *,
+        max_tokens: int | None = None,
+        policy: ModelRetryPolicy = _DEFAULT_POLICY,
+    ) -> None:
         self.name = f"openai:{model}@{base_url}"
-        self._model, self._base_url, self._key = model, base_url, key
+        self._model, self._base_url, self._key, self._policy = model, base_url, key, policy
+        self._token_limit = TokenLimit(max_tokens, base_url)
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Return an agent with an empty conversation."""
-        return ChatAgent(self._model, Endpoint(self._base_url, ApiCredentials(self._key)))
+        endpoint = Endpoint(self._base_url, ApiCredentials(self._key), self._policy)
+        return ChatAgent(self._model, endpoint, self._token_limit)
 
     def preflight(self) -> None:
         """Connect to the address, without asking the model."""
@@ -349,7 +375,7 @@ class ChatSolver:
         """Its calls of tools are reported as actions; it has no flows, slots or skills to report."""
         return AgentCapabilities(
             engine=f"a model behind `openai:` ({self._model})",
-            emits=frozenset({ActionExecuted.kind, ToolCallRejected.kind}),
+            emits=frozenset({ActionExecuted.kind, ToolCallRejected.kind, Noted.kind}),
         )
 
 
@@ -357,4 +383,10 @@ def load_openai(rest: str, settings: Settings) -> ChatSolver:
     """Build a solver from `model` or `model@https://host/v1`; the key comes from the settings only."""
     place = parse_reference(rest, settings.openai_base_url)
     check_key(place, settings.openai_api_key, "OPENAI_API_KEY")
-    return ChatSolver(place.model, place.address, settings.openai_api_key)
+    return ChatSolver(
+        place.model,
+        place.address,
+        settings.openai_api_key,
+        max_tokens=settings.max_tokens or None,
+        policy=ModelRetryPolicy(timeout=settings.model_timeout),
+    )

@@ -27,7 +27,9 @@ def build_agent(agent: str | Solver, settings: Settings, catalog: RegisteredCata
 
 def settings_of(run: BenchmarkRun, settings: Settings) -> Settings:
     """Return the settings for starting the agent of a stored run again."""
-    return override_settings(settings, agent_process="on") if AGENT_PROCESS in run.options else settings
+    process = "on" if AGENT_PROCESS in run.options else None
+    limits = {"max_tokens": run.asking.max_tokens, "model_timeout": run.asking.model_timeout}
+    return override_settings(settings, agent_process=process, **limits)
 
 
 def options_with(solver: Solver, options: tuple[str, ...]) -> tuple[str, ...]:

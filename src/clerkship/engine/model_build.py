@@ -20,8 +20,9 @@ from clerkship.llm.model_reference import (
     parse_reference,
 )
 from clerkship.llm.openai import OpenAiApi, OpenAiEmbedder
-from clerkship.llm.remote import ANSWER_TIMEOUT, Embedder, RemoteModel, RequestOptions
+from clerkship.llm.remote import Embedder, RemoteModel, RequestOptions
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
+from clerkship.llm.token_limit import LIMIT_PARAMETERS
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import Prices
@@ -86,7 +87,8 @@ def _build_remote(choice: ModelChoice, settings: Settings, pool: EndpointPool) -
     credentials = _read_credentials(reference, choice, settings)
     options = RequestOptions(
         parameters=expand_variables(choice.parameters, choice.who),
-        answer_timeout=choice.timeout or ANSWER_TIMEOUT,
+        answer_timeout=choice.timeout or settings.model_timeout,
+        max_tokens=_find_max_tokens(choice, settings),
         at_once=choice.at_once,
         prices=choice.prices,
         api_version=choice.api_version,
@@ -94,6 +96,13 @@ def _build_remote(choice: ModelChoice, settings: Settings, pool: EndpointPool) -
     embedder = _build_embedder(reference, credentials, choice, settings, pool)
     api = AnthropicApi if reference.provider == ANTHROPIC else OpenAiApi
     return RemoteModel(reference, api(reference, credentials, options), embedder, pool, choice.at_once)
+
+
+def _find_max_tokens(choice: ModelChoice, settings: Settings) -> int | None:
+    """Return the limit of one answer; None if the parameters of the model have one, or for the default."""
+    if choice.max_tokens is None and any(name in choice.parameters for name in LIMIT_PARAMETERS):
+        return None
+    return choice.max_tokens or settings.max_tokens or None
 
 
 def _read_credentials(reference: ModelReference, choice: ModelChoice, settings: Settings) -> ApiCredentials:
@@ -143,7 +152,7 @@ def _build_embedder(
     else:
         credentials = ApiCredentials(settings.openai_api_key)
     options = RequestOptions(
-        answer_timeout=choice.timeout or ANSWER_TIMEOUT,
+        answer_timeout=choice.timeout or settings.model_timeout,
         prices=_find_prices(embeddings, settings),
         api_version=choice.api_version,
     )

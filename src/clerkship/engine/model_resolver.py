@@ -120,7 +120,7 @@ def resolve_models(
     needs, asking = needs or ModelNeeds(), request.asking if request.run is None else request.run.asking
     conftest = request.conftest or Conftest()
     session = _open_session(asking, conftest, settings, snapshots, cassettes)
-    resolver = _ModelResolver(request, settings, session, cassettes.trials if cassettes is not None else None)
+    resolver = _ModelResolver(request, asking, settings, session, cassettes.trials if cassettes is not None else None)
     is_rated_by_default = request.run is None and _is_rated_by_default(asking, conftest, session, snapshots)
     judged = needs.judge or asking.checks_person or _may_rate(asking, needs)
     judge, judge_choice = resolver.resolve(
@@ -194,9 +194,17 @@ def _open_session(
 
 class _ModelResolver:
     def __init__(
-        self, request: ModelRequest, settings: Settings, session: RecordingSession, trials: int | None
+        self,
+        request: ModelRequest,
+        asking: ModelOptions,
+        settings: Settings,
+        session: RecordingSession,
+        trials: int | None,
     ) -> None:
         self._request, self._settings, self._session, self._trials = request, settings, session, trials
+        limits = {"max_tokens": asking.max_tokens, "timeout": asking.model_timeout}
+        self._limits = {name: limit for name, limit in limits.items() if limit is not None}
+        """Limits from options; they take precedence over those of a conftest."""
         self._endpoints = EndpointPool(settings.endpoint_calls or None)
 
     def resolve(self, requirement: _ModelRequirement) -> tuple[Model | None, ModelChoice | None]:
@@ -241,6 +249,7 @@ class _ModelResolver:
         settings, session = self._settings, self._session
         if choice.is_none:
             return None, choice
+        choice = choice.model_copy(update=self._limits)
         if session.replays:
             choice = _full_name(choice, settings)
             return UnavailableModel(choice.who, replayable=True), choice

@@ -9,7 +9,8 @@ from clerkship.llm.endpoint_pool import HostConnections
 from clerkship.llm.http_client import is_loopback
 from clerkship.llm.model_reference import ModelReference
 from clerkship.llm.remote import AnswerFormat, ChatMessage, ChatRequest, ModelReply, RequestOptions, StopReason
-from clerkship.llm.retry import EndpointBusy, ModelOutage, build_status_error, call_with_retries
+from clerkship.llm.retry import EndpointBusy, ModelOutage, build_status_error, call_with_retries, describe_timeout
+from clerkship.llm.token_limit import DEFAULT_MAX_TOKENS
 from clerkship.model.errors import InputError
 from clerkship.model.usage import Prices, Usage
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
     from anthropic import APIStatusError, AsyncAnthropic
     from anthropic.types import Message
 
-DEFAULT_MAX_TOKENS = 4096
-"""This API requires a limit; `max_tokens` in the parameters takes precedence."""
 TOOL_NAME = "answer"
 _STOP_REASONS: dict[str | None, StopReason] = {
     "max_tokens": "cut off",
@@ -79,10 +78,11 @@ class AnthropicApi:
         library = self._library
         parameters: dict[str, Any] = dict(self._options.parameters)
         body = _build_request(request, parameters)
+        default = parameters.pop("max_tokens", DEFAULT_MAX_TOKENS)  # this API requires a limit
         try:
             message: Message = await client.messages.create(
                 model=self._reference.model,
-                max_tokens=parameters.pop("max_tokens", DEFAULT_MAX_TOKENS),
+                max_tokens=self._options.max_tokens or default,
                 timeout=self._options.answer_timeout,
                 extra_body=parameters,
                 **body,
@@ -90,7 +90,7 @@ class AnthropicApi:
         except library.APIStatusError as error:
             raise self._trouble(error) from None
         except library.APITimeoutError:
-            raise EndpointBusy("no answer in time") from None
+            raise EndpointBusy(describe_timeout(self._options.answer_timeout)) from None
         except library.APIConnectionError as error:
             raise EndpointBusy(
                 self._credentials.redact_key(str(error.__cause__ or error)) or type(error).__name__

@@ -19,6 +19,7 @@ from clerkship.llm.retry import (
     TimeSpent,
     build_status_error,
     call_with_retries,
+    describe_timeout,
 )
 from clerkship.model.usage import NO_USAGE, Usage
 
@@ -69,7 +70,8 @@ class Endpoint:
 
     def client(self) -> "httpx.AsyncClient":
         """Return a client for several requests in a row."""
-        return open_client(self._base_url, READ_TIMEOUT)
+        # With a limit for each attempt, the time between two parts of an answer needs none.
+        return open_client(self._base_url, READ_TIMEOUT if self._retry_policy.timeout is None else None)
 
     async def post(
         self,
@@ -99,7 +101,7 @@ class Endpoint:
         except ResponseTooLarge:
             raise ModelOutage(f"the answer of {self.host} has more than {MAX_RESPONSE_BYTES:,} bytes") from None
         except httpx.TimeoutException:
-            raise EndpointBusy("no answer in time") from None
+            raise EndpointBusy(describe_timeout(self._retry_policy.timeout)) from None
         except httpx.HTTPError as error:
             raise EndpointBusy(self._credentials.redact_key(str(error)) or type(error).__name__) from None
         text = self._credentials.redact_key(data.decode(errors="replace"))

@@ -14,6 +14,7 @@ from clerkship.llm.endpoint_pool import HostConnections
 from clerkship.llm.model_reference import AZURE, ModelReference
 from clerkship.llm.remote import AnswerFormat, ChatRequest, ModelReply, RequestOptions, StopReason
 from clerkship.llm.retry import ConcurrencyLimit, ModelOutage
+from clerkship.llm.token_limit import TokenLimit
 from clerkship.model.usage import Prices, Usage
 
 _STOP_REASONS: Mapping[Any, StopReason] = {"length": "cut off", "content_filter": "filtered"}
@@ -27,18 +28,17 @@ class OpenAiApi:
     def __init__(self, reference: ModelReference, credentials: ApiCredentials, options: RequestOptions) -> None:
         self._reference, self._options = reference, options
         self._endpoint = Endpoint(build_base_url(reference, options.api_version), credentials, options.retry_policy)
+        self._token_limit = TokenLimit(options.max_tokens, reference.address, options.parameters)
 
     async def send(self, request: ChatRequest, connections: HostConnections) -> ModelReply:
         """Request one completion."""
         messages = [{"role": turn.role, "content": turn.content} for turn in request.turns]
-        body = {
-            **self._options.parameters,
-            **_response_format(request),
-            "model": self._reference.model,
-            "messages": messages,
-        }
-        response = await self._endpoint.post(
-            connections.lend, "/chat/completions", body, request.limits, request.time_spent
+        asked = {**_response_format(request), "model": self._reference.model, "messages": messages}
+        response = await self._token_limit.send(
+            self._options.parameters,
+            lambda parameters: self._endpoint.post(
+                connections.lend, "/chat/completions", parameters | asked, request.limits, request.time_spent
+            ),
         )
         usage = parse_usage(response, self._options.prices)
         message = first_message(response)

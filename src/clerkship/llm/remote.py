@@ -19,14 +19,13 @@ from clerkship.llm.retry import (
     RequestDeclined,
     TimeSpent,
 )
+from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
 from clerkship.model.usage import NO_USAGE, Prices, Usage
 
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 MAX_REPAIRS = 2
 """How often an invalid answer is sent back with its error."""
-ANSWER_TIMEOUT = 120.0
-"""Seconds for one attempt."""
 AnswerFormat = Literal["schema", "tool", "object", "words"]
 """How the shape is requested, in addition to the prompt: by a JSON schema, as a tool's arguments, as any JSON object,
 or not at all."""
@@ -38,7 +37,9 @@ class RequestOptions(NamedTuple):
 
     parameters: Mapping[str, JsonValue] = {}
     """Passed on in each request: a temperature, a seed."""
-    answer_timeout: float = ANSWER_TIMEOUT
+    answer_timeout: float = DEFAULT_MODEL_TIMEOUT
+    max_tokens: int | None = None
+    """The limit of one answer; None for the one in the parameters or the default."""
     at_once: int | None = None
     """Concurrent questions to this model; the endpoint has its own limit."""
     backoff: float = INITIAL_BACKOFF
@@ -197,7 +198,8 @@ def _describe_failure(reply: ModelReply, wrong: str) -> str:
         return f"refused to answer {often}: {answer}"
     if reply.stop == "cut off":
         return (
-            f"was cut off at its limit of tokens {often}; {answer}; allow it more, by `max_tokens` or as it is called"
+            f"was cut off at its limit of tokens {often}; {answer}; allow it more with --max-tokens or "
+            "CLERKSHIP_MAX_TOKENS"
         )
     if not reply.text:
         return f"gave an empty answer {often}; {answer}"

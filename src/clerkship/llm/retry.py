@@ -21,7 +21,8 @@ INITIAL_BACKOFF = 0.5
 MAX_WAIT = 60.0
 """A longer Retry-After is not waited for."""
 QUESTION_TIMEOUT = 600.0
-"""Seconds for one question with its attempts, waits and repairs, not counting the wait for a slot."""
+"""Seconds for one question with its attempts, waits and repairs, not counting the wait for a slot; at least three times
+the limit of one attempt."""
 TOO_MANY_REQUESTS = 429
 BUSY_STATUSES = frozenset({408, 409, 425, TOO_MANY_REQUESTS})
 
@@ -62,6 +63,11 @@ class ModelRetryPolicy(NamedTuple):
     backoff: float = INITIAL_BACKOFF
     timeout: float | None = None
     """Seconds for one attempt."""
+
+    @property
+    def question_timeout(self) -> float:
+        """Seconds for one question with its attempts, waits and repairs."""
+        return max(QUESTION_TIMEOUT, 3 * (self.timeout or 0))
 
     def wait(self, failed: int, busy: EndpointBusy) -> float:
         """Return the seconds to wait before the next attempt, with jitter, so that failed requests do not return all at
@@ -132,11 +138,11 @@ async def call_with_retries(
                 async with time_spent.counted(), asyncio.timeout(_time_left(policy, time_spent)):
                     return await call()
         except TimeoutError:
-            failures.append(EndpointBusy("no answer in time"))
+            failures.append(EndpointBusy(describe_timeout(policy.timeout)))
         except EndpointBusy as busy:
             failures.append(busy)
         wait = policy.wait(len(failures), failures[-1])
-        if _is_exhausted(failures, policy) or time_spent.seconds + wait > QUESTION_TIMEOUT:
+        if _is_exhausted(failures, policy) or time_spent.seconds + wait > policy.question_timeout:
             raise ModelOutage(f"the model cannot be reached: {_describe_failures(failures)} at {where}") from None
         if failures[-1].is_rate_limited:
             for limit in limits:
@@ -145,8 +151,13 @@ async def call_with_retries(
             await asyncio.sleep(wait)
 
 
+def describe_timeout(seconds: float | None) -> str:
+    """Describe an attempt without an answer, with the limit and how to change it."""
+    return "no answer in time" + (f" ({seconds:g} seconds; --model-timeout allows more)" if seconds is not None else "")
+
+
 def _time_left(policy: ModelRetryPolicy, time_spent: TimeSpent) -> float:
-    left = max(QUESTION_TIMEOUT - time_spent.seconds, 0.001)
+    left = max(policy.question_timeout - time_spent.seconds, 0.001)
     return left if policy.timeout is None else min(left, policy.timeout)
 
 

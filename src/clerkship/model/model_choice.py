@@ -8,6 +8,10 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.usage import Prices
 
 NO_MODEL: Final = "none"
+DEFAULT_MODEL_TIMEOUT: Final = 120.0
+"""Seconds for one answer of a model that sets no limit."""
+MAX_TOKEN_LIMIT: Final = 1_000_000
+"""The largest limit on the tokens of one answer."""
 
 
 class ModelChoice(Frozen):
@@ -21,7 +25,9 @@ class ModelChoice(Frozen):
     parameters: dict[str, JsonValue] = {}
     """Parameters of each request. `${NAME}` in them is replaced only when a request is sent."""
     timeout: float | None = None
-    """Seconds to wait for one answer."""
+    """Seconds to wait for one answer; None for the setting."""
+    max_tokens: int | None = None
+    """Maximum number of tokens of one answer; None for what the parameters say, or the setting."""
     at_once: int | None = None
     """Maximum number of concurrent requests."""
     key_from: str = ""

@@ -204,6 +204,10 @@ class ModelOptions(Frozen):
     """Whether answers of models are recorded, or replayed from a recording."""
     tapes_agent: bool = False
     """Whether answers of the agent are recorded too."""
+    max_tokens: int | None = None
+    """Maximum number of tokens of one answer, if an option sets it. It does not change which recording is used."""
+    model_timeout: float | None = None
+    """Wall seconds for one answer, if an option sets them."""
 
 
 class ForkOrigin(Frozen):

@@ -9,6 +9,9 @@ from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.recording.cassette import content_key
 from clerkship.store.contract import Store, UnknownRun
 
+_LIMITS = {"max_tokens", "model_timeout"}
+"""Limits of requests to models; they do not change what is replayed."""
+
 
 def with_replay_identity(
     run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], models: ModelSelection
@@ -20,8 +23,9 @@ def with_replay_identity(
     if not run.is_replayed:
         return run
     cassettes = {snapshot.source: models.session.digest(snapshot.task.name) for snapshot in snapshots}
-    who = [run.solver, *(choice and choice.model_dump(mode="json") for choice in (run.judge, run.person))]
-    mark = content_key([plan.hash, who, run.asking.model_dump(mode="json"), cassettes, run.made_by, run.origin])
+    choices = (choice and choice.model_dump(mode="json", exclude=_LIMITS) for choice in (run.judge, run.person))
+    who, asking = [run.solver, *choices], run.asking.model_dump(mode="json", exclude=_LIMITS)
+    mark = content_key([plan.hash, who, asking, cassettes, run.made_by, run.origin])
     began = min(snapshot.environment.now for snapshot in snapshots)
     return run.model_copy(update={"id": f"replay-{mark[:12]}", "started_at": began.astimezone(UTC).isoformat()})
 

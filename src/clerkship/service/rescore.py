@@ -26,9 +26,12 @@ from clerkship.service.planning.models import choose_models
 from clerkship.service.planning.options import (
     AllowUngraded,
     Judge,
+    MaxTokens,
+    ModelTimeout,
     RecordingModeOption,
     RescoredMetrics,
     VoteCount,
+    check_model_limits,
     check_votes,
 )
 from clerkship.service.planning.plan import build_run
@@ -56,6 +59,8 @@ class RescoreOptions:
     """Whether to exit with 0 even if no criterion was judged; also if the original run allows it."""
     votes: VoteCount = None
     metrics: RescoredMetrics = None
+    max_tokens: MaxTokens = None
+    model_timeout: ModelTimeout = None
     tape: RecordingModeOption = None
     settings: Settings = field(default_factory=Settings)
 
@@ -68,12 +73,18 @@ class RescoreOptions:
         votes = before.votes if self.votes is None else check_votes(self.votes)
         again: RecordingMode | None = "replay" if run.is_replayed and self.judge in (None, NO_MODEL) else None
         taped = {"tape": self.tape or again, "tapes_agent": False}
+        check_model_limits(self.max_tokens, self.model_timeout)
+        limits = {
+            "max_tokens": self.max_tokens or before.max_tokens,
+            "model_timeout": self.model_timeout or before.model_timeout,
+        }
         metrics = before.metrics if self.metrics is None else to_metrics_scope(self.metrics)
-        return before.model_copy(update={"votes": votes, "metrics": metrics, **taped})
+        return before.model_copy(update={"votes": votes, "metrics": metrics, **taped, **limits})
 
     def options(self, before: tuple[str, ...], tape: RecordingMode | None) -> tuple[str, ...]:
         """Return the command-line options for the record: those of the run, with the changes given now."""
-        changed = {"--judge": self.judge, "--votes": self.votes}
+        numbers = {"--votes": self.votes, "--max-tokens": self.max_tokens, "--model-timeout": self.model_timeout}
+        changed = {"--judge": self.judge, **numbers}
         options = [option for option in before if option not in _RECORDING_OPTIONS] + (
             [f"--{tape}"] if tape is not None else []
         )
@@ -88,7 +99,8 @@ class RescoreOptions:
         options += (
             ["--no-judge"] if self.judge == NO_MODEL else ["--judge", self.judge] if self.judge is not None else []
         )
-        return (*options, *(("--votes", str(self.votes)) if self.votes is not None else ()))
+        given = [(option, str(value)) for option, value in numbers.items() if value is not None]
+        return (*options, *(part for typed in given for part in typed))
 
 
 _UNCHANGED = RescoreOptions()

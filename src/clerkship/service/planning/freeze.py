@@ -124,6 +124,8 @@ def _build_model_options(request: RunRequest, prompts: Mapping[str, str]) -> Mod
         checks_person=request.checks_person,
         tape=request.tape,
         tapes_agent=request.tapes_agent,
+        max_tokens=request.max_tokens,
+        model_timeout=request.model_timeout,
     )
 
 

@@ -41,6 +41,7 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
 def _settings_for(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> Settings:
     """Return the settings with the changes of the request. Raise InputError if the agent cannot have a process."""
     settings = override_isolation(settings, request.isolate)
+    settings = override_settings(settings, max_tokens=request.max_tokens, model_timeout=request.model_timeout)
     if not request.agent_process:
         return settings
     check_process(request.agent, catalog)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from clerkship.faults.chaos import PROFILES
 from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
-from clerkship.model.model_choice import NO_MODEL
+from clerkship.model.model_choice import MAX_TOKEN_LIMIT, NO_MODEL
 from clerkship.model.quality import MAX_VOTES
 from clerkship.model.run import IsolationMode, RecordingMode
 
@@ -19,7 +19,7 @@ MAX_TURN_LIMIT = 10_000
 MAX_TRIALS_UNTIL_SURE = 50
 """The default maximum of trials per task with `until_sure`."""
 _SELECTION_PANEL, _EXECUTION_PANEL, _GRADING_PANEL = "Selection", "Execution", "Grading"
-_PEOPLE_PANEL, _RECORDING_PANEL = "People played by models", "Record and replay"
+_PEOPLE_PANEL, _RECORDING_PANEL, _MODELS_PANEL = "People played by models", "Record and replay", "Requests to models"
 _TIMEOUT_RANGE: Any = {"min": 0.001, "max": MAX_TIMEOUT}
 _MODEL_FORMS = "openai:model, anthropic:model, any:model@address, scripted:file"
 
@@ -91,6 +91,27 @@ RescoredMetrics = Annotated[bool | None, _build_metrics_option("as in the run")]
 PersonModel = Annotated[
     str | None,
     Option(("--person",), f"Model that plays people without a script: {_MODEL_FORMS}.", "MODEL", _PEOPLE_PANEL),
+]
+MaxTokens = Annotated[
+    int | None,
+    Option(
+        ("--max-tokens",),
+        "Maximum tokens in one answer of a model or an openai: agent. [default: 8192, or what its context allows]",
+        "N",
+        _MODELS_PANEL,
+        min=1,
+        max=MAX_TOKEN_LIMIT,
+    ),
+]
+ModelTimeout = Annotated[
+    float | None,
+    Option(
+        ("--model-timeout",),
+        "Wall seconds for one answer of a model or an openai: agent. [default: 120]",
+        "SEC",
+        _MODELS_PANEL,
+        **_TIMEOUT_RANGE,
+    ),
 ]
 RecordingModeOption = Annotated[
     RecordingMode | None,
@@ -252,6 +273,14 @@ class PersonOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class ModelCallOptions:
+    """Limits of each request to a model: the agent's, the person's and the judge's."""
+
+    max_tokens: MaxTokens = None
+    model_timeout: ModelTimeout = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RecordingOptions:
     """Whether answers are recorded, or replayed from a recording."""
 
@@ -259,6 +288,14 @@ class RecordingOptions:
     tapes_agent: Annotated[
         bool, Option(("--record-agent",), "Also record what the agent answers.", panel=_RECORDING_PANEL)
     ] = False
+
+
+def check_model_limits(max_tokens: int | None, model_timeout: float | None) -> None:
+    """Raise InputError for a limit of requests to models that is out of range."""
+    if max_tokens is not None and not 1 <= max_tokens <= MAX_TOKEN_LIMIT:
+        raise InputError.of(f"invalid max_tokens {max_tokens} (expected: from 1 to {MAX_TOKEN_LIMIT})")
+    if model_timeout is not None and not 0 < model_timeout <= MAX_TIMEOUT:
+        raise InputError.of(f"invalid model_timeout {model_timeout} (expected: more than 0, at most {MAX_TIMEOUT})")
 
 
 def check_votes(votes: int) -> int:

@@ -12,10 +12,12 @@ from clerkship.service.planning.options import (
     MAX_TURN_LIMIT,
     ExecutionOptions,
     GradingOptions,
+    ModelCallOptions,
     PersonOptions,
     RecordingOptions,
     ResourceOptions,
     Selection,
+    check_model_limits,
     check_votes,
 )
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
@@ -44,7 +46,14 @@ class RunTarget:
 # The fields of a dataclass start with those of its last base; the help lists them in this order.
 @dataclass(frozen=True, kw_only=True)
 class RunRequest(
-    RecordingOptions, PersonOptions, GradingOptions, ResourceOptions, ExecutionOptions, Selection, RunTarget
+    RecordingOptions,
+    ModelCallOptions,
+    PersonOptions,
+    GradingOptions,
+    ResourceOptions,
+    ExecutionOptions,
+    Selection,
+    RunTarget,
 ):
     """Tasks to run with an agent, and how to run them."""
 
@@ -73,6 +82,7 @@ class RunRequest(
             raise InputError.of("a seed must be an integer of 64 bits")
         if self.votes is not None:
             check_votes(self.votes)
+        check_model_limits(self.max_tokens, self.model_timeout)
         if self.until_sure is not None and not 0 < self.until_sure < 1:
             raise InputError.of("--threshold must be between 0 and 1")
 
