@@ -272,7 +272,6 @@ RASA_OUTSIDE = {
     "events/evidence.py": "which reading of the assertions holds",
     "library/foreign.py": "the package that reads files of other tools",
     "library/agent_check.py": "a hint of a message",
-    "library/load.py": "a message about files that were left out",
     "model/task.py": "the field `compat`",
     "service/checking.py": "the option --agent of `validate`",
     "service/exporting.py": "a message about the option --results",

@@ -2,7 +2,8 @@
 
 import pytest
 
-from clerkship.simulators.files.handle import Files
+# Imported before the sessions in this process, which otherwise would each import their own copy of it.
+import clerkship.simulators.files.handle  # noqa: F401
 
 pytest_plugins = ["pytester"]
 
@@ -20,8 +21,6 @@ tasks:
 """
 MORE = "task: {name: Say six, tags: [sums], criteria: [{label: Six, assertion: {answer_matches: 6}}]}"
 AGENT = "def answer(task_item):\n    return 5\n"
-# Imported before the sessions in this process, which otherwise would each import their own copy of it.
-assert Files
 FIVE = ("--clerkship-agent", "python:my_agent:answer")
 
 

@@ -58,8 +58,54 @@ def test_validate_accepts_project_folder_and_file_and_prints_the_domain(
     text = capsys.readouterr().out
     assert WARNING in text
     assert "domain domain.yml" in text
-    assert ("2 files of a Rasa project skipped" in text) == (place == ".")
+    assert (", 2 other files skipped" in text) == (place == ".")
     assert f"no mistakes, {1 if place.endswith('yml') else 2} warning" in text
+
+
+def test_skipped_files_are_counted_at_the_end_and_named_with_verbose(
+    shop: LibraryFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.write("tests/du.yml", "test_cases: [{test_case: a, steps: [{user: hi, commands: [StartFlow(a)]}]}]\n")
+    named = (
+        "skipped config.yml\nskipped domain.yml\n"
+        "skipped tests/du.yml: dialogue-understanding tests (steps with `commands`) are not supported\n"
+    )
+    for command in (["validate", "."], ["run", ".", "-a", "python:shop_agent:on_turn"]):
+        assert run(command) == 0
+        text = capsys.readouterr().out
+        assert "3 other files skipped" in text
+        assert "skipped config.yml" not in text
+        assert run([*command, "-v"]) == 0
+        text = capsys.readouterr().out
+        assert named in text
+        assert text.index(named) < text.index("3 other files skipped")
+
+
+def test_skipped_files_are_counted_beside_mistakes(shop: LibraryFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.write("eval/scenarios/flat.yml", "name: Flat\nsimulation_context: A customer.\n")
+    assert run(["validate", ".", "--verbose"]) == 2
+    text = capsys.readouterr().out
+    assert "skipped config.yml" in text
+    assert "✗ eval/scenarios/flat.yml:1:1: `scenario:` is missing; put the keys of this file under" in text
+    assert text.endswith("✗ 1 mistake, 2 other files skipped\n")
+
+
+def test_run_of_one_task_warns_of_mistakes_in_others(shop: LibraryFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.write("eval/scenarios/flat.yml", "name: Flat\nsimulation_context: A customer.\n")
+    assert run(["run", ".", "-a", "python:shop_agent:on_turn", "--task", "order_lost"]) == 0
+    text = capsys.readouterr().out
+    assert "1 mistake in other files of this folder, which are skipped; run `clerkship validate` to see them" in text
+    assert run(["run", ".", "-a", "python:shop_agent:on_turn"]) == 2
+
+
+def test_file_of_another_tool_that_was_named_is_an_error(
+    shop: LibraryFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "config.yml: it has no `task`, `scenario`, `test_cases`, `environment` or `dataset`"
+    assert run(["validate", "config.yml"]) == 2
+    assert said in capsys.readouterr().out
+    assert run(["run", "config.yml", "-a", "python:shop_agent:on_turn"]) == 2
+    assert said in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -196,7 +196,7 @@ def test_invalid_scenario_is_reported_with_its_place(folder: LibraryFolder, writ
         ("scenario: null", "1:11: scenario: expected a map, not nothing"),
         ("scenario: []", "1:11: scenario: expected a map, not a list"),
         ("scenario: {name: A, simulation_context: x}\nversion: 1", "2:1: version: unknown key `version`"),
-        ("scenarios: []", "1:1: scenarios: unknown key `scenarios`; did you mean `scenario`?"),
+        ("scenarios: []", "1:1: scenarios: unknown key `scenarios`, so the file is skipped; did you mean `scenario`?"),
     ],
 )
 def test_file_without_required_keys_is_rejected(folder: LibraryFolder, text: str, said: str) -> None:

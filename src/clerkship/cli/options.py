@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Also name the files that are skipped.")]
 StorePath = Annotated[
     Path | None,
     typer.Option("--store", metavar="FILE", help="Store file. [default: .clerkship/store.db]"),

@@ -7,7 +7,7 @@ import typer
 
 from clerkship.by_name import load
 from clerkship.cli.groups import grouped
-from clerkship.cli.options import RunReference
+from clerkship.cli.options import RunReference, Verbose
 from clerkship.cli.report_options import OutputOptions, Results
 from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.options import ResourceOptions
@@ -45,6 +45,7 @@ def run(
     results: Results = None,
     last_failed: LastFailedFlag = False,
     watch: WatchFlag = False,
+    verbose: Verbose = False,
 ) -> None:
     """Run tasks with an agent and grade the results.
 
@@ -60,8 +61,10 @@ def run(
     if watch:
         raise typer.Exit(load("clerkship.cli.watching:watch_and_run")(request, output, sys.argv[1:]))
     if last_failed:
-        raise typer.Exit(load("clerkship.cli.running:run_last_failed_and_show")(request, output, results))
-    result, _ = load("clerkship.cli.running:run_and_show")(request, output, results)
+        raise typer.Exit(
+            load("clerkship.cli.running:run_last_failed_and_show")(request, output, results, verbose=verbose)
+        )
+    result, _ = load("clerkship.cli.running:run_and_show")(request, output, results, verbose=verbose)
     raise typer.Exit(result.exit_code())
 
 

@@ -16,6 +16,7 @@ from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.report_options import OutputOptions
 from clerkship.cli.run_notes import print_report_paths, print_unrecorded_trials
+from clerkship.cli.skipped_files import print_skipped_files
 from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.request_line import describe_unmatched_requests
@@ -48,6 +49,8 @@ class RunPresenter:
     catalog: RegisteredCatalog
     _: KW_ONLY
     json: bool = False
+    verbose: bool = False
+    """Whether to name the files that were skipped."""
 
     def execute(self, plan: RunPlan, description: str = "") -> tuple[RunResult, RunView]:
         """Announce a plan, execute it with progress, and show the result."""
@@ -92,6 +95,7 @@ class RunPresenter:
         if not self.json:
             print_run(console, view, self._elsewhere)
             print_ungraded(console, view.run, view.counts)
+            print_skipped_files(console, plan.skipped_files, verbose=self.verbose)
             self._print_next_commands(console, view)
             print_recording(console, result.tape)
             print_unmatched_requests(console, result)

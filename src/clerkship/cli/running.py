@@ -18,7 +18,9 @@ from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings, override_settings
 
 
-def run_and_show(request: RunRequest, output: OutputOptions, results: str | None = None) -> tuple[RunResult, RunView]:
+def run_and_show(
+    request: RunRequest, output: OutputOptions, results: str | None = None, *, verbose: bool = False
+) -> tuple[RunResult, RunView]:
     """Plan a run, execute it, print it and write its reports."""
     targets, settings, catalog = (
         output.reports(results),
@@ -28,10 +30,13 @@ def run_and_show(request: RunRequest, output: OutputOptions, results: str | None
     plan = plan_run(request, settings, catalog)
     check_results_writable(targets, plan.run.path)
     with open_store(settings, create=True) as store:
-        return RunPresenter(store, settings.store, targets, catalog, json=output.json).execute(plan)
+        presenter = RunPresenter(store, settings.store, targets, catalog, json=output.json, verbose=verbose)
+        return presenter.execute(plan)
 
 
-def run_last_failed_and_show(request: RunRequest, output: OutputOptions, results: str | None = None) -> int:
+def run_last_failed_and_show(
+    request: RunRequest, output: OutputOptions, results: str | None = None, *, verbose: bool = False
+) -> int:
     """Run the tasks that did not pass in the last run of the path, and return the exit code: 0 if there are none."""
     settings = override_settings(load_settings(), store=output.store)
     if not settings.store.exists():
@@ -41,7 +46,7 @@ def run_last_failed_and_show(request: RunRequest, output: OutputOptions, results
     _print_last_failed(last, json=output.json)
     if not last.tasks:
         return 0
-    result, _ = run_and_show(replace(request, only=last.tasks), output, results)
+    result, _ = run_and_show(replace(request, only=last.tasks), output, results, verbose=verbose)
     return result.exit_code()
 
 

@@ -7,7 +7,8 @@ from rich.markup import escape
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json, print_problem, print_warning
 from clerkship.cli.groups import grouped
-from clerkship.cli.options import Json
+from clerkship.cli.options import Json, Verbose
+from clerkship.cli.skipped_files import list_skipped_files
 from clerkship.library.library import Library
 from clerkship.library.load import describe_skipped_files
 from clerkship.service.checking import Validation, ValidationRequest
@@ -16,7 +17,7 @@ from clerkship.settings import load_settings
 
 
 @grouped
-def validate(request: ValidationRequest, json: Json = False) -> None:
+def validate(request: ValidationRequest, json: Json = False, verbose: Verbose = False) -> None:
     """Check the files of a suite and report all mistakes.
 
     It checks keys, types, names, templates and entities, and slots against the agent's domain. Each mistake has
@@ -35,7 +36,7 @@ def validate(request: ValidationRequest, json: Json = False) -> None:
     if json:
         _print_json(validation, catalog.warnings())
     else:
-        _print_validation(validation)
+        _print_validation(validation, verbose=verbose)
     raise typer.Exit(validation.exit_code())
 
 
@@ -47,31 +48,37 @@ def _print_json(validation: Validation, warnings: list[str]) -> None:
             "tasks": sorted(library.tasks) if library else [],
             "warnings": [*warnings, *map(str, validation.warnings)],
             "domain": library.domain if library else None,
-            "passed_over": library.skipped_files if library else [],
+            "passed_over": list(validation.skipped_files),
         }
     )
 
 
-def _print_validation(validation: Validation) -> None:
-    console = out()
+def _print_validation(validation: Validation, *, verbose: bool) -> None:
+    console, files = out(), validation.skipped_files
+    skipped = f"[quiet], {describe_skipped_files(files)}[/]" if files else ""
+    if verbose:
+        list_skipped_files(console, files)
     if validation.library is not None:
-        _print_library(validation.library, console)
+        _print_warnings(validation.library, console)
+        console.print(f"[pass]✓[/] {_describe_library(validation.library)}{skipped}")
         return
     for problem in validation.problems:
         print_problem(problem, console)
     count = len(validation.problems)
-    console.print(f"\n[fail]✗[/] {count} {'mistake' if count == 1 else 'mistakes'}")
+    console.print(f"\n[fail]✗[/] {count} {'mistake' if count == 1 else 'mistakes'}{skipped}")
 
 
-def _print_library(library: Library, console: Console) -> None:
-    parts = {"task": library.tasks, "environment": library.environments, "dataset": library.datasets}
-    counts = ", ".join(f"{len(items)} {name}{'s' * (len(items) != 1)}" for name, items in parts.items() if items)
+def _print_warnings(library: Library, console: Console) -> None:
     for warning in library.warnings:
         print_warning(warning, console)
     if library.domain is not None:
         console.print(f"[quiet]domain[/] {escape(library.domain)}", soft_wrap=True)
-    if library.skipped_files:
-        console.print(f"[quiet]{describe_skipped_files(library.skipped_files)}[/]")
+
+
+def _describe_library(library: Library) -> str:
+    """Return the numbers of definitions and of warnings in words."""
+    parts = {"task": library.tasks, "environment": library.environments, "dataset": library.datasets}
+    counts = ", ".join(f"{len(items)} {name}{'s' * (len(items) != 1)}" for name, items in parts.items() if items)
     count = len(library.warnings)
     result = f"no mistakes, {count} warning{'s' * (count != 1)}" if count else "no mistakes"
-    console.print(f"[pass]✓[/] {counts}: {result}")
+    return f"{counts}: {result}"

@@ -1,14 +1,17 @@
 """The definitions in the files of a folder, and their names."""
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from clerkship.library.conftest import is_conftest
 from clerkship.library.definition import Definition
-from clerkship.library.foreign import TEST_KEYS, is_project_file, is_test_file
+from clerkship.library.file_keys import TEST_KEYS
+from clerkship.library.folder_files import EXPECTED_KEYS, FolderFiles
+from clerkship.library.foreign import find_unsupported_tests, is_test_file
 from clerkship.library.labelled import LABELLED_KEY, is_labelled
 from clerkship.library.reporting import Reporter
 from clerkship.library.source import SourceFolder
@@ -33,36 +36,33 @@ class FolderDefinitions:
     reporter: Reporter
     built_in: Collection[str]
     """Names of datasets that need no file."""
-    skipped_files: list[str] = field(default_factory=list)
-    """Files of another tool's project, which are ignored."""
     scenarios: set[str] = field(default_factory=set)
     """Names of scenarios and of their files."""
     labels: Counter[str] = field(default_factory=Counter)
     """How many scenarios have a name."""
+    files: FolderFiles = field(init=False)
     _defined: dict[str, dict[str, Definition]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.files = FolderFiles(self.folder, self.reporter)
 
     def read(self) -> list[Definition]:
         """Read every file, and return its definitions."""
-        definitions = [definition for tree in self._trees() for definition in self._of_file(tree)]
+        definitions = [definition for tree in self.files.read() for definition in self._of_file(tree)]
         for definition in definitions:
             self.define(definition)
         return definitions
 
-    def _trees(self) -> Iterator[YamlTree]:
-        files = self.folder.files()
-        self.skipped_files += [str(path) for path in files if is_project_file(path)]
-        others = set(self.skipped_files)
-        trees = [(path, self.folder.read(path)) for path in files if str(path) not in others]
-        for path, tree in trees:  # after all were read, because only then the included files are known
-            if tree is not None and self.folder.resolve(path) not in self.folder.included:
-                yield tree
-
     def _of_file(self, tree: YamlTree) -> list[Definition]:
         if not isinstance(tree.data, dict) or not tree.data:
-            message = "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"
+            message = f"expected a map with {EXPECTED_KEYS}"
             self.reporter.mistakes.note(tree, [], message, "files with text or a list can only be used by !include")
             return []
         kind = _classify_file(tree)
+        unsupported = find_unsupported_tests(tree) if kind == "e2e" else ""
+        if unsupported:
+            self.files.skip(tree, unsupported)
+            return []
         return [self._definition(kind, tree, [], tree.data)] if kind is not None else self.split_file(tree)
 
     def split_file(self, tree: YamlTree) -> list[Definition]:
@@ -107,8 +107,9 @@ class FolderDefinitions:
         return self._defined.get(kind, {}).get(name)
 
     def has_any(self, kind: str) -> bool:
-        """Return whether there is a definition of this kind, named or not."""
-        return bool(self._defined.get(kind))
+        """Return whether there is a definition of this kind, named or not, or one in a file that could not be read."""
+        key = re.compile(rf"""^["'{{ ]*{kind}s?["']?[ \t]*:""", re.MULTILINE)
+        return bool(self._defined.get(kind)) or any(key.search(text) for text in self.folder.unreadable_texts)
 
     def files_of(self, *kinds: str) -> set[str]:
         """Return the files that contain definitions of these kinds."""

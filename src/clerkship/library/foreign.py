@@ -1,36 +1,17 @@
 """Recognise files of other tools, and import the package that reads them when one is found."""
 
-import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Protocol, cast
 
 from clerkship.by_name import load
+from clerkship.library.file_keys import TEST_KEYS
 from clerkship.library.library import LoadedTask
 from clerkship.library.yaml import YamlTree
 from clerkship.model.agent_domain import AgentDomain
 
 _PACKAGE = "clerkship.rasa"
 _DOMAIN_FILES = ("domain.yml", "domain.yaml", "domain")
-
-TEST_KEYS = frozenset({"fixtures", "metadata", "stub_custom_actions", "test_cases"})
-"""Top-level keys of another tool's test files."""
-OWN_KEYS = TEST_KEYS | frozenset(
-    ("task", "tasks", "scenario", "environment", "environments", "dataset", "datasets", "benchmark", "benchmarks"),
-).union(("persona", "personas", "simulation", "evaluation"))
-"""Top-level keys of the files that the library reads."""
-_MAX_BYTES = 50_000_000
-_TOP_KEY = re.compile(rb"""^["']?([A-Za-z_][A-Za-z0-9_-]*)["']?[ \t]*:(?:[ \t\r]|$)""", re.MULTILINE)
-
-
-def top_keys(path: Path) -> set[str]:
-    """Return the top-level keys of a YAML file without parsing it, so that mistakes in it do not matter."""
-    try:
-        if not path.is_file() or path.stat().st_size > _MAX_BYTES:
-            return set()
-        return {key.decode() for key in _TOP_KEY.findall(path.read_bytes().removeprefix(b"\xef\xbb\xbf"))}
-    except OSError:
-        return set()
 
 
 class ForeignTests(Protocol):
@@ -44,16 +25,15 @@ def _reader(module: str) -> Any:
     return load(f"{_PACKAGE}.{module}")
 
 
-def is_project_file(path: Path) -> bool:
-    """Return whether a file belongs to a project of another tool and defines nothing for the library."""
-    keys = top_keys(path)
-    return not keys & OWN_KEYS and bool(_reader("names").is_project_file(path, keys))
-
-
 def is_test_file(tree: YamlTree) -> bool:
     """Return whether a file contains tests of another tool, or definitions that several such files share."""
     is_possible = isinstance(tree.data, dict) and not (TEST_KEYS | {"llm_judge"}).isdisjoint(tree.data)
     return is_possible and bool(_reader("e2e").is_e2e(tree))
+
+
+def find_unsupported_tests(tree: YamlTree) -> str:
+    """Return why a test file of another tool contains nothing to load; an empty string if it does."""
+    return cast(str, _reader("e2e").find_unsupported_tests(tree))
 
 
 def load_test_reader() -> Callable[..., ForeignTests]:

@@ -1,9 +1,10 @@
 """A loaded folder: tasks with everything that they refer to, ready to be frozen into snapshots."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple
 
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.conftest import Conftest
@@ -32,6 +33,27 @@ class LoadedTask:
     """Name of the task in the file, if `for_each` made this one from it."""
 
 
+class TaskName(NamedTuple):
+    """The name of a task, and where it comes from."""
+
+    name: str
+    file: str
+    template: str = ""
+    """Name of the task in the file, if `for_each` made this one from it."""
+
+
+def find_tasks_by_name(pattern: str, tasks: Collection[TaskName]) -> list[TaskName]:
+    """Return the tasks that match a name or pattern.
+
+    Tasks and templates of that name come first, then files of that name, then tasks whose names contain it.
+    """
+    return (
+        [task for task in tasks if _matches_name(task.name, pattern) or _matches_name(task.template, pattern)]
+        or [task for task in tasks if _matches_name(Path(task.file).stem, pattern)]
+        or [task for task in tasks if pattern.lower() in task.name.lower()]
+    )
+
+
 @dataclass(frozen=True)
 class Library:
     """Everything in one folder."""
@@ -50,8 +72,8 @@ class Library:
     """Warnings, which do not prevent a run."""
     domain: str | None = None
     """The domain against which names of slots, actions, responses and flows were checked, if any."""
-    skipped_files: tuple[str, ...] = ()
-    """Files of another tool's project, which are ignored."""
+    skipped_files: Mapping[str, str] = field(default_factory=dict)
+    """Files that define nothing for the library, each with the reason; empty if it has none of the library's keys."""
     files: frozenset[Path] = frozenset()
     """Every file that was loaded, and the folders of datasets; absolute, with links resolved."""
 
@@ -90,22 +112,12 @@ class Library:
         )
 
     def _find_names(self, pattern: str) -> list[str]:
-        """Return the names of the tasks that match a name or pattern.
-
-        Tasks and templates of that name come first, then files of that name, then tasks whose names contain it.
-        """
-        matches = [
-            name
-            for name, loaded in self.tasks.items()
-            if _matches_name(name, pattern) or (loaded.template and _matches_name(loaded.template, pattern))
-        ]
-        matches = matches or [
-            name for name, loaded in self.tasks.items() if _matches_name(Path(loaded.file).stem, pattern)
-        ]
-        matches = matches or find_matching_names(pattern, self.tasks)
+        """Return the names of the tasks that match a name or pattern. Raise InputError if there is none."""
+        tasks = [TaskName(name, loaded.file, loaded.template) for name, loaded in self.tasks.items()]
+        matches = find_tasks_by_name(pattern, tasks)
         if not matches:
             raise InputError.of(f"no task `{pattern}`", hint=did_you_mean(pattern, self.tasks))
-        return matches
+        return [match.name for match in matches]
 
     def snapshot(self, loaded: LoadedTask, timeout: float, gate_axes: tuple[str, ...] | None = None) -> Snapshot:
         """Freeze one task with everything that it refers to. `gate_axes` of a benchmark replace those of the
@@ -135,4 +147,4 @@ def _matches_name(name: str, pattern: str) -> bool:
 
     Brackets are never special in patterns, because the tasks that `for_each` makes have them in their names.
     """
-    return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))
+    return bool(name) and (name == pattern or fnmatchcase(name, pattern.replace("[", "[[]")))

@@ -2,7 +2,7 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -16,7 +16,7 @@ from clerkship.library.agent_check import AgentCheck
 from clerkship.library.attachments import Attachments
 from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
-from clerkship.library.conftest import CONFTEST_STEM, ConftestReader
+from clerkship.library.conftest import ConftestReader
 from clerkship.library.dataset_cache import DatasetCache
 from clerkship.library.datasets import DatasetLoader, find_dataset_names, find_unused_datasets
 from clerkship.library.definition import Definition
@@ -24,12 +24,14 @@ from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.entities import FOR_EACH_KEY, EntityBinder, TaskBindings
 from clerkship.library.entity_finder import DatasetFinder
 from clerkship.library.environment_check import EnvironmentCheck, EnvironmentInfo, build_environment_info
-from clerkship.library.foreign import OWN_KEYS, load_test_reader, top_keys
+from clerkship.library.file_keys import OWN_KEYS, top_keys
+from clerkship.library.foreign import load_test_reader
 from clerkship.library.labelled import LABELLED_KEY
 from clerkship.library.library import Library, LoadedTask
 from clerkship.library.personas import PersonaLoader
 from clerkship.library.record_check import collect_initial_records
 from clerkship.library.reporting import Reporter
+from clerkship.library.selection import RequiredFiles, TaskSelection
 from clerkship.library.source import SUFFIXES, SourceFolder, is_existing_folder
 from clerkship.library.task_check import TaskCheck
 from clerkship.library.template_filler import TemplateFiller
@@ -58,8 +60,8 @@ class LibraryLoader:
     catalog: Catalog
     needs_task: bool
     agent: AgentCheck
-    only: Path | None = None
-    """The requested file, if it is one. Mistakes in other files do not prevent its use."""
+    selection: TaskSelection = field(default_factory=TaskSelection)
+    """The tasks that were asked for. Mistakes in files that they do not need do not prevent their use."""
     cache: Path | None = None
     """The folder of the dataset cache, if any."""
     environments: dict[str, Environment] = field(default_factory=dict)
@@ -100,15 +102,22 @@ class LibraryLoader:
         self._for_each(definitions, LABELLED_KEY, lambda definition: definition.read(LabelledFile, definition.data))
         self._load_foreign_tests([definition.tree for definition in definitions if definition.kind == "e2e"])
         self._warn_of_unused(definitions)
-        problems = self._select_problems(self.folder.report.sorted())
-        skipped = self._definitions.skipped_files
+        problems = self._select_problems(definitions)
         if self.needs_task and not self.tasks and not problems:
-            hint = "add a YAML file with the key `task`, `scenario` or `test_cases`"
-            hint += f"; {describe_skipped_files(skipped)}" if skipped else ""
-            problems = [InputProblem(file=str(self.folder.root), message="there is no task in this folder", hint=hint)]
+            problems = self._describe_missing_tasks()
         if problems:
-            raise InputError(problems)
+            raise InputError(problems, self._definitions.files.skipped_files())
         return self._build_library()
+
+    def _describe_missing_tasks(self) -> list[InputProblem]:
+        """Return the problem of a folder without tasks: the misspelt keys of skipped files, if there are any."""
+        skipped = self._definitions.files.skipped_files()
+        misspelt = [warning for warning in self._reporter.warnings.sorted() if warning.file in skipped]
+        if misspelt:
+            return misspelt
+        hint = "add a YAML file with the key `task`, `scenario` or `test_cases`"
+        hint += f"; {describe_skipped_files(skipped)}" if skipped else ""
+        return [InputProblem(file=str(self.folder.root), message="there is no task in this folder", hint=hint)]
 
     def _build_library(self) -> Library:
         domain = self.agent.domain
@@ -123,7 +132,7 @@ class LibraryLoader:
             prompts=self._conftest.prompts,
             warnings=(*self._reporter.warnings.sorted(), *self.agent.find_unchecked()),
             domain=domain.source if domain is not None else None,
-            skipped_files=tuple(self._definitions.skipped_files),
+            skipped_files=self._definitions.files.skipped_files(),
             files=frozenset(self.folder.used | self.folder.included),
         )
 
@@ -133,21 +142,21 @@ class LibraryLoader:
             for loaded in reader.load(trees, self.tasks):
                 self.tasks[loaded.task.name] = loaded
 
-    def _select_problems(self, problems: list[InputProblem]) -> list[InputProblem]:
-        """Return the problems to raise. If one file was requested and it is valid, others become one warning."""
-        if self.only is None or not any(loaded.file == str(self.only) for loaded in self.tasks.values()):
-            return problems
-        shared = {str(path) for path in self.folder.included}
-        shared |= self._definitions.files_of("environment", "dataset", "persona")
-        own = [
-            p for p in problems if p.file == str(self.only) or Path(p.file).stem == CONFTEST_STEM or p.file in shared
-        ]
-        if problems and not own:
+    def _select_problems(self, definitions: list[Definition]) -> list[InputProblem]:
+        """Return the problems to raise. If the selected tasks are valid, the other problems become one warning."""
+        file = self.selection.file
+        reason = self._definitions.files.find_reason(file) if file is not None else None
+        if reason is not None:
+            return [reason]
+        problems = self.folder.report.sorted()
+        files = RequiredFiles(self.selection, self._definitions, definitions, self.tasks.values())
+        needed = files.select(problems)
+        if problems and not needed:
             count = len(problems)
             message = f"{count} mistake{'s' * (count != 1)} in other files of this folder, which are skipped"
             hint = "run `clerkship validate` to see them"
             self._reporter.warnings.add_problem(InputProblem(file=str(self.folder.root), message=message, hint=hint))
-        return own
+        return needed
 
     def _for_each(self, definitions: list[Definition], kind: str, load: Callable[[Definition], object]) -> None:
         for definition in definitions:
@@ -295,7 +304,7 @@ class LibraryLoader:
             return ""
         if candidates:
             return candidates[0]
-        return "" if self.folder.unreadable_texts or self._definitions.has_any("environment") else None
+        return "" if self._definitions.has_any("environment") else None
 
     def _get_info(self, name: str | None) -> EnvironmentInfo | None:
         if name is None:
@@ -340,7 +349,7 @@ def _find_call_depth(path: list[int | str]) -> int:
 
 def describe_skipped_files(files: Collection[str]) -> str:
     """Return the number of skipped files in words."""
-    return f"{len(files)} file{'s' * (len(files) != 1)} of a Rasa project skipped"
+    return f"{len(files)} other file{'s' * (len(files) != 1)} skipped"
 
 
 def _describe_error(error: ValidationError) -> str:
@@ -353,10 +362,13 @@ def load_library(
     catalog: Catalog,
     *,
     needs_task: bool = True,
+    tasks: Iterable[str] = (),
     capabilities: AgentCapabilities | None = None,
     cache: Path | None = None,
 ) -> Library:
     """Load the library in a folder, or around a file. With `needs_task`, a folder without tasks is an error.
+
+    With the names of tasks, or with a file, mistakes in files that these tasks do not need are one warning.
 
     Names of the agent's slots, actions, responses and flows are checked against its capabilities. Large datasets are
     loaded from the cache, if there is one.
@@ -365,9 +377,10 @@ def load_library(
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"expected a name that ends in {SUFFIXES[0]}")
     folder = SourceFolder(find_root(path))
-    only = None if is_folder else path
+    selection = TaskSelection(None if is_folder else path, tuple(tasks))
+    agent = AgentCheck(capabilities, catalog.reads)
     with pause_garbage_collection():
-        return LibraryLoader(folder, catalog, needs_task, AgentCheck(capabilities, catalog.reads), only, cache).load()
+        return LibraryLoader(folder, catalog, needs_task, agent, selection, cache).load()
 
 
 def find_root(path: Path) -> Path:

@@ -5,6 +5,7 @@ from typing import Any
 
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
+from clerkship.library.file_keys import begins_with_own_key, has_own_keys, top_keys
 from clerkship.library.source import SourceFolder, find_personas_folders
 from clerkship.library.template_filler import TemplateFiller
 from clerkship.model.names import did_you_mean
@@ -72,7 +73,8 @@ class PersonaLoader:
         return name in self.personas
 
     def _load_folder(self, folder: SourceFolder) -> None:
-        trees = [tree for path in folder.files() if (tree := folder.read(path)) is not None]
+        files = [path for path in folder.files() if has_own_keys(path, top_keys(path)) or begins_with_own_key(path)]
+        trees = [tree for path in files if (tree := folder.read(path)) is not None]
         definitions = [p for tree in trees for p in self.definitions.split_file(tree) if p.kind == "persona"]
         for definition in definitions:
             self.definitions.define(definition)

@@ -79,6 +79,8 @@ class SourceFolder:
     """The texts of files that could not be parsed."""
     allow_merge_keys: bool = False
     """Whether merge keys are allowed, which files of other tools use."""
+    _merges: bool = False
+    """Whether merge keys are allowed in the file that is being read."""
     _open: list[Path] = field(default_factory=list)
     _budget: ParseBudget = field(default_factory=ParseBudget)
     _includes: int = 0
@@ -99,19 +101,20 @@ class SourceFolder:
     def _report_unreadable_folder(self, error: OSError) -> None:
         self._report(Path(str(error.filename)), f"it cannot be read: {error.strerror}")
 
-    def read(self, path: Path) -> YamlTree | None:
+    def read(self, path: Path, *, allow_merge_keys: bool = False) -> YamlTree | None:
         """Parse one file. If it cannot be read, add that to the report and return None."""
         self._budget, self._includes = ParseBudget(), 0
+        self._merges = self.allow_merge_keys or allow_merge_keys
         try:
             if not self.resolve(path).is_relative_to(self.resolve(self.root)):
                 raise Unreadable("it is a link to a file outside the folder", "copy the file into the folder")
             self.used.add(self.resolve(path))
             return self._parse(path)
         except InvalidYaml as bad:
-            self.unreadable_texts.append(_read_text_or_empty(path))
+            self.unreadable_texts.append(read_text_or_empty(path))
             self._report(path, bad.message, bad.hint, bad.line, bad.column)
         except Unreadable as unreadable:
-            self.unreadable_texts.append(_read_text_or_empty(path))
+            self.unreadable_texts.append(read_text_or_empty(path))
             self._report(path, unreadable.message, unreadable.hint)
         except RuntimeError:  # how pathlib before 3.13 reports links that go in a circle
             self._report(path, _BROKEN_LINK)
@@ -128,7 +131,7 @@ class SourceFolder:
         self._budget.characters -= len(text)
         self._open.append(path)
         include = partial(self._include, path)
-        tree = parse_yaml(text, str(path), include, self._budget, allow_merge_keys=self.allow_merge_keys)
+        tree = parse_yaml(text, str(path), include, self._budget, allow_merge_keys=self._merges)
         self._open.pop()
         for mistake in tree.mistakes:
             self._report(path, mistake.message, mistake.hint, mistake.line, mistake.column)
@@ -269,7 +272,8 @@ def _check_dataset_file(path: Path, root: Path, size: int) -> None:
         raise Unreadable(f"it has more than {MAX_DATASET_BYTES // 1_000_000} MB")
 
 
-def _read_text_or_empty(path: Path) -> str:
+def read_text_or_empty(path: Path) -> str:
+    """Return the text of a file; empty if it cannot be read."""
     try:
         return read_text(path)
     except Unreadable:

@@ -4,7 +4,7 @@ ClerkshipError ├── InputError        a mistake of the author: raised befor
 PlatformError     a failure of Clerkship or the machine: the trial is errored, never failed
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Self
 
 from clerkship.model.frozen import Frozen
@@ -40,8 +40,10 @@ class ClerkshipError(Exception):
 class InputError(ClerkshipError):
     """Mistakes in the input, all of them at once."""
 
-    def __init__(self, problems: Iterable[InputProblem]) -> None:
+    def __init__(self, problems: Iterable[InputProblem], skipped_files: Mapping[str, str] | None = None) -> None:
         self.problems = tuple(problems)
+        self.skipped_files = dict(skipped_files or {})
+        """Files of the same folder that were skipped, each with the reason."""
         super().__init__("\n".join(str(problem) for problem in self.problems))
 
     @classmethod

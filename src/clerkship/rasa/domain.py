@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clerkship.library.foreign import top_keys
+from clerkship.library.file_keys import top_keys
 from clerkship.library.source import SUFFIXES, SourceFolder, is_existing_folder
 from clerkship.library.validation_message import describe_value
 from clerkship.library.yaml import YamlTree

@@ -13,7 +13,7 @@ from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
 from clerkship.library.environment_check import build_environment_info, is_known
-from clerkship.library.foreign import TEST_KEYS
+from clerkship.library.file_keys import OWN_KEYS, TEST_KEYS, find_near_key
 from clerkship.library.library import LoadedTask
 from clerkship.library.reporting import Reporter
 from clerkship.library.shape import as_list, as_map, read_as
@@ -31,6 +31,8 @@ CONFTEST_NAMES = ("conftest.yml", "conftest.yaml")
 _SCENARIO_CONFTEST_FOLDER = "eval"
 """The conftest in this folder is for scenarios, not for E2E tests."""
 _LEGACY_KEYS = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
+_COMMANDS_KEY = "commands"
+"""The key of steps in tests of dialogue understanding, which compare commands and not behaviour."""
 _CLOCK_SLOT = "mocked_datetime"
 _VARIABLE = re.compile(r"(?<!\$)\$\{[A-Za-z_]")
 
@@ -45,6 +47,18 @@ def is_e2e(tree: YamlTree) -> bool:
     ):
         return False
     return bool(TEST_KEYS & tree.data.keys()) or (_is_conftest(path) and "llm_judge" in tree.data)
+
+
+def find_unsupported_tests(tree: YamlTree) -> str:
+    """Return why a file contains no test to load; an empty string if it does, or if it is a conftest."""
+    if _is_conftest(Path(tree.file)) or "test_cases" not in tree.data:
+        return ""
+    cases = tree.data["test_cases"]
+    if not any(map(find_near_key, tree.data.keys() - OWN_KEYS)) and (cases is None or cases == []):
+        return "`test_cases` has no entries"
+    steps = [as_map(step) for case in as_list(cases) for step in as_list(as_map(case).get("steps"))]
+    is_other = any(_COMMANDS_KEY in step for step in steps) and not any("assertions" in step for step in steps)
+    return "dialogue-understanding tests (steps with `commands`) are not supported" if is_other else ""
 
 
 def _is_conftest(path: Path) -> bool:
@@ -94,7 +108,7 @@ class E2eFiles:
 
     def _conftest(self, tree: YamlTree) -> None:
         file, _ = self._file(tree)
-        if "test_cases" in tree.data:
+        if tree.data.get("test_cases"):
             file.problem(["test_cases"], "a conftest may not have test cases", "move them to another file", key=True)
         folder = Path(tree.file).parent
         self._conftests[folder] = self._names(file).over(self._conftests.get(folder, SharedNames()))
@@ -123,7 +137,7 @@ class E2eFiles:
         self._expanded[tree.file] = expand(tree.data, self.catalog.variables(), report)
         if "llm_judge" in tree.data and self._generative:
             file.warning(["llm_judge"], "`llm_judge` has no effect: --judge sets the model of a run", key=True)
-        return file, file.read(E2eFile, tree.data)
+        return file, file.read(E2eFile, {key: value for key, value in tree.data.items() if value is not None})
 
     def expanded(self, tree: YamlTree, path: Keys) -> Any:
         """Return the value at a path, with environment variables replaced."""

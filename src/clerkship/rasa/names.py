@@ -1,4 +1,4 @@
-"""Rasa's project files, and the names that every Rasa agent has without listing them."""
+"""The keys of Rasa's domains, and the names that every Rasa agent has without listing them."""
 
 from pathlib import Path
 
@@ -7,9 +7,6 @@ import orjson
 _NAMES = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
 DOMAIN_KEYS = frozenset[str](_NAMES["domain_keys"])
 """Top-level keys of a domain."""
-_FILE_KEYS = DOMAIN_KEYS | frozenset[str](_NAMES["project_keys"])
-"""Top-level keys of all files of a project, including test results and sub-agents."""
-_FILE_NAMES = ("credentials", "endpoints", "docker-compose")
 BUILT_IN_SLOTS: dict[str, str] = _NAMES["slots"]
 """Slots with their types, from the engine and from its default patterns."""
 BUILT_IN_ACTIONS = frozenset[str](_NAMES["actions"])
@@ -18,11 +15,6 @@ NOTED_EVENTS = frozenset[str](_NAMES["noted_events"])
 """Events of a tracker that are recorded as noted events, because no assertion is about them."""
 BUILT_IN_FLOW_PREFIX = "pattern_"
 """The prefix of the engine's own flows."""
-
-
-def is_project_file(path: Path, keys: set[str]) -> bool:
-    """Return whether a file with these top-level keys, none of them Clerkship's own, belongs to a Rasa project."""
-    return path.stem in _FILE_NAMES or (bool(keys) and keys <= _FILE_KEYS)
 
 
 def is_built_in(sort: str, name: str) -> bool:

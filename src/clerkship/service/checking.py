@@ -1,6 +1,6 @@
 """Load a folder, and check its files and the agent before a run."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, TypeVar
@@ -27,6 +27,8 @@ class Validation:
 
     library: Library | None
     problems: tuple[InputProblem, ...]
+    skipped_files: Mapping[str, str]
+    """Files that define nothing for the library, each with the reason."""
 
     @property
     def warnings(self) -> tuple[InputProblem, ...]:
@@ -58,14 +60,14 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
         if calibration is not None:  # a run with a judge reads it
             load_calibrations(calibration)
     except InputError as error:
-        return Validation(None, error.problems)
+        return Validation(None, error.problems, error.skipped_files)
     problems = tuple(_check_domains(library, catalog))
     if problems:
-        return Validation(None, problems)
+        return Validation(None, problems, library.skipped_files)
     file = request.path if request.path.is_file() else None
     tasks = library.select(file=file)
     warnings = (*library.warnings_for(tasks), *_warn_ungraded(tasks))
-    return Validation(replace(library, warnings=warnings), ())
+    return Validation(replace(library, warnings=warnings), (), library.skipped_files)
 
 
 def _check_domains(library: Library, catalog: RegisteredCatalog) -> Iterator[InputProblem]:
@@ -96,11 +98,12 @@ def load_and_check(
     catalog: RegisteredCatalog,
     *,
     domain: Path | None = None,
+    tasks: Iterable[str] = (),
 ) -> tuple[Library, Solver | None]:
     """Load the library at a path, and check it against the domain and the capabilities of its agent.
 
-    The domain is the one given, else the agent's own, else that of the project. Raise InputError with all problems
-    at once.
+    With the names of tasks, mistakes in files that these do not need are one warning. The domain is the one given,
+    else the agent's own, else that of the project. Raise InputError with all problems at once.
     """
     problems: list[InputProblem] = []
     agents = load("clerkship.engine.agents") if agent is not None else None  # imported only if there is an agent
@@ -117,16 +120,16 @@ def load_and_check(
         names = _collect_problems(problems, lambda: load_domain(path, domain))
     known = (capabilities or AgentCapabilities(engine="")).model_copy(update={"domain": names})
     try:
-        library = load_library(path, catalog, capabilities=known, cache=settings.cache)
+        library = load_library(path, catalog, tasks=tasks, capabilities=known, cache=settings.cache)
     except InputError as error:
-        raise InputError([*error.problems, *problems]) from None
+        raise InputError([*error.problems, *problems], error.skipped_files) from None
     if hosted is not None:
         capabilities = _collect_problems(
             problems, lambda: load("clerkship.service.isolating:read_isolated_capabilities")(hosted, library, settings)
         )
         if capabilities is not None and capabilities.emits is not None:
             known = capabilities.model_copy(update={"domain": names})
-            library = load_library(path, catalog, capabilities=known, cache=settings.cache)
+            library = load_library(path, catalog, tasks=tasks, capabilities=known, cache=settings.cache)
     if problems:
         raise InputError(problems)
     return library, solver

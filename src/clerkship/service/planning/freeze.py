@@ -62,6 +62,8 @@ class FrozenRun(FrozenTasks):
     warnings: tuple[InputProblem, ...] = ()
     domain: str | None = None
     """The domain that names in the files were checked against."""
+    skipped_files: Mapping[str, str] = field(default_factory=dict)
+    """Files of the folder that were skipped, each with the reason."""
     known: frozenset[str] | None = None
     """The names of all tasks in the files."""
     hidden: tuple[Path, ...] = ()
@@ -102,6 +104,7 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
         calibrations=find_calibration_file(library.root),
         warnings=_collect_warnings(selected),
         domain=library.domain,
+        skipped_files=library.skipped_files,
         known=frozenset(library.tasks),
         hidden=_find_hidden_paths(loaded),
         outbound=request.outbound,

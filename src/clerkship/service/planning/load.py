@@ -30,7 +30,7 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
     request.check()
     settings = _settings_for(request, settings, catalog)
     path, case = split_case(request.path)
-    library, solver = load_and_check(path, request.agent, settings, catalog, domain=request.domain)
+    library, solver = load_and_check(path, request.agent, settings, catalog, domain=request.domain, tasks=request.tasks)
     assert solver is not None  # the request always has an agent
     isolation = choose_level(solver, settings.isolate)
     if case is not None:
