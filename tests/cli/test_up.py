@@ -293,7 +293,7 @@ def test_up_prints_addresses_and_events(desk: Path) -> None:
         assert "drop  files  http://127.0.0.1:" in text
         assert "clock  http://127.0.0.1:" in text
         assert "clerkship events --follow" in text
-        assert "#2   2026-03-02 14:00:00 drop files.file.written scenario" in text
+        assert "#2   2026-03-02 14:00:00Z drop files.file.written scenario" in text
         [curl] = [line.strip() for line in lines if line.startswith("  curl") and line.endswith("/drop/files\n")]
         if shutil.which("curl"):
             subprocess.run(curl, shell=True, check=True, capture_output=True, timeout=20)

@@ -1,5 +1,6 @@
 """Prints an event on one line."""
 
+from datetime import datetime
 from typing import Any
 
 import orjson
@@ -8,15 +9,19 @@ from rich.markup import escape
 from rich.table import Table
 
 from clerkship.events.request_line import render_logged_request
+from clerkship.kit.zone import format_short
 
 MAX_PAYLOAD_LENGTH = 160
 
 
-def print_event(console: Console, event: dict[str, Any]) -> None:
-    """Print an event on one line: number, time, sandbox, kind, actor, and its request or the start of its payload."""
+def print_event(console: Console, event: dict[str, Any], offset: int) -> None:
+    """Print an event on one line: number, time, sandbox, kind, actor, and its request or the start of its payload.
+
+    `offset` is that of the environment's zone from UTC, in minutes.
+    """
     cause = f" [quiet]caused by #{event['cause']}[/]" if event["cause"] else ""
     text = render_logged_request(event) or _render_payload(event)
-    time = event["at"].replace("T", " ").removesuffix("Z")[:19]
+    time = format_short(datetime.fromisoformat(event["at"]), offset)
     line = (
         f"[quiet]#{event['seq']:<3} {time}[/] [place]{escape(event['source'])}[/] {escape(event['kind'])} "
         f"[quiet]{escape(event['actor'])}[/] {escape(text)}{cause}"

@@ -53,17 +53,19 @@ def events(
             for event in read_events(remote, after, build_remote_redactor(remote))
             if matches_any_kind(event, kinds)
         ]
+        offset = remote.about().get("utc_offset", 0)
     if json:
         print_json({"events": selected})
     console = out()
     for event in selected if not json else ():
-        print_event(console, event)
+        print_event(console, event, offset)
 
 
 def _follow(
     remote: RemotePlayground, registration: PlaygroundRegistration, after: int, kinds: list[str], *, json: bool
 ) -> None:
     console, stop, redactor = out(), ThreadEvent(), build_remote_redactor(remote)
+    offset = remote.about().get("utc_offset", 0)
     # No KeyboardInterrupt: one raised while a line is printed can be lost.
     signal.signal(signal.SIGINT, lambda number, frame: stop.set())
     try:
@@ -71,7 +73,7 @@ def _follow(
             for event in read_events(remote, after, redactor):
                 after = event["seq"]
                 if matches_any_kind(event, kinds):
-                    print_json_line(event) if json else print_event(console, event)
+                    print_json_line(event) if json else print_event(console, event, offset)
             stop.wait(POLL_SECONDS)
     except PlaygroundUnreachable:
         err().print(f"[quiet]the playground {escape(registration.name)} has ended[/]")

@@ -15,6 +15,7 @@ from clerkship.cli.verdicts import (
 )
 from clerkship.events.request_line import describe_unauthenticated_requests
 from clerkship.model.criterion import Criterion
+from clerkship.model.environment import utc_offset_minutes
 from clerkship.report.attachments import Attachment, list_attachments
 from clerkship.report.outcome import why_undecided
 from clerkship.report.plain_text import describe_blame, describe_error, has_optional_criteria, to_one_line
@@ -75,8 +76,9 @@ def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     print_metrics_and_cost(console, task_run, replayed=view.replayed)
     if events:
         console.print()
+        offset = utc_offset_minutes(view.snapshot.environment.now)
         for event in view.events:
-            print_event(console, event)
+            print_event(console, event, offset)
     _print_unauthenticated(view)
     state = "[pass]intact[/]" if view.intact else "[fail]NOT the log that was graded[/]"
     console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, head {task_run.head}")

@@ -18,6 +18,8 @@ from clerkship.cli.console import err, out, print_json_line, print_warning
 from clerkship.cli.event_line import print_event
 from clerkship.cli.groups import grouped
 from clerkship.events.event import Event
+from clerkship.kit.zone import format_named
+from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.errors import InputProblem
 from clerkship.model.redaction import Redactor
 from clerkship.playground.playground import Playground
@@ -121,6 +123,7 @@ class EventPrinter:
 
     def follow(self, playground: Playground, console: Console | None, redactor: Redactor) -> None:
         """Print events until it is stopped."""
+        offset = utc_offset_minutes(playground.environment.now)
         while not self._is_stopped:
             try:
                 seq = self._new_events.get(timeout=POLL_SECONDS)
@@ -128,7 +131,7 @@ class EventPrinter:
                 self._report_error(playground)
                 continue
             if seq and console is not None:
-                print_event(console, redactor.event(orjson.loads(playground.log.lines[seq - 1])))
+                print_event(console, redactor.event(orjson.loads(playground.log.lines[seq - 1])), offset)
         self._report_error(playground)
 
     def _report_error(self, playground: Playground) -> None:
@@ -147,7 +150,8 @@ def _stop_signals() -> list[int]:
 def print_playground(console: Console, running: RunningPlayground) -> None:
     """Print the address of each sandbox, with commands to paste."""
     environment = running.playground.environment
-    details = f"{running.playground.started_at:%Y-%m-%d %H:%M:%S} UTC, {environment.time}  seed {running.seed}"
+    started = format_named(running.playground.started_at, utc_offset_minutes(environment.now))
+    details = f"{started}, {environment.time}  seed {running.seed}"
     _print(console, f"[bold]{escape(environment.name)}[/] is up  [quiet]{details}[/]")
     if running.task is not None:
         _print(console, f"[quiet]task[/]  {escape(running.task.name)}")

@@ -5,6 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from clerkship.events.request_line import describe_unauthenticated_requests
+from clerkship.kit.zone import name_zone
+from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.scenario import ScenarioPerson
@@ -76,6 +78,7 @@ def build_body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
         "answer": clip(run.answer, MAX_VALUE_LENGTH),
         "head": run.head,
         "events": run.events,
+        "zone": _build_zone(detail.snapshot),
         "brief": _build_brief(detail.snapshot, detail.task_run.trial) if detail.snapshot else None,
         "attachments": [
             {"title": attachment.title, "text": attachment.text[-MAX_VALUE_LENGTH:]}
@@ -89,6 +92,12 @@ def build_body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
         },
         **build_calls(detail.events, judged, find_phone_names(detail.snapshot, run.trial)),
     } | _build_model_facts(run, replayed)
+
+
+def _build_zone(snapshot: Snapshot | None) -> dict[str, Any]:
+    """Return the zone of the environment, in which the page shows times."""
+    minutes = utc_offset_minutes(snapshot.environment.now) if snapshot is not None else 0
+    return {"minutes": minutes, "name": name_zone(minutes)}
 
 
 def _build_model_facts(run: TaskRun, replayed: bool) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from clerkship.library.library import Library, LoadedTask
 from clerkship.library.load import load_library
 from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.dataset import Dataset
-from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
+from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment, utc_offset_minutes
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
@@ -281,6 +281,7 @@ def describe_playground(
     return {
         "playground": playground.id,
         "environment": environment.name,
+        "utc_offset": utc_offset_minutes(environment.now),
         "place": hash_environment(environment, datasets),
         "task": loaded.task.name if loaded else None,
         "scene": hash_setup(loaded.task) if loaded else None,

@@ -21,7 +21,7 @@ function callCard(trial, call, isOpen) {
   const left = call.moments_left_out;
   return el("article", { class: "call", id: `t${trial.number}c${call.seq}`, "aria-label": title },
     el("div", { class: "heading" }, el("h4", {}, coded(title)),
-      el("span", { class: "muted" }, [call.name ? call.number : null, `${day(call.at)} ${clock(call.at)} UTC`, call.source].filter(Boolean).join(" · "), " · ", eventLink(trial, call.seq))),
+      el("span", { class: "muted" }, [call.name ? call.number : null, `${moment(trial, call.at)}`, call.source].filter(Boolean).join(" · "), " · ", eventLink(trial, call.seq))),
     el("dl", { class: "call-measures" }, el("div", { class: call.is_completed ? "" : "odd" }, el("dt", {}, "Outcome"), el("dd", {}, call.ending)),
       call.measures.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     call.moments.some(({ sort }) => sort === "speech" || sort === "keys") ? callStrip(trial, call, title) : null,
@@ -213,7 +213,7 @@ function voicemailsSection(trial) {
   const { voicemails, voicemails_left_out: left } = trial.body;
   if (!voicemails || !voicemails.length) return null;
   const card = (one) => el("li", { class: "voicemail" },
-    el("p", { class: "who" }, el("b", {}, one.mailbox), ` from ${[one.name, one.from].filter(Boolean).join(" ") || "an unknown number"} · ${day(one.at)} ${clock(one.at)} UTC · ${one.seconds} s · `, eventLink(trial, one.seq)),
+    el("p", { class: "who" }, el("b", {}, one.mailbox), ` from ${[one.name, one.from].filter(Boolean).join(" ") || "an unknown number"} · ${moment(trial, one.at)} · ${one.seconds} s · `, eventLink(trial, one.seq)),
     one.before_beep ? el("p", { class: "before-beep" }, el("b", {}, "Before the beep, not recorded: "), el("s", {}, one.before_beep)) : null,
     el("p", { class: "bubble" }, one.text ? coded(one.text) : "(nothing was said after the beep)"));
   return el("section", { class: "voicemails" }, el("h3", {}, "Voicemails"), el("ul", {}, voicemails.map(card)),

@@ -81,7 +81,7 @@ function bubble(event, { trial, several }) {
     el("p", { class: "who" }, el("b", {}, who), ` turn ${event.payload.turn}`, several ? ` on ${event.source}` : "",
       place ? ` · ${place.channel} ${agent ? "to" : "from"} ${place.addresses.join(", ")}` : "",
       place && place.subject ? ` · ${place.subject}` : "",
-      ` · ${clock(event.at)} · `, eventLink(trial, event.seq)),
+      " · ", timeElement(trial, event.at), " · ", eventLink(trial, event.seq)),
     el("div", { class: "bubble" }, wording(event), buttons.length ? el("div", { class: "choices" }, buttons) : null,
       event.payload.custom ? el("code", { class: "custom" }, oneLine(JSON.stringify(event.payload.custom), 300)) : null),
     citedBy(trial, event.seq));

@@ -35,7 +35,7 @@ function timelineSection(trial) {
 function span(trial) {
   const first = trial.log[0].at;
   const seconds = (Date.parse(trial.log.at(-1).at) - Date.parse(first)) / 1000;
-  return `${plural(trial.log.length, "event")} over ${lasting(seconds)} of simulated time, from ${day(first)} ${clock(first)} UTC`;
+  return `${plural(trial.log.length, "event")} over ${lasting(seconds)} of simulated time, from ${moment(trial, first)}`;
 }
 
 function legend(trial) {
@@ -77,17 +77,17 @@ function draw(view, until) {
   const end = Math.min(until, trial.log.length);
   for (; view.drawn < end; view.drawn += 1) {
     const event = trial.log[view.drawn];
-    rows.append(...[gap(trial.log[view.drawn - 1], event), eventRow(view, event)].filter(Boolean));
+    rows.append(...[gap(trial, trial.log[view.drawn - 1], event), eventRow(view, event)].filter(Boolean));
   }
   const left = trial.log.length - view.drawn;
   view.more.hidden = left === 0;
   view.more.textContent = `Show ${Math.min(left, MOST_ROWS)} more of ${plural(left, "event")}`;
 }
 
-function gap(before, event) {
+function gap(trial, before, event) {
   const seconds = before ? (Date.parse(event.at) - Date.parse(before.at)) / 1000 : 0;
   if (seconds < GAP) return null;
-  const date = day(before.at) === day(event.at) ? "" : `, to ${day(event.at)}`;
+  const date = day(trial, before.at) === day(trial, event.at) ? "" : `, to ${day(trial, event.at)}`;
   return el("li", { class: "gap" }, el("span", {}, `${lasting(seconds)} pass${date}`));
 }
 
@@ -108,7 +108,7 @@ function eventRow(view, event) {
     "data-lane": event.source,
     hidden: view.shut.has(event.source),
   },
-    el("time", { datetime: event.at }, clock(event.at)),
+    timeElement(trial, event.at),
     track(view, event, odd),
     el("div", { class: "what" }, toggle, because(trial, event), citedBy(trial, event.seq), faxThumbnails(trial, event), panel));
   event.row = row;

@@ -96,10 +96,23 @@ function lasting(seconds) {
   return plural(Math.round(seconds * 10) / 10, "second");
 }
 
-function clock(at) {
-  return new Date(at).toISOString().slice(11, 19);
+// Times are shown in the zone of the trial's environment, whatever the zone of the browser.
+function local(trial, at) {
+  return new Date(Date.parse(at) + trial.body.zone.minutes * 60000).toISOString();
 }
 
-function day(at) {
-  return new Date(at).toISOString().slice(0, 10);
+function clock(trial, at) {
+  return local(trial, at).slice(11, 19);
+}
+
+function day(trial, at) {
+  return local(trial, at).slice(0, 10);
+}
+
+function moment(trial, at) {
+  return `${day(trial, at)} ${clock(trial, at)} ${trial.body.zone.name}`;
+}
+
+function timeElement(trial, at) {
+  return el("time", { datetime: at, title: moment(trial, at) }, clock(trial, at));
 }
