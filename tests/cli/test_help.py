@@ -71,7 +71,7 @@ def test_missing_command_prints_help_and_exits_with_2(arguments: list[str], caps
     [
         (["vlidate"], "Error: No such command 'vlidate'. Did you mean 'validate'?"),
         (["new", "tsk"], "Error: No such command 'tsk'. Did you mean 'task'?"),
-        (["run", "x", "--agnt", "nop"], "Error: No such option: --agnt (Possible options: --agent, --junit, --tag)"),
+        (["run", "x", "--agnt", "nop"], "Error: No such option: --agnt (Possible options: --agent, --tag, --watch)"),
         (["run"], "Error: Missing argument 'path'."),
     ],
 )

@@ -59,7 +59,7 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
     ),
     "schema": CommandEntry(
         "clerkship.cli.schema:schema",
-        "Print the JSON Schema of a kind of file.",
+        "Print the JSON Schema of a kind of file, or write the schemas for editors.",
     ),
     "prompts": CommandEntry(
         "clerkship.cli.prompts:prompts",
