@@ -5,6 +5,7 @@ import threading
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
 import pytest
 
 from clerkship.actors.openai_chat import MAX_REPORTED_ARGUMENTS
@@ -14,6 +15,7 @@ from clerkship.events.ledger import render_ledger
 from clerkship.events.log import open_log
 from clerkship.llm.token_limit import DEFAULT_MAX_TOKENS
 from clerkship.model.task import Task
+from clerkship.report.judging_summary import JudgingSummary
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rerun import plan_rerun
@@ -209,3 +211,25 @@ def test_answer_that_is_cut_off_before_any_text_is_the_agents_error(bench: Workb
     assert (
         "cut off at the limit of tokens before it said anything; allow more with --max-tokens" in task_run.agent_error
     )
+
+
+def test_requests_of_the_agent_that_were_sent_again_are_counted(bench: Workbench) -> None:
+    replies = iter(
+        [
+            (429, {"Retry-After": "0"}, b"{}"),
+            error(500, "broken"),
+            (200, {}, b'{"choices": [{"message"'),
+            completion(calls(("finish", {"answer": 42}))),
+        ]
+    )
+    suite(bench, WORK)
+    with Served(require_types(lambda body: next(replies))) as served:
+        task_run = bench.run_one(solver(served.url))
+    again = {"rate limit": 1, "server error": 2}
+    assert task_run.models["agent"].retries == again
+    assert orjson.loads(bench.store.sidecar(task_run))["model_usage"]["retries"] == again
+    summary = JudgingSummary.of(bench.store.run(task_run.run), [task_run])
+    lines = dict(summary.lines())
+    assert lines["models"].startswith("agent: 1 question, 10 tokens in, 2 out, cost not known, 3 sent again (")
+    assert "(2 server errors, 1 rate limit)" in lines["models"]
+    assert lines["retries"] == "requests to models were sent again in 1 of 1 trial: Work 3"

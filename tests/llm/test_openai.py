@@ -403,6 +403,7 @@ def test_usage_counts_repairs_and_bad_answers_but_not_failed_requests() -> None:
         "prompt_tokens": 21,
         "completion_tokens": 9,
         "cost": pytest.approx((21 * 2 + 9 * 10) / 1e6),
+        "retries": {"invalid answer": 2, "server error": 1},
     }
 
 

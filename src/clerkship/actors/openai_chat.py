@@ -1,7 +1,8 @@
 """`openai:<model>[@<address>]`: a model behind a chat-completions endpoint; its tools are the sandboxes' operations."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Awaitable, Iterable, Mapping
 from contextlib import nullcontext
 from itertools import chain
 from typing import TYPE_CHECKING, Any
@@ -15,12 +16,13 @@ from clerkship.events.agent import ActionExecuted, Noted, ToolCallRejected
 from clerkship.llm.endpoint import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
 from clerkship.llm.http_client import check_reachable
 from clerkship.llm.model_reference import check_key, parse_reference
-from clerkship.llm.retry import ModelRetryPolicy, RequestDeclined
+from clerkship.llm.retry import ModelRetryPolicy, RequestDeclined, TimeSpent
 from clerkship.llm.token_limit import TokenLimit
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
+from clerkship.model.usage import MODEL_USAGE, RetryReason
 from clerkship.sandbox.handle import Dropped, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.json_schema import build_any_schema
 from clerkship.sandbox.request import JSON, Reply, Request
@@ -78,6 +80,7 @@ class ChatAgent:
     def __init__(self, model: str, endpoint: Endpoint, token_limit: TokenLimit) -> None:
         self._model, self._endpoint, self._token_limit = model, endpoint, token_limit
         self._usage = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
+        self._retries: Counter[RetryReason] = Counter()
         self._history: list[dict[str, Any]] = []
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
@@ -110,8 +113,10 @@ class ChatAgent:
             return parse_answer(finished.answer)
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Return the tokens used; no connection is open between messages."""
-        return {"model_usage": {"model": self._model, **self._usage}}
+        """Return the tokens used and the requests sent again; no connection is open between messages."""
+        retries = dict[str, JsonValue](sorted(self._retries.items()))
+        again: dict[str, JsonValue] = {"retries": retries} if retries else {}
+        return {MODEL_USAGE: {"model": self._model, **self._usage, **again}}
 
     def _brief(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes, channel: str = "") -> None:
         time = f"It is {sandboxes.now:%A %Y-%m-%d %H:%M %Z}."
@@ -146,15 +151,20 @@ class ChatAgent:
         """
         asked: dict[str, Any] = {"model": self._model, "messages": self._history}
         asked |= {"tools": tools.definitions} if tools.definitions else {}
+        time_spent = TimeSpent()
+
+        def post(limit: dict[str, JsonValue]) -> Awaitable[Any]:
+            fields = asked | limit
+            return self._endpoint.post(lambda: nullcontext(client), "/chat/completions", fields, (), time_spent)
+
         try:
-            found = await self._token_limit.send(
-                {},
-                lambda limit: self._endpoint.post(lambda: nullcontext(client), "/chat/completions", asked | limit),
-            )
+            found = await self._token_limit.send({}, post)
         except RequestDeclined as declined:
             if any(line["role"] == "assistant" for line in self._history) and _is_too_long(declined):
                 raise AgentError(f"its history is too long for the model: {declined}") from None
             raise
+        finally:
+            self._retries.update(time_spent.retries)
         self._usage["calls"] += 1
         for name, count in parse_token_counts(found).items():
             self._usage[name] += count

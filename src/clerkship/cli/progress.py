@@ -23,6 +23,7 @@ from rich.text import Text
 
 from clerkship.cli.outcome_style import style_mark, style_outcome
 from clerkship.model.run import Attempt, TaskRun
+from clerkship.report.costs import count_retries
 from clerkship.report.outcome import outcome
 
 MAX_BAR_WIDTH = 30
@@ -144,4 +145,6 @@ class RunProgress(ProgressBar):
             total = f"/{self._total}" if self._total else ""
             done = f"[{sum(self._outcomes.values())}{total}]"
             trial = f" (trial {task_run.trial})" if task_run.trial > 1 else ""
-            self._console.print(f"{escape(done)} {outcome(task_run)}: {escape(task_run.task)}{trial}")
+            again = count_retries(task_run.models)
+            retries = f" ({again} model request{'s' * (again > 1)} sent again)" if again else ""
+            self._console.print(f"{escape(done)} {outcome(task_run)}: {escape(task_run.task)}{trial}{retries}")

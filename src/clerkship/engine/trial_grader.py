@@ -20,6 +20,7 @@ from clerkship.model.conversation_key import parse_key
 from clerkship.model.errors import PlatformError
 from clerkship.model.run import Ending
 from clerkship.model.scenario import ScenarioPerson
+from clerkship.model.usage import MODEL_USAGE, Role, Usage, read_agent_usage
 from clerkship.playground.conversation import INVALID_PERSON
 from clerkship.playground.playground import Playground
 
@@ -146,13 +147,19 @@ class TrialGrader(Grader):
             timeout=spec.built.snapshot.timeout,
             agent_error=replace_surrogates(self.agent_error),
             answer=self.answers[-1] if self.answers else None,
-            models=self.usage.used(),
+            models=self._find_usage(),
             quality=graded.quality,
         )
         sidecar = orjson.dumps(playground.sidecar.data(timed=not models.replays))
         finished = FinishedTrial(task_run, log.data(), log.blobs, sidecar)
         is_repeated = task_run.status == "timed_out" and self.overload.is_significant and not spec.alone
         return mark_repeated(finished, spec) if is_repeated else finished
+
+    def _find_usage(self) -> dict[Role, Usage]:
+        """Return the usage of models, with that of the agent if it reports one."""
+        agent = read_agent_usage(self._playground.sidecar.facts.get(MODEL_USAGE))
+        used: dict[Role, Usage] = {"agent": agent} if agent is not None else {}
+        return used | self.usage.used()
 
     def _evidence(self, ending: Ending) -> Evidence:
         states = {name: component.state for name, component in self._playground.components.items()}

@@ -9,7 +9,7 @@ from clerkship.llm.endpoint_pool import HostConnections
 from clerkship.llm.http_client import is_loopback
 from clerkship.llm.model_reference import ModelReference
 from clerkship.llm.remote import AnswerFormat, ChatMessage, ChatRequest, ModelReply, RequestOptions, StopReason
-from clerkship.llm.retry import EndpointBusy, ModelOutage, build_status_error, call_with_retries, describe_timeout
+from clerkship.llm.retry import EndpointBusy, ModelOutage, build_status_error, build_timeout, call_with_retries
 from clerkship.llm.token_limit import DEFAULT_MAX_TOKENS
 from clerkship.model.errors import InputError
 from clerkship.model.usage import Prices, Usage
@@ -90,7 +90,7 @@ class AnthropicApi:
         except library.APIStatusError as error:
             raise self._trouble(error) from None
         except library.APITimeoutError:
-            raise EndpointBusy(describe_timeout(self._options.answer_timeout)) from None
+            raise build_timeout(self._options.answer_timeout) from None
         except library.APIConnectionError as error:
             raise EndpointBusy(
                 self._credentials.redact_key(str(error.__cause__ or error)) or type(error).__name__

@@ -18,8 +18,8 @@ from clerkship.llm.retry import (
     RequestDeclined,
     TimeSpent,
     build_status_error,
+    build_timeout,
     call_with_retries,
-    describe_timeout,
 )
 from clerkship.model.usage import NO_USAGE, Usage
 
@@ -101,7 +101,7 @@ class Endpoint:
         except ResponseTooLarge:
             raise ModelOutage(f"the answer of {self.host} has more than {MAX_RESPONSE_BYTES:,} bytes") from None
         except httpx.TimeoutException:
-            raise EndpointBusy(describe_timeout(self._retry_policy.timeout)) from None
+            raise build_timeout(self._retry_policy.timeout) from None
         except httpx.HTTPError as error:
             raise EndpointBusy(self._credentials.redact_key(str(error)) or type(error).__name__) from None
         text = self._credentials.redact_key(data.decode(errors="replace"))

@@ -13,7 +13,7 @@ from clerkship.llm.endpoint import ApiCredentials, Endpoint, first_message, mess
 from clerkship.llm.endpoint_pool import HostConnections
 from clerkship.llm.model_reference import AZURE, ModelReference
 from clerkship.llm.remote import AnswerFormat, ChatRequest, ModelReply, RequestOptions, StopReason
-from clerkship.llm.retry import ConcurrencyLimit, ModelOutage
+from clerkship.llm.retry import ConcurrencyLimit, ModelOutage, TimeSpent
 from clerkship.llm.token_limit import TokenLimit
 from clerkship.model.usage import Prices, Usage
 
@@ -75,8 +75,9 @@ class OpenAiEmbedder:
             raise NoModel(f"embeddings are computed at {address}, which needs a key; set OPENAI_API_KEY")
         body = {"model": self._reference.model, "input": texts, "encoding_format": "float"}
         limits = (*limits, self._connections.limit)
-        response = await self._endpoint.post(self._connections.lend, "/embeddings", body, limits)
-        usage = parse_usage(response, self._prices)
+        time_spent = TimeSpent()
+        response = await self._endpoint.post(self._connections.lend, "/embeddings", body, limits, time_spent)
+        usage = parse_usage(response, self._prices).with_retries(time_spent.retries)
         with contextlib.suppress(KeyError, TypeError, ValueError):
             items = sorted(response["data"], key=lambda item: item["index"])
             vectors = [[float(number) for number in item["embedding"]] for item in items]

@@ -133,13 +133,15 @@ class RemoteModel:
     async def _ask(self, question: Question[T]) -> ModelAnswer[T]:
         turns, time_spent, usage, wrong, reply = _build_messages(question), TimeSpent(), NO_USAGE, "", _NO_REPLY
         limits = (*self._own, self._connections.limit)
-        for _ in range(MAX_REPAIRS + 1):
+        for repair in range(MAX_REPAIRS + 1):
+            if repair:
+                time_spent.retries["invalid answer"] += 1
             try:
                 reply = await self._send(turns, question, limits, time_spent)
             except (BadAnswer, RequestDeclined, ModelOutage) as failed:
-                failed.usage = usage + failed.usage
+                failed.usage = (usage + failed.usage).with_retries(time_spent.retries)
                 raise
-            usage += reply.usage
+            usage = (usage + reply.usage).with_retries(time_spent.retries)
             if reply.stop == "filtered":
                 raise BadAnswer(f"{self.name}: the endpoint's content filter withheld the answer", usage)
             try:

@@ -1,6 +1,7 @@
 """Retries of requests to a model endpoint: how often, after which delay, and how many requests at once."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import datetime
@@ -10,7 +11,7 @@ from typing import NamedTuple, TypeVar
 from clerkship.kit.rng import random_fraction
 from clerkship.kit.wall import now
 from clerkship.model.errors import InputError, PlatformError
-from clerkship.model.usage import NO_USAGE, Usage
+from clerkship.model.usage import NO_USAGE, RetryReason, Usage
 
 R = TypeVar("R")
 MAX_ATTEMPTS = 4
@@ -48,11 +49,16 @@ class RequestDeclined(InputError):
 class EndpointBusy(Exception):
     """An attempt failed, and may succeed later."""
 
-    def __init__(self, reason: str, wait: float | None = None, *, is_rate_limited: bool = False) -> None:
+    def __init__(
+        self, reason: str, wait: float | None = None, *, is_rate_limited: bool = False, is_timeout: bool = False
+    ) -> None:
         super().__init__(reason)
         self.wait = wait
         self.is_rate_limited = is_rate_limited
         """Whether the endpoint reports too many requests, so that other requests should wait too."""
+        self.retry_reason: RetryReason = (
+            "rate limit" if is_rate_limited else "timeout" if is_timeout else "server error"
+        )
 
 
 class ModelRetryPolicy(NamedTuple):
@@ -79,10 +85,11 @@ class ModelRetryPolicy(NamedTuple):
 
 
 class TimeSpent:
-    """The time that one question has taken so far."""
+    """The time that one question has taken so far, and how often it was sent again."""
 
     def __init__(self) -> None:
         self.seconds = 0.0
+        self.retries: Counter[RetryReason] = Counter()
 
     @asynccontextmanager
     async def counted(self) -> AsyncIterator[None]:
@@ -138,12 +145,13 @@ async def call_with_retries(
                 async with time_spent.counted(), asyncio.timeout(_time_left(policy, time_spent)):
                     return await call()
         except TimeoutError:
-            failures.append(EndpointBusy(describe_timeout(policy.timeout)))
+            failures.append(build_timeout(policy.timeout))
         except EndpointBusy as busy:
             failures.append(busy)
         wait = policy.wait(len(failures), failures[-1])
         if _is_exhausted(failures, policy) or time_spent.seconds + wait > policy.question_timeout:
             raise ModelOutage(f"the model cannot be reached: {_describe_failures(failures)} at {where}") from None
+        time_spent.retries[failures[-1].retry_reason] += 1
         if failures[-1].is_rate_limited:
             for limit in limits:
                 limit.pause(wait)
@@ -151,9 +159,10 @@ async def call_with_retries(
             await asyncio.sleep(wait)
 
 
-def describe_timeout(seconds: float | None) -> str:
-    """Describe an attempt without an answer, with the limit and how to change it."""
-    return "no answer in time" + (f" ({seconds:g} seconds; --model-timeout allows more)" if seconds is not None else "")
+def build_timeout(seconds: float | None) -> EndpointBusy:
+    """Return the error for an attempt without an answer, with the limit and how to change it."""
+    limit = f" ({seconds:g} seconds; --model-timeout allows more)" if seconds is not None else ""
+    return EndpointBusy(f"no answer in time{limit}", is_timeout=True)
 
 
 def _time_left(policy: ModelRetryPolicy, time_spent: TimeSpent) -> float:

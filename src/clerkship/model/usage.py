@@ -1,16 +1,22 @@
 """The usage of models: requests, tokens and cost."""
 
+from collections.abc import Mapping
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, ValidationError
 
 from clerkship.model.frozen import Frozen, Number
 
 Dollars = Annotated[Number, Field(ge=0, le=1_000_000)]
 
-Role = Literal["judge", "metrics", "person", "person_check", "draft"]
-"""The purpose of a request: judge a criterion, rate metrics, play the person, check how the person was played, draft
-scenarios."""
+Role = Literal["agent", "judge", "metrics", "person", "person_check", "draft"]
+"""The purpose of a request: work as the agent, judge a criterion, rate metrics, play the person, check how the person
+was played, draft scenarios."""
+RetryReason = Literal["invalid answer", "rate limit", "timeout", "server error"]
+"""Why a request was sent again."""
+
+MODEL_USAGE = "model_usage"
+"""The fact of an agent, in the sidecar, with the usage of its model."""
 
 
 class Usage(Frozen):
@@ -20,6 +26,7 @@ class Usage(Frozen):
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost: Annotated[float | None, Field(description="dollars; null if a price is not known")] = 0.0
+    retries: Annotated[dict[RetryReason, int], Field(description="requests that were sent again, by reason")] = {}
 
     def __add__(self, other: "Usage") -> "Usage":
         """Return the sum. Its cost is unknown if one of the costs is."""
@@ -28,7 +35,30 @@ class Usage(Frozen):
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cost=None if self.cost is None or other.cost is None else self.cost + other.cost,
+            retries=_add_counts(self.retries, other.retries) if other.retries else self.retries,
         )
+
+    def with_retries(self, retries: Mapping[RetryReason, int]) -> "Usage":
+        """Return the usage with the requests that were sent again, instead of those before."""
+        return self.model_copy(update={"retries": dict(sorted(retries.items()))})
+
+
+def _add_counts(one: Mapping[RetryReason, int], other: Mapping[RetryReason, int]) -> dict[RetryReason, int]:
+    return {reason: one.get(reason, 0) + other.get(reason, 0) for reason in sorted({*one, *other})}
+
+
+def read_agent_usage(fact: object) -> Usage | None:
+    """Return the usage that an agent reports when it is closed, as `model_usage`; None if it is not one.
+
+    Its cost is not known, unless the agent reports it.
+    """
+    if not isinstance(fact, Mapping):
+        return None
+    given = {name: fact[name] for name in Usage.model_fields if name in fact}
+    try:
+        return Usage.model_validate({"cost": None, **given})
+    except ValidationError:
+        return None
 
 
 NO_USAGE = Usage()

@@ -16,6 +16,7 @@ from clerkship.recording.cassette import (
     RecordedEmbedding,
     RecordedMessage,
     RecordedQuestion,
+    RecordedTurn,
     TrialKey,
     content_key,
     pack_vector,
@@ -80,7 +81,7 @@ class RecordedModel:
             if found is None:
                 with session.asking(owner):
                     found = ask()
-                session.put(owner, found, lookup.texts, lookup.talk)
+                session.put(owner, _without_retries(found), lookup.texts, lookup.talk)
         return found
 
     def _miss(self, lookup: CassetteLookup) -> NotRecorded:
@@ -158,6 +159,13 @@ class RecordedModel:
         return RecordedEmbedding(
             key=lookup.key, of=(self._owner,), role=self._role, vectors=vectors, usage=usage, **lookup.fields
         )
+
+
+def _without_retries(entry: CassetteEntry) -> CassetteEntry:
+    """Return an entry without the requests that were sent again: the same answers give the same cassette."""
+    if isinstance(entry, RecordedTurn) or not entry.usage.retries:
+        return entry
+    return entry.model_copy(update={"usage": entry.usage.with_retries({})})
 
 
 @lru_cache(64)

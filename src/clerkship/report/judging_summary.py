@@ -12,11 +12,13 @@ from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, CriterionRun, FieldCheck, TaskRun
 from clerkship.model.usage import NO_USAGE, Role, Usage
 from clerkship.report.calibration import JudgeCalibration, count_noun, find_judge_calibration
-from clerkship.report.costs import asked, per_verdict, render_used
+from clerkship.report.costs import asked, count_retries, per_verdict, render_used
 from clerkship.report.percent import percent
 
 MAX_FLIPS = 5
 """Criteria that are listed as inconsistent."""
+MAX_RETRIED = 5
+"""Trials that are listed with the number of requests that were sent again."""
 _JUDGED_ASSERTIONS = frozenset(name for name, entry in ASSERTIONS.items() if entry.is_judged)
 _UNFINISHED = ("errored", "cancelled")
 NOT_IN_VERDICT = "not part of the verdict"
@@ -132,7 +134,10 @@ class JudgingSummary:
     votes: int = 0
     against: int = 0
     not_cast: int = 0
+    trials: int = 0
     used: dict[Role, Usage] = field(default_factory=dict)
+    retried: list[tuple[int, str, int]] = field(default_factory=list)
+    """Trials in which requests to models were sent again: how many, the task and the trial."""
     ratings: QualitySummary = field(default_factory=QualitySummary)
     by_task: dict[str, QualitySummary] = field(default_factory=dict)
     _outcomes: dict[tuple[str, str], Counter[bool]] = field(default_factory=dict)
@@ -157,6 +162,9 @@ class JudgingSummary:
         self.invalid += task_run.status == "invalid_person"
         for role, usage in task_run.models.items():
             self.used[role] = self.used.get(role, NO_USAGE) + usage
+        self.trials += 1
+        if again := count_retries(task_run.models):
+            self.retried.append((again, task_run.task, task_run.trial))
         if task_run.quality is not None:
             self.ratings.add(task_run.quality)
             self.by_task.setdefault(task_run.task, QualitySummary()).add(task_run.quality)
@@ -211,8 +219,17 @@ class JudgingSummary:
             ("people", self._people()),
             ("quality", f"{self.ratings.words()}; {NOT_IN_VERDICT}" if self.ratings.words() else ""),
             ("models", render_used(self.used, self.verdicts, as_recorded=self.replayed)),
+            ("retries", self._retries()),
         ]
         return [(about, told) for about, told in found if told]
+
+    def _retries(self) -> str:
+        """Return in which trials requests were sent again, those with the most first."""
+        most = sorted(self.retried, key=lambda item: (-item[0], item[1], item[2]))
+        names = [f"{task}{f' (trial {trial})' if trial > 1 else ''} {again}" for again, task, trial in most]
+        rest = f", and {len(names) - MAX_RETRIED} more" if len(names) > MAX_RETRIED else ""
+        where = f"requests to models were sent again in {len(names)} of {count_noun(self.trials, 'trial')}"
+        return f"{where}: {', '.join(names[:MAX_RETRIED])}{rest}" if names else ""
 
     def quality_by_task(self) -> dict[str, str]:
         """Return the ratings of each task, if there are several tasks."""
