@@ -18,7 +18,7 @@ _OPPOSITES = {"!=": "=", "is not": "="}
 _EQUAL = ("=", "==", "is")
 
 
-class Comparison(NamedTuple):
+class SlotComparison(NamedTuple):
     """A slot compared with a constant; without an operator, whether the slot has a value that counts as true."""
 
     slot: str
@@ -31,7 +31,7 @@ class _Combination(NamedTuple):
     parts: tuple["Node", ...]
 
 
-Node = Comparison | _Combination
+Node = SlotComparison | _Combination
 """A parsed condition, or a part of one."""
 
 
@@ -59,9 +59,9 @@ class Requirement:
         return None if found is None else found == self.expected
 
 
-def list_comparisons(node: Node) -> Iterator[Comparison]:
+def list_comparisons(node: Node) -> Iterator[SlotComparison]:
     """Yield the comparisons of a condition."""
-    if isinstance(node, Comparison):
+    if isinstance(node, SlotComparison):
         yield node
     else:
         for part in node.parts:
@@ -158,16 +158,16 @@ class _Parser:
             raise _Unsupported
         operator = self._next()
         if operator in ("", "and", "or", ")"):
-            return Comparison(slot)
+            return SlotComparison(slot)
         self._take()
         if operator == "is" and self._next() == "not":
             self._take()
             operator = "is not"
         if operator in _OPPOSITES:
-            return _Combination("not", (Comparison(slot, "=", _parse_constant(self._take())),))
+            return _Combination("not", (SlotComparison(slot, "=", _parse_constant(self._take())),))
         if operator not in (*_EQUAL, "<", ">", "<=", ">="):
             raise _Unsupported
-        return Comparison(slot, "=" if operator in _EQUAL else operator, _parse_constant(self._take()))
+        return SlotComparison(slot, "=" if operator in _EQUAL else operator, _parse_constant(self._take()))
 
     def _next(self) -> str:
         return self.rest[0].lower() if self.rest else ""
@@ -193,7 +193,7 @@ def _parse_constant(token: str) -> JsonValue:
 
 
 def _evaluate(node: Node, values: Mapping[str, JsonValue]) -> bool | None:
-    if isinstance(node, Comparison):
+    if isinstance(node, SlotComparison):
         return _compare(node, values[node.slot]) if node.slot in values else None
     found = [_evaluate(part, values) for part in node.parts]
     if node.operator == "not":
@@ -204,7 +204,7 @@ def _evaluate(node: Node, values: Mapping[str, JsonValue]) -> bool | None:
     return None if None in found else not decisive
 
 
-def _compare(comparison: Comparison, value: JsonValue) -> bool | None:
+def _compare(comparison: SlotComparison, value: JsonValue) -> bool | None:
     constant, operator = comparison.constant, comparison.operator
     if not operator:
         return bool(value)

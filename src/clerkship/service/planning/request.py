@@ -59,7 +59,7 @@ class RunRequest(
 
     benchmark: Annotated[
         str | None,
-        Option(("--benchmark",), "Only the tasks of this benchmark, under its limits.", "SLUG", "Which tasks"),
+        Option(("--benchmark",), "Only the tasks of this benchmark, under its limits.", "SLUG", "Selection"),
     ] = None
     only: frozenset[str] | None = None
     """The exact names of the tasks to run, within the selection; None for all of it."""
