@@ -1,7 +1,8 @@
 """Check what files say about the agent: its slots and their values, its other names, and the events it reports.
 
-A slot that is not in the domain is a mistake. An action, response or flow that is not in the domain is only a
-warning, because the agent may have more of them.
+A slot that is not in the domain, or a value of another type, is a mistake; in a test file of another tool it is a
+warning. A value that a categorical slot does not list is a warning. So is an action, response or flow that is not in
+the domain, because the agent may have more of them.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -12,11 +13,20 @@ from clerkship.library.definition import Definition
 from clerkship.library.foreign import built_in_slots, is_built_in
 from clerkship.library.validation_message import describe_value
 from clerkship.library.yaml import KeyPath
-from clerkship.model.agent_domain import AgentCapabilities, AgentDomain, describe_slot_mismatch, event_family
+from clerkship.model.agent_domain import (
+    CATEGORICAL_TYPES,
+    AgentCapabilities,
+    AgentDomain,
+    describe_slot_mismatch,
+    event_family,
+)
 from clerkship.model.errors import InputProblem
 from clerkship.model.matcher import is_matcher
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING
+
+_TEST_KIND = "e2e"
+"""The kind of definitions in test files of another tool."""
 
 
 class AgentCheck:
@@ -43,6 +53,7 @@ class AgentCheck:
         for name, value in slots.items() if isinstance(slots, Mapping) else ():
             if self._check_name(name, [*path, name], definition, key=True):
                 self._check_value(name, value, [*path, name], definition)
+                self._check_choice(name, value, [*path, name], definition)
 
     def check_assertion(self, name: str, args: Any, path: KeyPath, definition: Definition) -> None:
         """Check the names in an assertion, and that the agent's engine reports the events that it needs."""
@@ -63,7 +74,7 @@ class AgentCheck:
         if name in self.domain.slots or name in built_in_slots():
             return True
         hint = did_you_mean(name, self.domain.slots) or ("" if self.domain.slots else "the domain has no slots")
-        definition.problem(path, f"no slot `{name[:60]}` in {self.domain.source}", hint, key=key)
+        _report(definition, path, f"no slot `{name[:60]}` in {self.domain.source}", hint, key=key)
         return False
 
     def _check_value(self, name: str, value: Any, path: KeyPath, definition: Definition) -> None:
@@ -72,15 +83,28 @@ class AgentCheck:
         slots = self.domain.slots if name in self.domain.slots else built_in_slots()
         kind = slots[name]
         expected = describe_slot_mismatch(value, kind)
-        if expected:
+        if expected and not _is_choice(value, self._list_choices(name)):
             hint = "quote it" if expected == "text" and isinstance(value, int | float) else ""
             if isinstance(value, str) and kind in ("bool", "float"):
                 hint = "write it without quotes" if kind == "float" else "write true or false, without quotes"
-            definition.problem(
+            _report(
+                definition,
                 path,
                 f"the slot `{name[:60]}` is of type {kind}: expected {expected}, not {describe_value(value)}",
                 hint,
             )
+
+    def _list_choices(self, name: str) -> tuple[Any, ...]:
+        """Return the values of a categorical slot; none for other slots."""
+        is_categorical = self.domain is not None and self.domain.slots.get(name) in CATEGORICAL_TYPES
+        return self.domain.choices.get(name, ()) if self.domain is not None and is_categorical else ()
+
+    def _check_choice(self, name: str, value: Any, path: KeyPath, definition: Definition) -> None:
+        """Warn about text that is not among the values of a categorical slot."""
+        choices = self._list_choices(name)
+        if choices and isinstance(value, str) and not _is_choice(value, choices):
+            message = f"{describe_value(value)} is not one of the values of the slot `{name[:60]}`"
+            definition.warning(path, message, did_you_mean(value, map(str, choices)))
 
     def _check_other_name(self, mention: Mention, path: KeyPath, definition: Definition) -> None:
         if self.domain is None:
@@ -97,6 +121,17 @@ class AgentCheck:
             return
         missing = " or ".join(dict.fromkeys(_describe_missing_event(kind, emits) for kind in sorted(need.kinds)))
         definition.warning(path, f"`{name}`: {self.capabilities.engine} reports no {missing}")
+
+
+def _report(definition: Definition, path: KeyPath, message: str, hint: str, *, key: bool = False) -> None:
+    """Report a mistake about a slot; a warning in a test file, because the tool it is from accepts it."""
+    report = definition.warning if definition.kind == _TEST_KIND else definition.problem
+    report(path, message, hint, key=key)
+
+
+def _is_choice(value: Any, choices: Collection[Any]) -> bool:
+    """Return whether a value is one of the values of a categorical slot, which ignores case and types."""
+    return str(value).lower() in {str(choice).lower() for choice in choices}
 
 
 def _describe_missing_event(kind: str, emits: Collection[str]) -> str:

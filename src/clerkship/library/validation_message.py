@@ -131,6 +131,8 @@ def _describe_error(error: Any) -> tuple[str, str]:
         return f"expected {words} {context[limit]:,g}, not {describe_value(value)}", ""
     if kind == "string_too_short":
         return "expected text that is not empty", ""
+    if kind == "string_too_long":
+        return f"it has {len(value)} characters; the limit is {context['max_length']}", "shorten it"
     if kind == "too_short":
         return f"expected a list with at least {context['min_length']} item{'s' * (context['min_length'] != 1)}", ""
     if kind == "string_pattern_mismatch":

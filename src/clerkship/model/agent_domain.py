@@ -31,6 +31,8 @@ class AgentCapabilities(Frozen):
     """The kinds of agent event that its engine can report; None if unknown."""
 
 
+CATEGORICAL_TYPES = ("categorical", "strict_categorical")
+"""Types of slots that have a list of values."""
 _PYTHON_TYPES: dict[str, tuple[type, ...]] = {
     "text": (str,),
     "categorical": (str,),

@@ -18,6 +18,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.rasa.capabilities import fetch_capabilities
 from clerkship.rasa.history import render_history
+from clerkship.rasa.names import SESSION_START_MESSAGE
 from clerkship.rasa.server import HINTS, RasaCredentials, RasaServer, describe_refusal
 from clerkship.rasa.tracker import TrackerCursor, parse_events, parse_messages, select_last_session
 from clerkship.sandbox.handle import Sandboxes
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 MAX_REPLY_BYTES = 32_000_000
 """Maximum size of one reply. Each reply contains the whole tracker of the conversation."""
 CHANNEL_PATH = "/webhooks/rest/webhook"
-SESSION_START_MESSAGE = "/session_start"
 SIMULATION_METADATA: Mapping[str, JsonValue] = {"is_simulation": True}
 """Sent with every message, so that an assistant can avoid real side effects."""
 

@@ -1,6 +1,7 @@
 """Load Rasa's E2E test files, with the conftest files above them, as tasks."""
 
 import re
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,7 +31,6 @@ from clerkship.rasa.e2e_file import E2eCase, E2eFile
 CONFTEST_NAMES = ("conftest.yml", "conftest.yaml")
 _SCENARIO_CONFTEST_FOLDER = "eval"
 """The conftest in this folder is for scenarios, not for E2E tests."""
-_LEGACY_KEYS = {"bot", "utter", "slot_was_set", "slot_was_not_set"}
 _COMMANDS_KEY = "commands"
 """The key of steps in tests of dialogue understanding, which compare commands and not behaviour."""
 _CLOCK_SLOT = "mocked_datetime"
@@ -120,12 +120,22 @@ class E2eFiles:
             file.problem([], "`test_cases` is missing", f"only {CONFTEST_NAMES[0]} may have none")
         if not CaseCheck(self, file, names).check() or written is None:
             return
+        counts = Counter[str]()
         for number, case in enumerate(written.test_cases):
-            name = _choose_unused_name(case.test_case, Path(tree.file).stem, taken)
+            counts[case.test_case] += 1
+            name = _choose_unused_name(case.test_case, counts[case.test_case], Path(tree.file).stem, taken)
+            if counts[case.test_case] > 1:
+                self._warn_of_repeated_name(file, number, case.test_case, name)
             task = build_task(case, name, _resolve_fixtures(case, names), self.catalog.assertion)
             _warn_of_ignored_steps(file, ["test_cases", number, "steps"], case)
             location = tree.locate(["test_cases", number])
             yield LoadedTask(task, CONVERSATION_ENVIRONMENT, {}, None, tree.file, location.line, location.column)
+
+    def _warn_of_repeated_name(self, file: Definition, number: int, written: str, chosen: str) -> None:
+        first = next(n for n, case in enumerate(file.data["test_cases"]) if case["test_case"] == written)
+        message = f"another test case has this name too, so this one is called {chosen[:160]!r}"
+        hint = f"the other is at {file.locate('test_cases', first, 'test_case').text}"
+        file.warning(["test_cases", number, "test_case"], message, hint)
 
     def _file(self, tree: YamlTree) -> tuple[Definition, E2eFile | None]:
         """Return a file as one definition and as a model; report every mistake in its form and its variables."""
@@ -219,30 +229,21 @@ class CaseCheck:
     def check(self) -> bool:
         """Report every mistake. Return whether there is none and every name is known."""
         before = self.files.folder.report.calls
-        names: dict[str, int] = {}
+        names: set[str] = set()
         for number, case in enumerate(as_list(self.file.data.get("test_cases"))):
             if isinstance(case, dict):
-                self._check_name(case.get("test_case"), number, names)
+                names.add(to_stub_name(str(case.get("test_case"))))
                 self._check_case(case, ["test_cases", number])
-        self._check_stubs({to_stub_name(name) for name in names})
+        self._check_stubs(names)
         return self._is_complete and self.files.folder.report.calls == before
-
-    def _check_name(self, name: Any, number: int, names: dict[str, int]) -> None:
-        if isinstance(name, str) and names.setdefault(name, number) != number:
-            other = self.file.locate("test_cases", names[name], "test_case")
-            hint = f"the other is at {other.text}"
-            self.file.problem(["test_cases", number, "test_case"], f"two test cases have the name {name[:100]!r}", hint)
 
     def _check_case(self, case: Mapping[str, Any], path: Keys) -> None:
         for number, name in enumerate(as_list(case.get("fixtures"))):
             if isinstance(name, str):
                 self._check_fixture(name, [*path, "fixtures", number])
         self._check_metadata(case.get("metadata"), [*path, "metadata"])
-        steps = list(map(as_map, as_list(case.get("steps"))))
-        if steps and all(step.keys() & _LEGACY_KEYS and "user" not in step for step in steps):
-            self.file.problem([*path, "steps"], "there is no `user` step")
-        for number, step in enumerate(steps):
-            self._check_step(step, [*path, "steps", number])
+        for number, step in enumerate(as_list(case.get("steps"))):
+            self._check_step(as_map(step), [*path, "steps", number])
 
     def _check_fixture(self, name: str, path: Keys) -> None:
         fixture = self.names.fixtures.get(name)
@@ -320,9 +321,13 @@ def to_stub_name(case: str) -> str:
     return case.replace(" ", "_")
 
 
-def _choose_unused_name(name: str, stem: str, taken: Collection[str]) -> str:
-    """Return an unused name. If two test cases have the same name, the later one also gets the name of its file."""
-    names = [name, f"{name} ({stem})", *(f"{name} ({stem} {number})" for number in range(2, len(taken) + 3))]
+def _choose_unused_name(name: str, number: int, stem: str, taken: Collection[str]) -> str:
+    """Return an unused name for the test case with this name and its number among those of its file.
+
+    A repeated name in one file gets the number. A name that another file has gets the name of the file.
+    """
+    names = [name, f"{name} ({stem})"] if number == 1 else [f"{name} ({number})"]
+    names += [f"{name} ({stem} {other})" for other in range(2, len(taken) + 3)]
     return next(free for free in names if free not in taken)
 
 

@@ -1,7 +1,7 @@
 """Convert one E2E test case to a task: the user's lines in order, and each assertion on the turn of its step.
 
 The n-th user step is turn n. Events before the first are turn 0; slot, action and bot assertions of the first step
-include that turn.
+include that turn. A case without a user step only starts a session, and its steps are checked on what follows.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,6 +20,7 @@ from clerkship.model.scenario import Scenario, ScenarioPerson, ScriptLine
 from clerkship.model.scenario_file import build_label
 from clerkship.model.task import Task
 from clerkship.rasa.e2e_file import E2eCase, E2eStep
+from clerkship.rasa.names import SESSION_START_MESSAGE
 
 TurnScope = int | dict[str, JsonValue]
 E2E_TAG = "e2e"
@@ -35,6 +36,7 @@ E2E_ASSERTIONS = (
     "generative_response_is_grounded",
 )
 _MAX_TEXT_LENGTH = 60
+_UP_TO_TURN_1: TurnScope = {"lte": 1}
 _EVENT_KINDS = {
     "flow_started": "agent.flow.started",
     "flow_completed": "agent.flow.completed",
@@ -59,6 +61,7 @@ class CaseFixtures:
 def build_task(case: E2eCase, name: str, fixtures: CaseFixtures, model: Callable[[str], type[BaseModel]]) -> Task:
     """Return the task for a test case; `model` returns the model of an assertion by name. Every criterion gates."""
     lines = tuple(_build_line(step.user, case, step, fixtures) for step in case.steps if step.user is not None)
+    lines = lines or (_build_line(SESSION_START_MESSAGE, case, None, fixtures),)
     return Task(
         name=name,
         scenario=Scenario(
@@ -78,15 +81,16 @@ def has_assertions(case: E2eCase) -> bool:
     return any(step.assertions for step in case.steps)
 
 
-def _build_line(text: str, case: E2eCase, step: E2eStep, fixtures: CaseFixtures) -> ScriptLine:
+def _build_line(text: str, case: E2eCase, step: E2eStep | None, fixtures: CaseFixtures) -> ScriptLine:
     metadata: dict[str, JsonValue] = {}
-    for name in (case.metadata, step.metadata):
+    for name in (case.metadata, step.metadata if step is not None else None):
         metadata |= fixtures.metadata[name] if name is not None else {}
     return ScriptLine(say=text, metadata=metadata or None)
 
 
 def _build_criteria(case: E2eCase, model: Callable[[str], type[BaseModel]]) -> Iterator[Criterion]:
     turn, asserts = 0, has_assertions(case)
+    start: TurnScope = 0 if any(step.user is not None for step in case.steps) else _UP_TO_TURN_1
     for step in case.steps:
         if step.user is not None:
             turn += 1
@@ -98,7 +102,7 @@ def _build_criteria(case: E2eCase, model: Callable[[str], type[BaseModel]]) -> I
                 yield from _build_order_criterion(step.assertions or (), turn)
         elif not asserts:
             words, call = _convert_legacy_step(step)
-            yield _build_criterion(turn, words, scope_call(call, turn, model(call.name)))
+            yield _build_criterion(turn, words, scope_call(call, turn or start, model(call.name)))
 
 
 def _build_criterion(turn: int, words: str, call: AssertionCall) -> Criterion:
@@ -108,7 +112,7 @@ def _build_criterion(turn: int, words: str, call: AssertionCall) -> Criterion:
 
 def get_turn_scope(name: str, turn: int) -> TurnScope:
     """Return the turns that an assertion of a step looks at."""
-    return {"lte": 1} if turn == 1 and name in ASSERTIONS_FROM_START else turn
+    return _UP_TO_TURN_1 if turn == 1 and name in ASSERTIONS_FROM_START else turn
 
 
 def scope_call(call: AssertionCall, turn: TurnScope, model: type[BaseModel]) -> AssertionCall:

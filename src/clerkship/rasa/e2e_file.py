@@ -67,7 +67,9 @@ class E2eCase(Frozen):
     metadata: Annotated[str | None, Field(description="name of the metadata to send with every line of the user")] = (
         None
     )
-    steps: Annotated[tuple[E2eStep, ...], Field(min_length=1)]
+    steps: Annotated[
+        tuple[E2eStep, ...], Field(description="the conversation; without a `user` step, only its start is checked")
+    ]
 
 
 class E2eFile(Frozen):

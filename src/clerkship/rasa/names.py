@@ -13,6 +13,8 @@ BUILT_IN_ACTIONS = frozenset[str](_NAMES["actions"])
 BUILT_IN_RESPONSES = frozenset[str](_NAMES["responses"])
 NOTED_EVENTS = frozenset[str](_NAMES["noted_events"])
 """Events of a tracker that are recorded as noted events, because no assertion is about them."""
+SESSION_START_MESSAGE = "/session_start"
+"""The message that starts a session, as if the user had opened the conversation."""
 BUILT_IN_FLOW_PREFIX = "pattern_"
 """The prefix of the engine's own flows."""
 
