@@ -216,6 +216,39 @@ def test_new_scenario_is_valid_and_fails_with_nop(
     assert run(["new", "scenario", name]) == 2
 
 
+@pytest.mark.parametrize("environment", ["none", "two chats"])
+def test_new_scenario_without_its_script_is_played_by_a_model(
+    environment: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("eval/scenarios").mkdir(parents=True)
+    if ENVIRONMENTS[environment]:
+        Path("eval/scenarios/place.yml").write_text(ENVIRONMENTS[environment], encoding="utf-8")
+    assert run(["new", "scenario", "Lost parcel"]) == 0
+    file = Path("eval/scenarios/lost_parcel.yml")
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    comment = " ".join(line.strip(" #\n") for line in lines)
+    assert (
+        "To let a model play the person from the simulation_context, delete `person`, and run it with --person"
+        in comment
+    )
+    first = next(n for n, line in enumerate(lines) if line.strip() in ("person:", "opening: Hello, where is my order?"))
+    first += 3 * ("sandbox: " in lines[first + 2])
+    last = next(n for n, line in enumerate(lines) if line.startswith("      end: "))
+    file.write_text("".join(lines[:first] + lines[last + 1 :]), encoding="utf-8")
+    assert run(["validate", "eval"]) == 0
+    Path("helper.py").write_text("def on_turn(message):\n    return 'Your order is on its way.'\n", encoding="utf-8")
+    answers = [
+        {"contains": "on its way", "answer": {"message": "Thanks, that helps. Bye!", "done": True}},
+        {"answer": {"message": "Where is my parcel?", "done": False}},
+    ]
+    Path("person.json").write_text(json.dumps(answers), encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    capsys.readouterr()
+    code = run(["run", "eval", "-a", "python:helper:on_turn", "--person", "scripted:person.json"])
+    assert code == 0, capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -50,7 +50,7 @@ def scenario(
 ) -> None:
     """Create a commented scenario file with a scripted person.
 
-    Example:
+    The file says how to let a model play the person instead. Example:
 
         clerkship new scenario "Where is my order"
     """
