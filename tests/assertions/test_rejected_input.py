@@ -73,8 +73,42 @@ REFUSED = [
     ("sequencing: [{flow_startd: a}]", "sequencing.0: did you mean `flow_started`? expected {event: kind, …}"),
     ("sequencing: [{flow_started: 5}]", "sequencing.0: `flow_started` in a sequence takes a name, as text"),
     ("sequencing: [{flow_started: {flow_ids: [a]}}]", "sequencing.0: `flow_started` in a sequence takes a name"),
-    ("sequencing: [{memory_was_not_set: a}]", "sequencing.0: did you mean `memory_was_set`?"),
-    ("sequencing: [{flow_started: a, flow_completed: a}]", "sequencing.0: expected {event: kind, …}, or one of"),
+    ("sequencing: [{memory_was_not_set: a}]", "sequencing.0: `memory_was_not_set` cannot be a step: it says that"),
+    (
+        "sequencing: [{flow_started: a, flow_completed: a}]",
+        "sequencing.0: a step has one key, not 2 (flow_started, flow_completed); put `-` before each step",
+    ),
+    (
+        "sequencing: [{flow_started: a, within: 5 min}]",
+        "sequencing.0: a step has one key, not 2 (flow_started, within); `within` can only stand beside `event: …`",
+    ),
+    ("sequencing: [{}]", "sequencing.0: expected {event: kind, …}, or one of"),
+    ("sequencing: [{sequencing: [{flow_started: a}]}]", "sequencing.0: a sequence cannot contain another: write all"),
+    ("sequencing: [[{flow_started: a}]]", "sequencing.0: a sequence cannot contain another: write all steps in one"),
+    (
+        "sequencing: [{bot_did_not_utter: {utter_name: a}}]",
+        "sequencing.0: `bot_did_not_utter` cannot be a step: it says that",
+    ),
+    (
+        "sequencing: [{slot_was_set: [{name: a, value: 1}]}]",
+        "sequencing.0: `slot_was_set` in a sequence takes a name, as text: write `slot_was_set: a`",
+    ),
+    (
+        "sequencing: [{flow_started: {flow_ids: [a]}}]",
+        "sequencing.0: `flow_started` in a sequence takes a name, as text: write `flow_started: a`",
+    ),
+    (
+        "sequencing: [{bot_uttered: {}}]",
+        "sequencing.0: bot_uttered: expected `utter_name`, `text_matches` or `buttons`",
+    ),
+    (
+        "sequencing: [{bot_uttered: {text_match: x}}]",
+        "sequencing.0: bot_uttered: unknown key `text_match`; did you mean",
+    ),
+    (
+        "sequencing: [{bot_uttered: {utter_name: x, turn: 1}}]",
+        "sequencing.0: `bot_uttered` in a sequence takes no `count`",
+    ),
     (
         "sequencing: [{skill_activated: {skil_id: a}}]",
         "sequencing.0: skill_activated: unknown key `skil_id`; did you",

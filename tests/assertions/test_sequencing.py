@@ -109,6 +109,38 @@ def test_example_passes_in_order_and_fails_out_of_order() -> None:
     assert not check_sequence(backwards, *steps).passed
 
 
+def test_bot_uttered_step_is_a_message_of_the_agent_in_order() -> None:
+    log_builder = LogBuilder()
+    log_builder.add_message("Hello there", actor="person")
+    log_builder.add_message("Hello", utter_name="utter_greet")
+    log_builder.add_event(agent.FlowStarted(flow_id="pay"))
+    log_builder.add_message("How much?", utter_name="utter_ask", buttons=({"title": "10"}, {"title": "20"}))
+    log_builder.add_message("Paid 10.", utter_name="utter_paid", source="other")
+    steps: list[dict[str, Any]] = [
+        {"bot_uttered": "utter_greet"},
+        {"flow_started": "pay"},
+        {"bot_uttered": {"buttons": [{"title": "10"}, {"title": "20"}]}},
+        {"bot_uttered": {"text_matches": "^Paid", "sandbox": "other"}},
+    ]
+    assert [row.seq for row in check_sequence(log_builder, *steps).evidence] == [2, 3, 4, 5]
+    assert check_sequence(log_builder, *steps).passed
+    assert not check_sequence(log_builder, *steps[::-1]).passed
+    assert not check_sequence(log_builder, {"bot_uttered": {"text_matches": "there"}}).passed  # the person said it
+    assert not check_sequence(log_builder, {"bot_uttered": {"utter_name": "utter_paid", "sandbox": "chat"}}).passed
+    assert not check_sequence(log_builder, {"bot_uttered": {"buttons": [{"title": "10"}]}}).passed
+
+
+def test_missing_bot_uttered_step_shows_the_nearest_message() -> None:
+    log_builder = LogBuilder()
+    log_builder.add_event(agent.FlowStarted(flow_id="pay"))
+    log_builder.add_message("How much?", utter_name="utter_ask")
+    log_builder.add_event(agent.FlowCompleted(flow_id="pay"))
+    found = check_sequence(log_builder, {"flow_started": "pay"}, {"bot_uttered": "utter_paid"})
+    assert found.detail == "step 2, bot_uttered utter_paid, never happened; nearest is #2"
+    row = next(row for row in found.evidence if row.path == "utter_name")
+    assert (row.expected, row.actual) == ("utter_paid", "utter_ask")
+
+
 def test_one_event_cannot_match_two_steps() -> None:
     assert not check_sequence(build_log("a"), read("a"), read("a")).passed
     assert check_sequence(build_log("aa"), read("a"), read("a")).passed

@@ -284,6 +284,9 @@ def test_events_that_the_engine_does_not_report_are_warnings(folder: LibraryFold
     assert folder.warnings(domain, engine=engine) == []
 
 
+RESPONSES = ["response utter_a", "response utter_b"]
+
+
 @pytest.mark.parametrize(
     ("name", "args", "found"),
     [
@@ -300,6 +303,7 @@ def test_events_that_the_engine_does_not_report_are_warnings(folder: LibraryFold
         ("generative_response_is_grounded", {"utter_name": "utter_a", "utter_source": "X"}, ["response utter_a"]),
         ("bot_uttered", "utter_a", []),
         ("sequencing", [{"flow_interrupted": "a"}, {"event": "agent.slot.set"}, {"slot_was_set": 3}], ["flow a"]),
+        ("sequencing", [{"bot_uttered": "utter_a"}, {"bot_uttered": {"utter_name": "utter_b"}}], RESPONSES),
         ("never", {"event": "agent.slot.set"}, []),
     ],
 )

@@ -1,10 +1,18 @@
 """One step of a sequence: an event by kind and payload, or by its name in a scenario file."""
 
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    ConfigDict,
+    Field,
+    ModelWrapValidatorHandler,
+    PrivateAttr,
+    ValidationError,
+    model_validator,
+)
 
+from clerkship.assertions.bot_uttered import BotUttered
 from clerkship.assertions.occurrence import HappenedAssertion
 from clerkship.assertions.ordered_block_cancelled import OrderedBlockCancelled
 from clerkship.assertions.ordered_block_completed import OrderedBlockCompleted
@@ -18,7 +26,8 @@ from clerkship.assertions.skill_interrupted import SkillInterruptedAssertion
 from clerkship.assertions.skill_resumed import SkillResumedAssertion
 from clerkship.assertions.tool_executed import ToolExecutedAssertion
 from clerkship.events import agent
-from clerkship.events.query import describe_match
+from clerkship.events.event import Event, Utterance
+from clerkship.events.query import describe_match, matches
 from clerkship.model.duration import Duration
 from clerkship.model.names import did_you_mean
 from clerkship.model.names import find_nearest_name as nearest_name
@@ -50,14 +59,15 @@ _NESTED_ASSERTIONS: dict[str, type[HappenedAssertion]] = {
         ToolExecutedAssertion,
     )
 }
-STEP_NAMES = (*_NAMED_EVENTS, *_NESTED_ASSERTIONS)
+_UTTERED, _SEQUENCE = BotUttered.name, "sequencing"
+STEP_NAMES = (*_NAMED_EVENTS, _UTTERED, *_NESTED_ASSERTIONS)
 _NAME_BY_KIND = {kind: (name, field) for name, (kind, field) in _NAMED_EVENTS.items()}
 
 
 def _allow_bare(schema: dict[str, Any]) -> None:
     whole = dict(schema)
     named = {name: {"type": "string", "minLength": 1} for name in _NAMED_EVENTS}
-    named |= {name: {"type": ["string", "object"]} for name in _NESTED_ASSERTIONS}
+    named |= {name: {"type": ["string", "object"]} for name in (_UTTERED, *_NESTED_ASSERTIONS)}
     bare = {"type": "object", "properties": named, "maxProperties": 1}
     schema.clear()
     schema.update({"anyOf": [whole, bare | {"additionalProperties": False, "minProperties": 1}]})
@@ -66,8 +76,9 @@ def _allow_bare(schema: dict[str, Any]) -> None:
 class SequenceStep(EventMatch):
     """One event of the sequence: a map with `event` and what it must look like (ours), or a map with one key. The keys
     `flow_started`, `flow_completed`, `flow_cancelled`, `flow_interrupted`, `action_executed`, `slot_was_set`,
-    `memory_was_set` and `memory_was_cleared` take a name. The `skill_…` and `ordered_block_…` assertions and
-    `tool_executed` take their usual fields, except `count` and `turn`.
+    `memory_was_set` and `memory_was_cleared` take a name. `bot_uttered` takes the name of a response, or its usual
+    fields (ours). The `skill_…` and `ordered_block_…` assertions and `tool_executed` take their usual fields. No key
+    takes `count` or `turn`.
     """
 
     model_config = ConfigDict(json_schema_extra=_allow_bare)
@@ -75,10 +86,29 @@ class SequenceStep(EventMatch):
         None
     )
     until: Annotated[EventMatch | None, Field(description="must happen before the next event like this (ours)")] = None
+    _utterance: BotUttered | None = PrivateAttr(default=None)
+
+    @property
+    def utterance(self) -> BotUttered | None:
+        """What the agent says in this step; None if the step is another event."""
+        return self._utterance
+
+    def accepts(self, event: Event) -> bool:
+        """Return whether an event is this step."""
+        if self._utterance is None:
+            return matches(event, self)
+        payload = event.payload
+        if not isinstance(payload, Utterance) or event.actor != "agent" or payload.is_incoming:
+            return False
+        is_there = self._utterance.sandbox in (None, event.source)
+        return is_there and all(self._utterance.match_properties(event).values())
 
     @cached_property
     def description(self) -> str:
         """The step in words; in those of the file if it has a name for it. Cached, since every trial uses it."""
+        if self._utterance is not None:
+            said = self._utterance
+            return f"{_UTTERED} {said.utter_name or said.expected()}"
         name, field = _NAME_BY_KIND.get(self.event, ("", ""))
         argument = self.where.get(field)
         plain = (
@@ -86,29 +116,76 @@ class SequenceStep(EventMatch):
         )
         return f"{name} {argument}" if name and plain else describe_match(self)
 
-    @model_validator(mode="before")
+    @model_validator(mode="wrap")
     @classmethod
-    def _from_bare(cls, value: Any) -> Any:
+    def _from_bare(cls, value: Any, build: ModelWrapValidatorHandler[Self]) -> Self:
+        if isinstance(value, list):
+            raise ValueError(_NO_NESTING)
         if not isinstance(value, dict) or "event" in value:
-            return value
-        if len(value) == 1:
-            name, argument = next(iter(value.items()))
-            if name in _NAMED_EVENTS:
-                return _build_named(name, argument)
-            if name in _NESTED_ASSERTIONS:
-                return _build_from_assertion(name, argument)
-        nearest = next(
-            (name for name in (nearest_name(str(key), ("event", *STEP_NAMES)) for key in value) if name), None
-        )
-        suggestion = f"did you mean `{nearest}`? " if nearest is not None and nearest not in value else ""
-        raise ValueError(f"{suggestion}expected {{event: kind, …}}, or one of {', '.join(STEP_NAMES)} with a name")
+            return build(value)
+        name, argument = _get_only_key(value)
+        if name == _UTTERED:
+            utterance = _build_utterance(argument)
+            step = build({"event": "*", "actor": "agent", "where": utterance.expected()})
+            step._utterance = utterance
+            return step
+        return build(_build_named(name, argument) if name in _NAMED_EVENTS else _build_from_assertion(name, argument))
+
+
+_NO_NESTING = "a sequence cannot contain another: write all steps in one list, in their order"
+
+
+def _get_only_key(step: dict[Any, Any]) -> tuple[str, Any]:
+    """Return the key of a step, and its value. Raise ValueError with the reason if there is no such step."""
+    if len(step) > 1 and any(key in STEP_NAMES for key in step):
+        limits = [f"`{key}`" for key in ("within", "until") if key in step]
+        hint = f"{' and '.join(limits)} can only stand beside `event: …`" if limits else "put `-` before each step"
+        raise ValueError(f"a step has one key, not {len(step)} ({', '.join(map(str, step))}); {hint}")
+    if len(step) == 1:
+        [(name, value)] = step.items()
+        if name in STEP_NAMES:
+            return name, value
+        if name == _SEQUENCE:
+            raise ValueError(_NO_NESTING)
+        if name in _ABSENCES:
+            reason = "says that something did not happen, which has no place in an order"
+            raise ValueError(f"`{name}` cannot be a step: it {reason}; put it beside the sequence, as an assertion")
+    nearest = next((name for name in (nearest_name(str(key), ("event", *STEP_NAMES)) for key in step) if name), None)
+    suggestion = f"did you mean `{nearest}`? " if nearest is not None and nearest not in step else ""
+    raise ValueError(f"{suggestion}expected {{event: kind, …}}, or one of {', '.join(STEP_NAMES)} with a name")
+
+
+_ABSENCES = {"bot_did_not_utter", "slot_was_not_set", "memory_was_not_set", "flow_not_started", "flow_not_completed"}
+_ABSENCES |= {"flow_not_cancelled", "action_not_executed", "never"}
 
 
 def _build_named(name: str, argument: Any) -> dict[str, Any]:
     kind, field = _NAMED_EVENTS[name]
     if not isinstance(argument, str) or not argument.strip():
-        raise ValueError(f"`{name}` in a sequence takes a name, as text")
+        found = _find_name(argument)
+        example = f": write `{name}: {found}`" if found else ""
+        raise ValueError(f"`{name}` in a sequence takes a name, as text{example}")
     return {"event": kind, "where": {field: argument}}
+
+
+def _find_name(argument: Any) -> str:
+    """Return the name in the arguments of the assertion; empty if there is not exactly one."""
+    if isinstance(argument, list):
+        return _find_name(argument[0]) if len(argument) == 1 else ""
+    if isinstance(argument, dict):
+        found = [argument[key] for key in ("name", "flow_id", "flow_ids") if key in argument]
+        return _find_name(found[0]) if len(found) == 1 else ""
+    return argument if isinstance(argument, str) else ""
+
+
+def _build_utterance(argument: Any) -> BotUttered:
+    try:
+        utterance = BotUttered.model_validate({"utter_name": argument} if isinstance(argument, str) else argument)
+    except ValidationError as error:
+        raise ValueError(_describe_error(_UTTERED, error)) from None
+    if utterance.count is not None or utterance.turn is not None:
+        raise ValueError(f"`{_UTTERED}` in a sequence takes no `count` and no `turn`")
+    return utterance
 
 
 def _build_from_assertion(name: str, argument: Any) -> dict[str, Any]:
@@ -132,7 +209,12 @@ def _describe_error(name: str, error: ValidationError) -> str:
     first = sorted(error.errors(include_url=False), key=lambda one: one["type"] != "extra_forbidden")[0]
     key = str(first["loc"][-1]) if first["loc"] else ""
     if first["type"] == "extra_forbidden":
-        return f"{name}: unknown key `{key}`; {did_you_mean(key, _NESTED_ASSERTIONS[name].model_fields)}"
+        return f"{name}: unknown key `{key}`; {did_you_mean(key, _list_fields(name))}"
     if first["type"] == "missing":
         return f"{name}: `{key}` is missing"
     return ".".join(map(str, (name, *first["loc"]))) + f": {first['msg'].removeprefix('Value error, ')}"
+
+
+def _list_fields(name: str) -> list[str]:
+    assertion = BotUttered if name == _UTTERED else _NESTED_ASSERTIONS[name]
+    return [field for field in assertion.model_fields if field not in ("count", "turn")]

@@ -3,6 +3,7 @@
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
+from functools import partial
 from itertools import chain
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -48,7 +49,7 @@ class Sequencing(Assertion, TurnScope):
         return self
 
     def needs(self) -> Sequence[frozenset[str]]:
-        return [frozenset({step.event}) for step in self.steps]
+        return [frozenset({step.event}) for step in self.steps if step.utterance is None]
 
     def check(self, evidence: Evidence) -> Check:
         """Extend all partial matches by one step at a time."""
@@ -93,6 +94,7 @@ class Sequencing(Assertion, TurnScope):
     def _find_positions(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
         """Yield the positions of matching events from `start` on, in the selected turns."""
         events, places = evidence.events, evidence.indexes_by_kind.get(match.event, [])
+        accepts = match.accepts if isinstance(match, SequenceStep) else partial(matches, match=match)
         if "*" in match.event:
             matching = (
                 indexes for kind, indexes in evidence.indexes_by_kind.items() if matches_kind(kind, match.event)
@@ -100,7 +102,7 @@ class Sequencing(Assertion, TurnScope):
             places = sorted(chain.from_iterable(matching))
         for number in range(bisect_left(places, start), len(places)):
             event = events[places[number]]
-            if matches(event, match) and (self.turn is None or matches_expected(self.turn, evidence.turn_of(event))):
+            if accepts(event) and (self.turn is None or matches_expected(self.turn, evidence.turn_of(event))):
                 yield places[number]
 
     def _report_failure(self, evidence: Evidence, number: int, partial_matches: list[SequenceMatch]) -> Check:
@@ -111,7 +113,8 @@ class Sequencing(Assertion, TurnScope):
         )
         chained = _collect_events(late[1] if late is not None else partial_matches[0]) if partial_matches else []
         last = chained[-1] if chained else None
-        rest = [event for event in events if last is None or (event.at, event.seq) > (last.at, last.seq)]
+        candidates = events if step.utterance is None else evidence.utterances_by("agent", step.utterance.sandbox)
+        rest = [event for event in candidates if last is None or (event.at, event.seq) > (last.at, last.seq)]
         shown = late[0] if late is not None else events[hits[0]] if hits else find_nearest(rest, step)
         rows = [_build_row(n, self.steps[n], event, passed=True) for n, event in enumerate(chained)]
         rows.append(_build_row(number, step, shown, passed=False))

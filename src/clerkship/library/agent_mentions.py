@@ -61,6 +61,9 @@ def find_mentions(name: str, args: Any) -> Iterator[Mention]:
         for path, key, value in _find_bare_steps(args):
             if key in _STEP_KINDS and isinstance(value, str):
                 yield Mention(_STEP_KINDS[key], value, path)
+            elif key == "bot_uttered":
+                for mention in _find_named("response", value, "utter_name"):
+                    yield mention._replace(path=[*path, *mention.path])
 
 
 def find_event_needs(name: str, args: Any, find_events: FindEvents) -> Iterator[EventNeed]:
