@@ -151,7 +151,8 @@ class Runner:
         """Run all steps of a job, also after one that failed, as the recipes request."""
         recipe = read(path)
         variables = {name: str(value) for name, value in recipe["env" if "env" in recipe else "variables"].items()}
-        return [self.sh(text, **{**variables, "TRIALS": "1", "CODE": "0", **environ}) for text in steps(path, job)]
+        given = {"TRIALS": "1", "CODE": "0", "INSTALL_CLERKSHIP_FROM": "vendor/clerkship", **environ}
+        return [self.sh(text, **{**variables, **given}) for text in steps(path, job)]
 
     def commit(self) -> None:
         """Commit all files to a repository with a remote."""
@@ -181,6 +182,20 @@ def runner(tmp_path: Path) -> Runner:
 def codes(done: list[subprocess.CompletedProcess[str]]) -> list[int]:
     """Return the exit codes of the steps."""
     return [step.returncode for step in done]
+
+
+@pytest.mark.parametrize("path", OURS, ids=lambda path: path.name)
+def test_recipes_install_from_a_named_source_and_say_so_if_it_is_missing(path: Path, runner: Runner) -> None:
+    runner.program("pip", 'echo "pip got $*"')
+    recipe = read(path)
+    assert "INSTALL_CLERKSHIP_FROM" in recipe["env" if "env" in recipe else "variables"]
+    for job in jobs(path):
+        install = next(text for text in steps(path, job) if "pip install" in text).partition("\n")[0]
+        found = runner.sh(install, INSTALL_CLERKSHIP_FROM="git+https://host/clerkship.git@1a2b3c")
+        assert found.stdout == "pip got install git+https://host/clerkship.git@1a2b3c\n"
+        missing = runner.sh(install, INSTALL_CLERKSHIP_FROM="")
+        assert missing.returncode != 0
+        assert "INSTALL_CLERKSHIP_FROM: is not set, see the top of" in missing.stderr
 
 
 @pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=["github", "gitlab"])

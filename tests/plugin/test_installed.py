@@ -15,22 +15,35 @@ ROOT = Path(__file__).parent.parent.parent
 Shell = Callable[..., subprocess.CompletedProcess[str]]
 
 
+def _inherited() -> dict[str, str]:
+    return {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
+
+
+def install(*words: str) -> None:
+    """Run `uv`."""
+    done = subprocess.run(
+        ["uv", "--quiet", *words], cwd=ROOT, env=_inherited(), capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> Shell:
-    """A shell in an environment with Clerkship's wheel and pytest only."""
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Clerkship's wheel."""
     if shutil.which("uv") is None:
         pytest.skip("uv is not installed")
+    folder = tmp_path_factory.mktemp("dist")
+    install("build", "--wheel", "--out-dir", str(folder))
+    [built] = folder.glob("*.whl")
+    return built
+
+
+@pytest.fixture(scope="module")
+def shell(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Shell:
+    """A shell in an environment with Clerkship's wheel and pytest only."""
     folder = tmp_path_factory.mktemp("fresh")
-    inherited = {name: value for name, value in os.environ.items() if name not in ("VIRTUAL_ENV", "PYTHONPATH")}
-    uv = ["uv", "--quiet"]
-
-    def install(*words: str) -> None:
-        done = subprocess.run([*uv, *words], cwd=ROOT, env=inherited, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stderr
-
-    install("build", "--wheel", "--out-dir", str(folder / "dist"))
+    inherited = _inherited()
     install("venv", "--seed", "--python", sys.executable, str(folder / "venv"))
-    [wheel] = (folder / "dist").glob("*.whl")
     install("pip", "install", "--python", str(folder / "venv"), str(wheel), "pytest")
     environment = inherited | {
         "PATH": f"{folder / 'venv' / 'bin'}{os.pathsep}{inherited['PATH']}",
@@ -64,7 +77,7 @@ def test_scaffolded_simulator_can_be_installed_tested_used_and_removed(shell: Sh
     assert "unknown simulator `acme.pager`; no plug-in `acme` is installed" in said
 
 
-def test_ci_commands_pass_in_a_new_project(shell: Shell, tmp_path: Path) -> None:
+def test_ci_commands_pass_in_a_new_project(shell: Shell, wheel: Path, tmp_path: Path) -> None:
     shell("clerkship init", tmp_path)
     workflow = parse_yaml(
         (tmp_path / ".github/workflows/practice.yml").read_text(encoding="utf-8"), "practice.yml"
@@ -77,13 +90,14 @@ def test_ci_commands_pass_in_a_new_project(shell: Shell, tmp_path: Path) -> None
         "actions/upload-artifact",
     ]
     summary = tmp_path / "summary.md"
-    for command in commands:  # the first finds the package installed already: it is this one
-        shell(command, tmp_path, GITHUB_STEP_SUMMARY=str(summary))
-    assert commands[0] == "pip install clerkship"
+    assert "${{ vars.INSTALL_CLERKSHIP_FROM || '' }}" in str(workflow["env"])
+    for command in commands:  # the first installs the same wheel again
+        shell(command, tmp_path, GITHUB_STEP_SUMMARY=str(summary), INSTALL_CLERKSHIP_FROM=str(wheel))
+    assert commands[0].startswith("pip install ")
     assert "Book a visit" in summary.read_text(encoding="utf-8")
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["junit.xml", "report.html", "summary.md"]
     shutil.rmtree(tmp_path / "out")
     job = parse_yaml((tmp_path / ".gitlab-ci.yml").read_text(encoding="utf-8"), ".gitlab-ci.yml").data["practice"]
     for command in job["script"]:
-        shell(command, tmp_path)
+        shell(command, tmp_path, INSTALL_CLERKSHIP_FROM=str(wheel))
     assert (tmp_path / job["artifacts"]["reports"]["junit"]).exists()

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from clerkship.model.errors import InputError
 from clerkship.plugin import Assertion
 from clerkship.service.scaffold import fill_template
 from clerkship.service.scaffold_plugin import create_assertion, create_simulator
+from clerkship.service.scaffold_project import parse_install_source
 from tests.plugin.outside import clerkship, install_package
 
 
@@ -44,6 +46,68 @@ def test_new_project_validates_and_passes_its_tests(
         [sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=60
     )
     assert "4 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("kind", ["fhir", "hl7", "files", "chat"])
+def test_new_project_of_a_kind_validates_and_passes_its_tests(
+    kind: str, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert run(["init", "mine", "--kind", kind]) == 0
+    monkeypatch.chdir("mine")
+    assert run(["validate", "practice"]) == 0
+    assert set(_verdicts(capsysbinary, "practice", "-a", "python:agent:Agent")) == {"pass"}
+    assert set(_verdicts(capsysbinary, "practice", "-a", "nop")) == {"fail"}
+    environment = Path("practice/environment.yml").read_text(encoding="utf-8")
+    assert environment.count("kind:") == 1
+    assert f"kind: {kind}" in environment
+    listed = re.findall(r"^\| `(practice/[\w/]+\.yml)`", Path("README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(str(path) for path in Path("practice").rglob("*.yml"))
+    assert "#?" not in Path("README.md").read_text(encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert "4 passed" in done.stdout, done.stdout
+
+
+def test_unknown_kind_of_project_is_refused_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["init", "mine", "--kind", "fihr"]) == 2
+    assert "fhir" in capsys.readouterr().err
+    assert not Path("mine").exists()
+
+
+def test_ci_files_install_from_the_given_source(capsys: pytest.CaptureFixture[str]) -> None:
+    source = "git+https://host.example/clerkship.git@1a2b3c"
+    assert run(["init", "mine", "--install-from", source]) == 0
+    assert "INSTALL_CLERKSHIP_FROM" not in capsys.readouterr().out
+    workflow = Path("mine/.github/workflows/practice.yml").read_text(encoding="utf-8")
+    assert f"INSTALL_CLERKSHIP_FROM: ${{{{ vars.INSTALL_CLERKSHIP_FROM || '{source}' }}}}" in workflow
+    assert f'INSTALL_CLERKSHIP_FROM: "{source}"' in Path("mine/.gitlab-ci.yml").read_text(encoding="utf-8")
+    assert run(["init", "other", "--install-from", ""]) == 0
+    assert "In CI, set the variable INSTALL_CLERKSHIP_FROM" in capsys.readouterr().out
+    assert run(["init", "third", "--install-from", "x'; echo"]) == 2
+    assert not Path("third").exists()
+
+
+@pytest.mark.parametrize(
+    ("record", "source"),
+    [
+        ({}, ""),
+        ({"url": "file:///home/me/clerkship", "dir_info": {"editable": True}}, ""),
+        ({"url": "https://host/c.whl", "archive_info": {}}, ""),
+        (
+            {
+                "url": "https://host/c.git",
+                "vcs_info": {"vcs": "git", "commit_id": "1a2b", "requested_revision": "main"},
+            },
+            "git+https://host/c.git@1a2b",
+        ),
+        ({"url": "https://me:secret@host/c.git", "vcs_info": {"vcs": "git", "commit_id": "1a2b"}}, ""),
+        ({"url": "file:///srv/c.git", "vcs_info": {"vcs": "git", "commit_id": "1a2b"}}, ""),
+        ({"url": "https://host/c'.git", "vcs_info": {"vcs": "git", "commit_id": "1a2b"}}, ""),
+    ],
+)
+def test_source_of_this_installation_is_a_repository_with_its_commit(record: object, source: str) -> None:
+    assert parse_install_source(json.dumps(record)) == source
 
 
 def test_init_keeps_existing_files(capsys: pytest.CaptureFixture[str]) -> None:

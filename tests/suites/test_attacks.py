@@ -1,11 +1,12 @@
 """No attack passes a task that ships."""
 
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
-from clerkship.service.scaffold import create_project
+from clerkship.service.scaffold_project import ProjectKind, create_project
 from clerkship.settings import Settings
 from tests.suites.test_shipped import ROOT, SUITES
 from tests.workbench import CATALOG
@@ -26,8 +27,9 @@ def test_no_attack_passes_a_shipped_suite(suite: Path) -> None:
     assert all(not one.ungraded for one in report.outcomes)
 
 
-def test_no_attack_passes_suite_of_init(tmp_path: Path) -> None:
-    create_project(tmp_path / "new")
+@pytest.mark.parametrize("kind", get_args(ProjectKind))
+def test_no_attack_passes_suite_of_init(tmp_path: Path, kind: ProjectKind) -> None:
+    create_project(tmp_path / "new", kind)
     assert run_attacks(tmp_path / "new" / "practice").problems() == []
 
 

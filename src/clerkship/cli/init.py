@@ -9,19 +9,35 @@ from rich.markup import escape
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.service.scaffold import create_project
+from clerkship.service.scaffold_project import ProjectKind, create_project, find_install_source
 from clerkship.settings import get_command_prefix
 
 
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder of the project; created if it does not exist.")] = Path(),
+    kind: Annotated[
+        ProjectKind,
+        typer.Option(
+            help="What the tasks are about: a FHIR chart, an HL7 interface, a file drop, a chat, or by default a chat "
+            "and a file drop."
+        ),
+    ] = "default",
+    install_from: Annotated[
+        str | None,
+        typer.Option(
+            help="What pip installs in CI: an address such as git+https://host/clerkship.git@COMMIT, or a path in the "
+            "project. [default: the repository that this installation comes from]",
+            metavar="SOURCE",
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Create a project with an environment, a conversation, a task, an agent, tests and CI files.
+    """Create a project with an environment, tasks or conversations, an agent, tests and CI files.
 
     Existing files are not overwritten.
     """
-    written, existing = create_project(folder, build_catalog())
+    source = find_install_source() if install_from is None else install_from
+    written, existing = create_project(folder, kind, source, build_catalog())
     if json:
         print_json({"written": written, "kept": existing})
         return
@@ -35,3 +51,7 @@ def init(
     console.print(
         f"  {change_folder}{get_command_prefix(folder)} run practice --agent python:agent:Agent", soft_wrap=True
     )
+    if not source:
+        console.print(
+            "[quiet]In CI, set the variable INSTALL_CLERKSHIP_FROM: Clerkship has no release yet. See README.md.[/]"
+        )

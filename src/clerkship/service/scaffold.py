@@ -6,29 +6,13 @@ from pathlib import Path
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
-from clerkship.service.editor_schemas import PROJECT_FOLDER, add_modelines, write_schemas_for
+from clerkship.service.editor_schemas import add_modelines, write_schemas_for
 
 TEMPLATES = Path(__file__).parent / "templates"
 _PLACEHOLDER = re.compile(r"«(\w+)»")
 _CONDITION = re.compile(r"^#\? (.+)\n", re.MULTILINE)
 Values = Mapping[str, str]
 Files = dict[Path, str]
-_PROJECT_PARTS = ("agent.py", "practice", "tests")
-"""Parts that must not exist before; other files of the project may exist and are not changed."""
-
-
-def create_project(target: Path, catalog: RegisteredCatalog | None = None) -> tuple[list[Path], list[Path]]:
-    """Write a new project: an environment, a conversation, a task, an agent that passes both, and files for CI.
-
-    Return the written files, and the files that existed before and were not changed. With a catalog, also write the
-    schemas of the YAML files for editors, and name them in the files.
-    """
-    files = render_templates("project", target, {})
-    existing = [path for path in files if path.exists() and path.relative_to(target).parts[0] not in _PROJECT_PARTS]
-    files = {path: text for path, text in files.items() if path not in existing}
-    if catalog is None:
-        return write_files(files), existing
-    return write_files_with_schemas(files, target / PROJECT_FOLDER / "schemas", catalog), existing
 
 
 def render_templates(template: str, target: Path, values: Values, only: Collection[str] = ()) -> Files:
