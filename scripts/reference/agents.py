@@ -1,8 +1,11 @@
 """The page about agents."""
 
 from clerkship.actors.contract import History, Message, Say, Turn
+from clerkship.actors.http_bot import ONLY_IN_TURNS, VARIABLES
 from clerkship.events.agent import AGENT_EVENTS
+from clerkship.kit.command_option import options_of
 from clerkship.sandbox.handle import Refused, Sandboxes
+from clerkship.service.planning.options import BotOptions
 from scripts.reference.render import AUTHENTICATION, ISOLATION, render_page
 from scripts.reference.tables import describe_dataclass, describe_members, rows
 
@@ -39,6 +42,24 @@ _TURN = {
     "metadata": "metadata of the message",
     "answer": "what the agent said and reported, as `on_turn` returns it; its requests are in the sandboxes",
 }
+_BOT_VARIABLES = {
+    "text": "the person's message",
+    "turn": "the number of the turn, from 1",
+    "messages": 'the conversation so far, with the person\'s message: `{"role": "user", "content": …}` and so on, '
+    "with the role `assistant` for the bot",
+    "metadata": "metadata of the message",
+    "subject": "the subject of an e-mail or a portal message",
+    "session": "the session id; also in headers",
+    "trial": "the number of the trial; also in headers",
+    "task_item": "the task item, if the task has one",
+    "slots": "the slots that the scenario set",
+    "sandbox": "the sandbox of the conversation",
+    "channel": "`sms`, `email` or `portal`, if the person writes from an address",
+    "address": "the address of the person on that channel",
+    "sandboxes": "addresses and tokens of the sandboxes, as in [messages](#messages)",
+    "clock": "address and token of the simulated clock",
+    "now": "the simulated time",
+}
 _SANDBOXES_MEMBERS = ("get_as(kind, name)", "now", "report(payload)", "wait(duration)")
 
 
@@ -47,6 +68,14 @@ def agents_page() -> str:
     members = [(name, text) for name, text in describe_members(Sandboxes) if name in _SANDBOXES_MEMBERS]
     return render_page(
         "agents.md",
+        bot_options=rows(
+            (f"`{option.names[0]}`, `CLERKSHIP_{name.upper()}`", option.help)
+            for name, (_, option) in options_of(BotOptions).items()
+        ),
+        bot_variables=rows(
+            (f"`{name}`", f"{_BOT_VARIABLES[name]}{'; not in the start call' if name in ONLY_IN_TURNS else ''}")
+            for name in VARIABLES
+        ),
         message=describe_dataclass(Message, _MESSAGE, "message."),
         say=describe_dataclass(Say, _SAY),
         history=describe_dataclass(History, _HISTORY),

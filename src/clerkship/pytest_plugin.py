@@ -6,7 +6,7 @@ use of the fixture, or the first file of a suite, imports the rest by name.
 
 import importlib
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack
 
@@ -53,6 +53,14 @@ class FixtureRunOptions(TypedDict, total=False):
     replay: bool
     refresh: bool
     agent_process: bool
+    agent_request: str | Mapping[str, Any] | None
+    agent_reply: str | None
+    agent_buttons: str | None
+    agent_session: str | None
+    agent_headers: tuple[str, ...]
+    agent_start: str | None
+    agent_start_request: str | Mapping[str, Any] | None
+    agent_greeting: str | None
 
 
 class FixtureAttackOptions(TypedDict, total=False):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
 
+from clerkship.model.bot_format import find_header_secrets, parse_headers
 from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT, MAX_TOKEN_LIMIT
@@ -85,6 +86,18 @@ class Settings:
         _SECRET_TEXT,
     )
     webhook_secret: str = _setting("", "secret with which requests to `http:` agents are signed", _SECRET_TEXT)
+    agent_request: str = _setting(
+        "", "JSON body of requests to an `http:` agent that has its own format, or `@file`, as `--request`"
+    )
+    agent_reply: str = _setting("", "path of the messages in its replies, as `--reply`")
+    agent_buttons: str = _setting("", "path of the buttons in its replies, as `--buttons`")
+    agent_session: str = _setting("", "path of the session id in its replies, as `--session`")
+    agent_headers: str = _setting(
+        "", "headers of requests to it: a JSON object, or one `Name: value`, as `--header`", _SECRET_TEXT
+    )
+    agent_start: str = _setting("", "address of its start call, as `--start`")
+    agent_start_request: str = _setting("", "JSON body of its start call, as `--start-request`")
+    agent_greeting: str = _setting("", "path of the greeting in the reply to the start call, as `--greeting`")
     openai_base_url: str = _setting(
         "https://api.openai.com/v1",
         "address of `openai:` agents and models, or `OPENAI_BASE_URL`",
@@ -184,6 +197,8 @@ _SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password|pas
 def find_secrets(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the values to redact: settings that are secrets, and variables whose names look like secrets."""
     own = {item.name: getattr(settings, item.name) for item in fields(Settings) if not item.repr}
+    with suppress(InputError):  # a run reports invalid headers
+        own |= find_header_secrets(parse_headers(settings.agent_headers))
     return own | {name: value.strip() for name, value in environ.items() if _SECRET_NAME.search(name)}
 
 

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     import httpx
 
 _REPLY = "its reply"
+NO_HINTS: Mapping[int, str] = {}
+_OTHER_FORMAT = "if it has its own format, describe it with --request and --reply"
+_STATUS_HINTS = dict.fromkeys((400, 415, 422), _OTHER_FORMAT)
 
 
 class WebhookAgent(MessageAgent):
@@ -60,38 +63,55 @@ class WebhookAgent(MessageAgent):
 
     async def _ask(self, message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
         body = orjson.dumps(message | {"conversation": self._conversation, "trial": self._trial})
-        response, data = await self._post(body)
-        _check_status(response, data)
+        response, data = await post_to_agent(self._address, sign(self._key, body) if self._key else {}, body)
+        check_status(response, data, _STATUS_HINTS)
         reply = parse_object(data, _REPLY)
+        if not reply.keys() & {"say", "answer"}:
+            found = ", ".join(map(repr, sorted(reply)[:10])) or "nothing"
+            expected = "say" if message["type"] == "turn" else "answer"
+            raise AgentError(f"{_REPLY} has no `{expected}`; found: {found}; {_OTHER_FORMAT}")
         self.take_reports(reply, sandboxes)
         return reply
 
-    async def _post(self, body: bytes) -> "tuple[httpx.Response, bytes]":
-        import httpx  # noqa: PLC0415  (most agents need no HTTP)
 
-        headers = sign(self._key, body) if self._key else {}
-        try:
-            async with open_client(self._address, read_within=None) as client:  # the task's own timeout ends it
-                return await post(client, self._address, headers, body, MAX_REPLY_BYTES)
-        except ResponseTooLarge:
-            raise AgentError(f"its reply has more than {MAX_REPLY_BYTES:,} bytes") from None
-        except httpx.ConnectTimeout:
-            raise AgentError(f"{_host(self._address)} did not answer within {CONNECT_TIMEOUT:g} seconds") from None
-        except httpx.ConnectError as error:
-            raise AgentError(f"{_host(self._address)} cannot be reached: {error}") from None
-        except httpx.HTTPError as error:
-            words = str(error) or type(error).__name__
-            raise AgentError(f"the connection to {_host(self._address)} failed: {words}") from None
+async def post_to_agent(
+    address: str, headers: dict[str, str], body: bytes, cookies: "httpx.Cookies | None" = None
+) -> "tuple[httpx.Response, bytes]":
+    """Post a body to an agent's address; raise AgentError if there is no complete response.
+
+    `cookies` are sent, and those of the response are added. The timeout of the turn or task applies.
+    """
+    import httpx  # noqa: PLC0415  (most agents need no HTTP)
+
+    try:
+        async with open_client(address, read_within=None) as client:
+            if cookies is not None:
+                client.cookies = cookies
+            response, data = await post(client, address, headers, body, MAX_REPLY_BYTES)
+            if cookies is not None:
+                cookies.update(client.cookies)
+            return response, data
+    except ResponseTooLarge:
+        raise AgentError(f"its reply has more than {MAX_REPLY_BYTES:,} bytes") from None
+    except httpx.ConnectTimeout:
+        raise AgentError(f"{_host(address)} did not answer within {CONNECT_TIMEOUT:g} seconds") from None
+    except httpx.ConnectError as error:
+        raise AgentError(f"{_host(address)} cannot be reached: {error}") from None
+    except httpx.HTTPError as error:
+        words = str(error) or type(error).__name__
+        raise AgentError(f"the connection to {_host(address)} failed: {words}") from None
 
 
-def _check_status(response: "httpx.Response", data: bytes) -> None:
+def check_status(response: "httpx.Response", data: bytes, hints: Mapping[int, str] = NO_HINTS) -> None:
+    """Raise AgentError unless the status is from 200 to 299; `hints` say what to do about a status."""
     status = response.status_code
     if 200 <= status < 300:
         return
     if 300 <= status < 400:
         there = response.headers.get("location", "nowhere")[:200]
         raise AgentError(f"it redirects ({status}) to {there}; redirects are not followed, so use that address")
-    raise AgentError(f"it replied with status {status}: {excerpt(data)}")
+    hint = f"; {hints[status]}" if status in hints else ""
+    raise AgentError(f"it replied with status {status}: {excerpt(data)}{hint}")
 
 
 def _host(address: str) -> str:
@@ -151,8 +171,3 @@ def load_http(rest: str, settings: Settings) -> WebhookSolver:
             hint="give the whole address with --agent",
         )
     return WebhookSolver(parse_address(address, f"http:{rest}"), parse_secret(settings.webhook_secret))
-
-
-def load_https(rest: str, settings: Settings) -> WebhookSolver:
-    """Build a solver from the rest of `https://host/path`."""
-    return load_http(f"https:{rest}", settings)

@@ -10,7 +10,7 @@ from clerkship.cli.groups import grouped
 from clerkship.cli.options import RunReference, Verbose
 from clerkship.cli.report_options import OutputOptions, Results
 from clerkship.service.planning.fork_request import ForkRequest
-from clerkship.service.planning.options import ResourceOptions
+from clerkship.service.planning.options import AgentHeaders, BotOptions, ResourceOptions
 from clerkship.service.planning.request import RunRequest
 
 OtherAgent = Annotated[
@@ -70,7 +70,12 @@ def run(
 
 @grouped
 def rerun(
-    *, run: RunReference = "latest", agent: OtherAgent = None, resources: ResourceOptions, output: OutputOptions
+    *,
+    run: RunReference = "latest",
+    agent: OtherAgent = None,
+    resources: ResourceOptions,
+    bot: BotOptions,
+    output: OutputOptions,
 ) -> None:
     """Run the snapshots of a stored run again.
 
@@ -81,7 +86,7 @@ def rerun(
 
         clerkship rerun latest --agent python:my_agent:Agent
     """
-    raise typer.Exit(load("clerkship.cli.running_stored:rerun_and_show")(run, agent, resources, output))
+    raise typer.Exit(load("clerkship.cli.running_stored:rerun_and_show")(run, agent, bot, resources, output))
 
 
 @grouped
@@ -94,6 +99,7 @@ def resume(
         typer.Option("--agent", "-a", metavar="AGENT", help="The same agent, if its name was not stored completely."),
     ] = None,
     resources: ResourceOptions,
+    headers: AgentHeaders = (),
     output: OutputOptions,
 ) -> None:
     """Finish an interrupted run.
@@ -106,7 +112,9 @@ def resume(
         clerkship resume latest
     """
     raise typer.Exit(
-        load("clerkship.cli.running_stored:resume_and_show")(run, agent, resources, output, retry_errored=errored)
+        load("clerkship.cli.running_stored:resume_and_show")(
+            run, agent, headers, resources, output, retry_errored=errored
+        )
     )
 
 

@@ -7,27 +7,38 @@ from clerkship.cli.report_options import OutputOptions
 from clerkship.cli.run_output import open_stored_run
 from clerkship.service.fork import plan_fork
 from clerkship.service.planning.fork_request import ForkRequest
-from clerkship.service.planning.options import ResourceOptions
+from clerkship.service.planning.load import add_headers
+from clerkship.service.planning.options import BotOptions, ResourceOptions
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.resume import plan_resume
 from clerkship.service.resume import resume as resume_run
 
 
-def rerun_and_show(run: str, agent: str | None, resources: ResourceOptions, output: OutputOptions) -> int:
+def rerun_and_show(
+    run: str, agent: str | None, bot: BotOptions, resources: ResourceOptions, output: OutputOptions
+) -> int:
     """Rerun a stored run, print it, and return the exit code."""
     with open_stored_run(run, resources, output) as (presenter, settings):
-        plan = plan_rerun(presenter.store, run, presenter.catalog, settings, agent)
+        plan = plan_rerun(presenter.store, run, presenter.catalog, settings, agent, bot)
         result, _ = presenter.execute(plan)
     return result.exit_code()
 
 
 def resume_and_show(
-    run: str, agent: str | None, resources: ResourceOptions, output: OutputOptions, *, retry_errored: bool
+    run: str,
+    agent: str | None,
+    headers: tuple[str, ...],
+    resources: ResourceOptions,
+    output: OutputOptions,
+    *,
+    retry_errored: bool,
 ) -> int:
     """Finish a run, print it, and return the exit code."""
     with open_stored_run(run, resources, output) as (presenter, settings):
         store, catalog = presenter.store, presenter.catalog
-        resumed = plan_resume(store, run, catalog, settings, agent=agent, retry_errored=retry_errored)
+        resumed = plan_resume(
+            store, run, catalog, add_headers(headers, settings), agent=agent, retry_errored=retry_errored
+        )
         plan = resumed.plan
         if not resumed.left and plan.run.status == "completed" and not output.json:
             out().print(f"[quiet]{escape(plan.run.id)} has no trials left to run[/]")

@@ -2,10 +2,12 @@
 
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import Solver, SolverWithCapabilities, SolverWithPreflight
+from clerkship.actors.http_bot import HttpBotSolver
 from clerkship.actors.python import PythonSolver
 from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.model.bot_format import BotFormat
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun
 from clerkship.settings import Settings, override_settings
@@ -36,6 +38,11 @@ def options_with(solver: Solver, options: tuple[str, ...]) -> tuple[str, ...]:
     """Return the options to store with a run: `--agent-process` is included if its agent has its own process."""
     others = tuple(option for option in options if option != AGENT_PROCESS)
     return (*others, AGENT_PROCESS) if isinstance(solver, PythonProcessSolver) else others
+
+
+def get_bot_format(solver: Solver) -> BotFormat | None:
+    """Return how requests to an agent are built, if it is a bot over HTTP with a format of its own."""
+    return solver.format if isinstance(solver, HttpBotSolver) else None
 
 
 def check_process(agent: str | Solver, catalog: RegisteredCatalog) -> None:

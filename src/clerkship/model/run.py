@@ -4,6 +4,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator, JsonValue
 
+from clerkship.model.bot_format import BotFormat
 from clerkship.model.calibration import Calibration, JudgeIdentity
 from clerkship.model.difference import ValueDifference, find_differences
 from clerkship.model.frozen import Frozen
@@ -244,6 +245,8 @@ class BenchmarkRun(Frozen):
     trials: int
     until_sure: float | None = None
     """The threshold of `until_sure`, if the trials of a task end by it."""
+    bot_format: BotFormat | None = None
+    """How requests to its agent are built, if that is a bot over HTTP with a format of its own."""
     concurrency: int | None = None
     """Number of concurrent trials, as requested or as the benchmark sets it."""
     started_at: str

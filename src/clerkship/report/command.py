@@ -16,7 +16,8 @@ def rerun_command(run: BenchmarkRun) -> str:
 
 
 def _options(run: BenchmarkRun) -> str:
-    return "".join(f" {shlex.quote(option)}" for option in run.options)
+    request = run.bot_format.options() if run.bot_format is not None else ()
+    return "".join(f" {shlex.quote(option)}" for option in (*request, *run.options))
 
 
 def show_command(task_run: TaskRun) -> str:

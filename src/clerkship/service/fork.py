@@ -29,7 +29,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: RegisteredCatalog, se
     ran = find_trials(store, run, request.task, request.trial)[0]
     notes = [InputProblem(message=note) for note in require_intact(store, run.id, ran.task).notes()]
     prefix = read_fork_point(store, ran, request.turn, catalog, warm_up=request.warm_up)
-    stored = open_stored_run(store, run, request.agent, settings, catalog)
+    stored = open_stored_run(store, run, request.agent, settings, catalog, request)
     stored.check_agent()
     _refuse_recorded(stored.solver)
     snapshot = stored.current(load_snapshot(store, ran.snapshot))

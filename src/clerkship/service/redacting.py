@@ -53,6 +53,7 @@ def _find_variable_names(store: Store, run: BenchmarkRun) -> set[str]:
             store, run
         )  # an old run, stored without its variables
         names |= {name for snapshot in snapshots for name in snapshot.variables()}
+    names |= run.bot_format.variables if run.bot_format is not None else set()
     for choice in (run.judge, run.person):
         if choice is not None:
             names |= find_variable_names(orjson.dumps(choice.parameters).decode())

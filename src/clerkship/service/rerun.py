@@ -6,6 +6,7 @@ from clerkship.engine.model_resolver import ModelRequest
 from clerkship.service.fork_points import load_fork_point
 from clerkship.service.frozen import load_plan, load_snapshots
 from clerkship.service.planning.models import choose_models
+from clerkship.service.planning.options import NO_BOT_OPTIONS, BotOptions
 from clerkship.service.planning.plan import RunPlan, build_plan
 from clerkship.service.planning.stored import open_stored_run
 from clerkship.service.sealing import require_unchanged
@@ -21,11 +22,12 @@ def plan_rerun(
     catalog: RegisteredCatalog,
     settings: Settings,
     agent: str | Solver | None = None,
+    bot: BotOptions = NO_BOT_OPTIONS,
 ) -> RunPlan:
     """Plan a run of the same snapshots, with the same seed and number of trials."""
     run = store.run(reference)
     require_unchanged(store.check_plan(run.id))
-    stored = open_stored_run(store, run, agent, settings, catalog)
+    stored = open_stored_run(store, run, agent, settings, catalog, bot)
     stored.check_agent()
     snapshots = tuple(map(stored.current, load_snapshots(store, run)))
     hashes = tuple(snapshot.hash for snapshot in snapshots)

@@ -44,7 +44,7 @@ from clerkship.store.contract import Store
 
 PERSON_PROMPT = "person"
 """The only prompt that is not used for grading."""
-_COPIED_FIELDS = ("path", "fork", "isolation", "calibration")
+_COPIED_FIELDS = ("path", "fork", "isolation", "calibration", "bot_format")
 
 
 _RECORDING_OPTIONS = ("--record", "--replay", "--refresh", "--record-agent")

@@ -5,11 +5,11 @@ from typing import Annotated
 
 from clerkship.actors.contract import Solver
 from clerkship.kit.command_option import Option
-from clerkship.service.planning.options import AllowUngraded, Judge, PersonModel, Trials
+from clerkship.service.planning.options import AllowUngraded, BotOptions, Judge, PersonModel, Trials
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForkRequest:
+class ForkRequest(BotOptions):
     """Which conversation to continue, from which turn, and with which agent and models."""
 
     run: Annotated[str, Option(help="Id of a run or its start; `latest`, `latest~1`.", metavar="RUN", is_kept=False)]

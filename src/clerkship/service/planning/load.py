@@ -1,14 +1,22 @@
 """Step 1: load the files, build the agent, and check the files against the agent."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
+
+import orjson
 
 from clerkship.actors.contract import Solver
 from clerkship.engine.agents import check_process
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.kit.command_option import options_of
 from clerkship.library.library import Library
+from clerkship.model.bot_format import NO_BOT_FORMAT, parse_header_lines, parse_headers
+from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.service.checking import load_and_check
 from clerkship.service.isolating import choose_level
+from clerkship.service.planning.options import BotOptions
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.settings import Settings, override_isolation, override_settings
 
@@ -39,10 +47,50 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
 
 
 def _settings_for(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> Settings:
-    """Return the settings with the changes of the request. Raise InputError if the agent cannot have a process."""
-    settings = override_isolation(settings, request.isolate)
+    """Return the settings with the changes of the request. Raise InputError for options that the agent cannot have."""
+    settings = apply_bot_options(request, override_isolation(settings, request.isolate), request.agent)
     settings = override_settings(settings, max_tokens=request.max_tokens, model_timeout=request.model_timeout)
     if not request.agent_process:
         return settings
     check_process(request.agent, catalog)
     return override_settings(settings, agent_process="on")
+
+
+def apply_bot_options(bot: BotOptions, settings: Settings, agent: str | Solver) -> Settings:
+    """Return the settings with the options of a bot over HTTP. Raise InputError if the agent is not at an address."""
+    given = [name for name in NO_BOT_FORMAT if getattr(bot, name) not in (None, ())]
+    if not given:
+        return settings
+    if not is_http(agent):
+        option = options_of(BotOptions)[given[0]][1].names[0]
+        name = agent if isinstance(agent, str) else agent.name
+        raise InputError.of(
+            f"{option} is for agents at an address, not for {name}", hint="write --agent http://host/path"
+        )
+    texts = {name: _to_text(getattr(bot, name)) for name in given if name != "agent_headers"}
+    return override_settings(add_headers(bot.agent_headers, settings), **texts)
+
+
+def add_headers(lines: tuple[str, ...], settings: Settings) -> Settings:
+    """Return the settings with more headers for requests to an agent; a name replaces that in the settings."""
+    if not lines:
+        return settings
+    given = parse_header_lines((lines,) if isinstance(lines, str) else lines)
+    names = {name.lower() for name in given}
+    known = parse_headers(settings.agent_headers)
+    headers = {name: value for name, value in known.items() if name.lower() not in names} | given
+    return replace(settings, agent_headers=orjson.dumps(headers).decode())
+
+
+def _to_text(value: str | Mapping[str, Any]) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError as error:
+        raise InputError.of(f"the agent's request cannot be written as JSON: {error}") from None
+
+
+def is_http(agent: str | Solver) -> bool:
+    """Return whether an agent is given by an address."""
+    return isinstance(agent, str) and agent.partition(":")[0] in ("http", "https")

@@ -3,7 +3,8 @@
 A request inherits from the groups it needs; a function takes only the group that it reads.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -21,6 +22,7 @@ MAX_TRIALS_UNTIL_SURE = 50
 _SELECTION_PANEL, _EXECUTION_PANEL, _GRADING_PANEL = "Selection", "Execution", "Grading"
 _PEOPLE_PANEL, _RECORDING_PANEL, _MODELS_PANEL = "People played by models", "Record and replay", "Requests to models"
 _TIMEOUT_RANGE: Any = {"min": 0.001, "max": MAX_TIMEOUT}
+_BOT_PANEL = "Bots over HTTP"
 _MODEL_FORMS = "openai:model, anthropic:model, any:model@address, scripted:file"
 
 
@@ -122,6 +124,17 @@ RecordingModeOption = Annotated[
             "--replay": ("replay", "Use recorded answers; send no requests to models."),
             "--refresh": ("refresh", "Use recorded answers, and record missing ones."),
         },
+    ),
+]
+AgentHeaders = Annotated[
+    tuple[str, ...],
+    Option(
+        ("--header",),
+        "Header of each request, such as 'Authorization: Bearer ${BOT_KEY}'; may be repeated. The value of a "
+        "variable is not stored, nor is a value that may be a secret.",
+        "HEADER",
+        _BOT_PANEL,
+        is_kept=False,
     ),
 ]
 
@@ -288,6 +301,69 @@ class RecordingOptions:
     tapes_agent: Annotated[
         bool, Option(("--record-agent",), "Also record what the agent answers.", panel=_RECORDING_PANEL)
     ] = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class BotOptions:
+    """How to talk to an agent at an address that has its own format. Each replaces the setting of the same name."""
+
+    agent_request: Annotated[
+        str | Mapping[str, Any] | None,
+        Option(
+            ("--request",),
+            'JSON that the bot expects, such as \'{"message": "{{text}}"}\', or @FILE. Other variables: {{session}}, '
+            "{{messages}} and more.",
+            "JSON",
+            _BOT_PANEL,
+            is_kept=False,
+        ),
+    ] = None
+    agent_reply: Annotated[
+        str | None,
+        Option(
+            ("--reply",),
+            "Path of the message in its reply: reply.text, choices.0.message.content, messages.*.text. "
+            "[default: the reply is plain text]",
+            "PATH",
+            _BOT_PANEL,
+            is_kept=False,
+        ),
+    ] = None
+    agent_buttons: Annotated[
+        str | None, Option(("--buttons",), "Path of buttons in its reply.", "PATH", _BOT_PANEL, is_kept=False)
+    ] = None
+    agent_session: Annotated[
+        str | None,
+        Option(
+            ("--session",),
+            "Path of the session id in its reply. [default: {{session}} is a new id for each conversation]",
+            "PATH",
+            _BOT_PANEL,
+            is_kept=False,
+        ),
+    ] = None
+    agent_headers: AgentHeaders = field(default=(), repr=False)
+    agent_start: Annotated[
+        str | None,
+        Option(("--start",), "Address or path to call before the first message.", "ADDRESS", _BOT_PANEL, is_kept=False),
+    ] = None
+    agent_start_request: Annotated[
+        str | Mapping[str, Any] | None,
+        Option(("--start-request",), "JSON of the start call. [default: {}]", "JSON", _BOT_PANEL, is_kept=False),
+    ] = None
+    agent_greeting: Annotated[
+        str | None,
+        Option(
+            ("--greeting",),
+            "Path of the greeting in the reply to the start call. [default: that of --reply, if it is there]",
+            "PATH",
+            _BOT_PANEL,
+            is_kept=False,
+        ),
+    ] = None
+
+
+NO_BOT_OPTIONS = BotOptions()
 
 
 def check_model_limits(max_tokens: int | None, model_timeout: float | None) -> None:

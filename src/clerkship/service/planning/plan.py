@@ -7,7 +7,7 @@ from typing import Any
 
 from clerkship import __version__
 from clerkship.actors.contract import Solver
-from clerkship.engine.agents import options_with
+from clerkship.engine.agents import get_bot_format, options_with
 from clerkship.engine.build import BuiltTask, build_tasks, find_plugins_used
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import find_missing_models, resolve_agent
@@ -80,6 +80,7 @@ def _build_record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> 
         solver.name,
         plugins=find_plugins_used(frozen.snapshots, solver.name, frozen.catalog),
         isolation=frozen.isolation,
+        bot_format=get_bot_format(solver),
         **about,
         **models.run_fields(frozen.snapshots),
     )

@@ -10,6 +10,7 @@ from clerkship.model.errors import InputError
 from clerkship.service.planning.options import (
     MAX_TIMEOUT,
     MAX_TURN_LIMIT,
+    BotOptions,
     ExecutionOptions,
     GradingOptions,
     ModelCallOptions,
@@ -35,8 +36,8 @@ class RunTarget:
         str | Solver,
         Option(
             ("--agent", "-a"),
-            "The agent: python:mod:name, 'command:node agent.mjs', https://host/path, openai:model, "
-            "rasa:http://host:5005, oracle (the tasks' solutions), nop (does nothing).",
+            "The agent: python:mod:name, 'command:node agent.mjs', https://host/path "
+            "(see --request), openai:model, rasa:http://host:5005, oracle (the tasks' solutions), nop (does nothing).",
             "WHO",
             is_kept=False,
         ),
@@ -46,6 +47,7 @@ class RunTarget:
 # The fields of a dataclass start with those of its last base; the help lists them in this order.
 @dataclass(frozen=True, kw_only=True)
 class RunRequest(
+    BotOptions,
     RecordingOptions,
     ModelCallOptions,
     PersonOptions,

@@ -14,14 +14,17 @@ from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, find_m
 from clerkship.library.library import Library
 from clerkship.library.load import find_root, load_library
 from clerkship.library.source import SourceFolder
+from clerkship.model.bot_format import NO_BOT_FORMAT, parse_headers
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.frozen import load_datasets, with_current_grading, without_solution
 from clerkship.service.isolating import choose_level, find_task_files, get_solver_paths, isolate_import
 from clerkship.service.planning.freeze import FrozenRun
+from clerkship.service.planning.load import add_headers, apply_bot_options, is_http
+from clerkship.service.planning.options import NO_BOT_OPTIONS, BotOptions
 from clerkship.service.planning.request import split_case
-from clerkship.settings import Settings
+from clerkship.settings import Settings, override_settings
 from clerkship.store.contract import Store
 
 
@@ -106,12 +109,31 @@ class StoredRun:
 
 
 def open_stored_run(
-    store: Store, run: BenchmarkRun, agent: str | Solver | None, settings: Settings, catalog: RegisteredCatalog
+    store: Store,
+    run: BenchmarkRun,
+    agent: str | Solver | None,
+    settings: Settings,
+    catalog: RegisteredCatalog,
+    bot: BotOptions = NO_BOT_OPTIONS,
 ) -> StoredRun:
     """Return a stored run with the given agent, or with its own."""
-    settings = settings_of(run, settings)
+    settings = _settings_for_agent(run, agent, bot, settings_of(run, settings))
     solver = build_agent(agent or run.solver, settings, catalog)
     return StoredRun(run, store, settings, catalog, solver, choose_level(solver, settings.isolate))
+
+
+def _settings_for_agent(run: BenchmarkRun, agent: str | Solver | None, bot: BotOptions, settings: Settings) -> Settings:
+    """Return the settings for the agent of a run, or for another one.
+
+    Requests to it are those of the run, unless options are given. Another agent for a run without such requests uses
+    those in the settings.
+    """
+    reference, stored = agent or run.solver, run.bot_format
+    if is_http(reference) and (agent is None or stored is not None):
+        headers = add_headers(bot.agent_headers, settings).agent_headers
+        request = NO_BOT_FORMAT if stored is None else stored.settings(parse_headers(headers))
+        settings = override_settings(settings, **request)
+    return apply_bot_options(bot, settings, reference)
 
 
 def get_cassette_config(run: BenchmarkRun) -> CassetteConfig:
