@@ -436,4 +436,8 @@ def test_draft_in_the_guide_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
     request = DraftRequest(sources=(Path("data"),), to=out, domain=Path("domain.yml"), flows=("change_address",))
     draft_scenarios(request, Settings(), RegisteredCatalog())
     written = (out / "change_address_cancellation.yml").read_text(encoding="utf-8")
-    assert f"```yaml\n{written}```" in guide
+    modeline, _, text = written.partition("\n")
+    assert modeline == "# yaml-language-server: $schema=.clerkship/schemas/scenario.schema.json"
+    assert f"```yaml\n{modeline.replace('=', '=../')}\n{text}```" in guide, (
+        "the guide writes to a folder of the project"
+    )

@@ -64,10 +64,14 @@ def test_new_task_and_scenario_use_the_schemas_of_the_project_around_them() -> N
     assert not Path(".clerkship").exists()
 
 
-def test_without_a_project_the_schemas_are_in_the_working_folder() -> None:
-    assert run(["new", "scenario", "Call back", "--in", "../elsewhere/scenarios"]) == 0
-    path, _ = read_schema_of(Path("../elsewhere/scenarios/call_back.yml"))
-    assert path == Path(".clerkship/schemas/scenario.schema.json").resolve()
+@pytest.mark.parametrize(
+    ("folder", "schemas"), [("eval/scenarios", ".clerkship"), ("../elsewhere", "../elsewhere/.clerkship")]
+)
+def test_without_a_project_the_schemas_are_in_the_working_folder_or_in_one_elsewhere(folder: str, schemas: str) -> None:
+    Path("../.clerkship").mkdir()  # of another project
+    assert run(["new", "scenario", "Call back", "--in", folder]) == 0
+    path, _ = read_schema_of(Path(folder, "call_back.yml"))
+    assert path == Path(schemas, "schemas", "scenario.schema.json").resolve()
 
 
 def test_mistake_in_a_generated_file_is_found_by_its_schema() -> None:

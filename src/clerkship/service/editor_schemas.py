@@ -22,12 +22,17 @@ _TOP_KEY = re.compile(rf"^({'|'.join(FILE_MODELS)}):", re.MULTILINE)
 
 
 def find_schema_folder(folder: Path) -> Path:
-    """Return the folder of schemas for files in a folder: in the nearest `.clerkship` above it, else in the working
-    folder.
+    """Return the folder of schemas for files in a folder.
+
+    It is in the nearest `.clerkship` above the folder, but not above the working folder. If there is none, it is in the
+    working folder, or in the folder itself if that is elsewhere.
     """
-    start = Path(os.path.normpath(Path.cwd() / folder))
-    nearest = (place / PROJECT_FOLDER for place in (start, *start.parents) if (place / PROJECT_FOLDER).is_dir())
-    return next(nearest, Path.cwd() / PROJECT_FOLDER) / "schemas"
+    here = Path.cwd()
+    start = Path(os.path.normpath(here / folder))
+    places = (place for place in (start, *start.parents) if place not in here.parents)
+    default = here if start.is_relative_to(here) else start
+    project = next((place for place in places if (place / PROJECT_FOLDER).is_dir()), default)
+    return project / PROJECT_FOLDER / "schemas"
 
 
 def add_modelines(files: Mapping[Path, str], schemas: Path) -> dict[Path, str]:
