@@ -47,6 +47,7 @@ class FixtureRunOptions(TypedDict, total=False):
     metrics: bool
     person: str | None
     checks_person: bool
+    person_facts: Literal["strict", "free"] | None
     max_tokens: int | None
     model_timeout: float | None
     record: bool

@@ -13,6 +13,7 @@ from clerkship.model.bot_format import find_header_secrets, parse_headers
 from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT, MAX_TOKEN_LIMIT
+from clerkship.model.persona import PersonFacts
 from clerkship.model.run import IsolationMode
 
 T = TypeVar("T")
@@ -45,6 +46,7 @@ _POSITIVE_INTEGER = SettingKind(int, "a whole number, at least 1", lambda number
 _TOKENS = SettingKind(int, f"a whole number from 1 to {MAX_TOKEN_LIMIT}", lambda number: 0 < number <= MAX_TOKEN_LIMIT)
 _SEED = SettingKind(int, "a whole number of 64 bits", lambda number: -(2**63) <= number < 2**63)
 _ISOLATION, _SWITCH = _choice(*get_args(IsolationMode)), _choice("on", "off")
+_PERSON_FACTS = _choice(*get_args(PersonFacts))
 
 
 def _setting(default: T, about: str, kind: SettingKind = _TEXT, also: str = "") -> T:
@@ -135,6 +137,12 @@ class Settings:
     )
     person: str = _setting(
         "", "model that plays people who are not scripted: `openai:model` and so on, or `scripted:file`"
+    )
+    person_facts: PersonFacts | None = _setting(  # noqa: RUF009  (a field)
+        None,
+        "facts of people that a model plays, if neither their file nor the project's conftest says: `strict` (they "
+        "make up no numbers, dates and addresses) or `free` (they may); by default `free`",
+        _PERSON_FACTS,
     )
     endpoint_calls: int = _setting(
         0,

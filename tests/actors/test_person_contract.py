@@ -83,7 +83,7 @@ WRONG = [
     ("I will call my lawyer.", "never_says"),
     ("It is RX-99999.", "contradicts"),
     ("rx 99999 then", "makes_up"),
-    ("My account is 54321.", "makes_up"),
+    ("My account is 54321.", "contradicts"),
     ("He was born on 2018-05-05.", "makes_up"),
     ("On June 3rd.", "makes_up"),
     ("the 3rd of June 2017", "makes_up"),

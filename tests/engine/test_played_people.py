@@ -141,7 +141,7 @@ def test_message_out_of_role_is_not_sent_and_makes_the_trial_invalid(
     bench: Workbench, line: dict[str, Any], rule: str
 ) -> None:
     bench.write("late.yml", DELAY)
-    task_run = bench.run_one(order_desk, person=script(bench, {"answer": line}))
+    task_run = bench.run_one(order_desk, person=script(bench, {"answer": line}), person_facts="strict")
     assert (task_run.status, task_run.ending, task_run.verdict) == ("invalid_person", "invalid_person", None)
     assert list_messages(bench, task_run) == []
     assert f"the person did not keep to their role ({rule})" in task_run.error
@@ -155,7 +155,8 @@ def test_message_that_breaks_a_rule_is_requested_again(bench: Workbench) -> None
     bench.write("late.yml", DELAY)
     mended = {"matches": "(?s)order number.*555 010.*That breaks a rule", "answer": {"message": "It is ORD-9981."}}
     wrong = {"contains": "order number", "answer": {"message": "It is 555 010."}}
-    task_run = bench.run_one(order_desk, person=script(bench, OPENING, mended, wrong, TOLD))
+    person = script(bench, OPENING, mended, wrong, TOLD)
+    task_run = bench.run_one(order_desk, person=person, person_facts="strict")
     assert ("person", "It is ORD-9981.") in list_messages(bench, task_run)
     assert (task_run.ending, task_run.verdict) == ("person_done", "pass")
 
@@ -338,7 +339,8 @@ def test_retry_instruction_is_never_sent_as_a_message(bench: Workbench, line: st
     bench.write("late.yml", DELAY)
     echoes_frame = {"contains": "That breaks a rule", "answer": {"message": line}}
     wrong = {"contains": "order number", "answer": {"message": "It is 555 010."}}
-    task_run = bench.run_one(order_desk, person=script(bench, OPENING, echoes_frame, wrong))
+    person = script(bench, OPENING, echoes_frame, wrong)
+    task_run = bench.run_one(order_desk, person=person, person_facts="strict")
     assert (task_run.status, task_run.verdict) == ("invalid_person", None)
     assert "tells_its_orders" in task_run.error
     assert [text for actor, text in list_messages(bench, task_run) if actor == "person"] == ["Where is my order?"]

@@ -181,6 +181,8 @@ class PersonAction:
     """Returns the action that follows at once, without a reply in between."""
     last: bool = False
     """Whether the person leaves after the reply to this."""
+    made_up: tuple[str, ...] = ()
+    """Facts in the text that the model made up, as written."""
     out_of_role: ContractBreach | None = None
     """Set if the model broke the person's contract: nothing is sent, and the conversation ends."""
 

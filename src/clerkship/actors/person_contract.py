@@ -15,6 +15,7 @@ from typing import NamedTuple
 import orjson
 
 from clerkship.actors.person_facts import Facts
+from clerkship.actors.person_labels import SpokenLine, find_contradicted_value
 from clerkship.actors.person_patterns import Breach, find_assistant_phrase, find_pattern_breaches, rule_breach
 from clerkship.actors.person_similarity import (
     MIN_SIMILARITY,
@@ -78,6 +79,8 @@ class LineContext:
     """Whether they may leave at any time, because the author's script decides that."""
     own: tuple[str, ...] = ()
     """Their own lines, oldest first."""
+    statements: tuple[SpokenLine, ...] = ()
+    """Their own lines with what the agent said before each, oldest first."""
     frame: str = ""
     """This turn's request to the model, without the agent's words."""
 
@@ -176,11 +179,26 @@ def _check_never_says(line: PersonLine, bounds: PersonLimits, moment: LineContex
             yield Breach("never_says", f"this person never says what fits the pattern {pattern!r}")
 
 
+def find_made_up_facts(message: str, bounds: PersonLimits, moment: LineContext) -> tuple[str, ...]:
+    """Return the numbers, codes, dates and addresses in a message that were neither given nor said before."""
+    return tuple(dict.fromkeys(bounds.facts.find_unknown(message, moment.facts)))
+
+
 def _check_facts(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
+    """Reject a value that differs from a given one or, if the person made it up, from what they said before."""
     wrong = bounds.facts.contradicted(line.message, moment.facts)
     if wrong is not None:
         yield Breach("contradicts", f"you say {wrong.said!r}, and what you were given is {wrong.given!r}")
-    made_up = None if bounds.may_invent else bounds.facts.unknown(line.message, moment.facts)
+    statement = SpokenLine("\n".join(moment.heard), line.message)
+    known = (bounds.facts, moment.facts)
+    changed = find_contradicted_value(statement, moment.statements, bounds.given, known)
+    if changed is not None:
+        new, before = changed
+        yield Breach(
+            "contradicts",
+            f"you say that the {new.label} is {new.value!r}, and before it was {before.value!r}: keep to that",
+        )
+    made_up = None if bounds.may_invent else next(bounds.facts.find_unknown(line.message, moment.facts), None)
     if made_up is not None:
         reason = "say only what you were given; where you do not know something, say that you do not have it"
         yield Breach("makes_up", f"nobody gave you {made_up!r}: {reason}")

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 MAX_SMALL_DIGITS = 2
 """Numbers with so many digits may be said by anyone: a count, a number of days."""
@@ -45,6 +45,9 @@ _DURATION = re.compile(
 _PREFIX = re.compile(r"([A-Za-z]{2,})[-_ #]?\Z")
 _ROUND_NUMBERS = frozenset({"100", "1000", "100th", "1000th"})
 """Round numbers, which are estimates."""
+
+
+ValueSort = Literal["address", "date", "code"]
 
 
 class Date(NamedTuple):
@@ -115,21 +118,20 @@ class Facts:
         dates = tuple(date for _, read in _find_dates(text) for date in read)
         return cls(frozenset(known), shapes, dates, frozenset(_find_addresses(text)))
 
-    def unknown(self, text: str, also: "Facts") -> str | None:
-        """Return the first fact in a text that neither collection contains; None if all are known."""
+    def find_unknown(self, text: str, also: "Facts") -> Iterator[str]:
+        """Yield the facts in a text that neither collection contains, as written."""
         for address in _find_addresses(text):
             if not any(address in facts.addresses for facts in (self, also)):
-                return address
+                yield address
         text = _EMAIL.sub(" ", text)
         text = _WEB.sub(" ", text)
         dated, rest = _split_dates(_DURATION.sub("\n", text))
         for written, read in dated:
             if not any(date.fits(other) for date in read for other in (*self.dates, *also.dates)):
-                return written
+                yield written
         for code in _find_codes(_TIME.sub("\n", rest)):
             if not (code.is_small or self._has(code) or also._has(code)):
-                return code.written
-        return None
+                yield code.written
 
     def contradicted(self, text: str, also: "Facts") -> Contradiction | None:
         """Return a code in a text that has the form of a known one and differs from it; None if there is none."""
@@ -149,6 +151,20 @@ class Facts:
         return (
             number.isdigit() and len(number) >= MIN_TAIL_DIGITS and any(known.endswith(number) for known in self.codes)
         )
+
+
+def find_first_value(text: str) -> tuple[ValueSort, str] | None:
+    """Return the sort and the text of the value with which a text begins; None if it begins with none."""
+    email = _EMAIL.match(text)
+    if email is not None:
+        return "address", email[0].rstrip(".")
+    date = next((match for match, _ in _find_dates(text) if match.start() == 0), None)
+    if date is not None:
+        return "date", date[0]
+    code = next(_find_codes(text), None)
+    if code is None or code.is_small or not text.startswith(code.written):
+        return None
+    return "code", code.written
 
 
 def _find_codes(text: str) -> Iterator[WrittenCode]:

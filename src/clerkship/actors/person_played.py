@@ -15,7 +15,15 @@ from typing import Any, cast
 from pydantic import BaseModel, JsonValue
 
 from clerkship.actors.contract import ContractBreach, PersonAction, PersonUnavailable
-from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, check_early_end, find_breach
+from clerkship.actors.person_contract import (
+    LineContext,
+    PersonLimits,
+    PersonLine,
+    check_early_end,
+    find_breach,
+    find_made_up_facts,
+)
+from clerkship.actors.person_labels import SpokenLine
 from clerkship.actors.person_patterns import Breach
 from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.events.ledger import quote_text, to_json
@@ -76,14 +84,13 @@ class PlayedRole:
 
     @property
     def may_invent(self) -> bool:
-        """Whether the person may invent facts."""
-        persona = self.person.resolved_persona
-        return self.person.may_invent or (persona is not None and persona.may_invent)
+        """Whether the person may make up facts."""
+        return self.person.may_make_up_facts
 
     def bounds(self, orders: str) -> PersonLimits:
         """Return the limits on what the person may say."""
         person, persona = self.person, self.person.resolved_persona
-        written = person.model_dump(mode="json", exclude={"never_says", "min_turns", "end"})
+        written = person.model_dump(mode="json", exclude={"never_says", "min_turns", "end", "facts"})
         return PersonLimits(
             given="\n".join([*_collect_texts(written), self.given]),
             orders=orders,
@@ -150,11 +157,10 @@ class Improviser:
         wrong = find_breach(line, self.bounds, replace(asked.moment, frame=frame))
         if wrong is not None:
             return wrong
-        return (
-            PersonAction(line.message, last=spoken.done)
-            if line.message
-            else PersonAction(leaves=True, reason="person_done")
-        )
+        if not line.message:
+            return PersonAction(leaves=True, reason="person_done")
+        made_up = find_made_up_facts(line.message, self.bounds, asked.moment)
+        return PersonAction(line.message, last=spoken.done, made_up=made_up)
 
     @cached_property
     def bounds(self) -> PersonLimits:
@@ -244,6 +250,7 @@ class PersonPrompt:
                 ),
                 may_leave=progress.ends_by_script,
                 own=tuple(_render_person_message(event) for event in messages if not is_by_agent(event)),
+                statements=tuple(_collect_statements(sides)),
             ),
             buttons=tuple(button for utterance in said for button in utterance.buttons),
         )
@@ -274,6 +281,17 @@ def _build_conversation(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[E
             if agents
             else EarlierMessage("assistant", "\n".join(map(_render_person_message, events)))
         )
+
+
+def _collect_statements(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[SpokenLine]:
+    """Yield the person's lines, each with what the agent said before it."""
+    question = ""
+    for is_agent, events in sides:
+        texts = [cast(Utterance, event.payload).text for event in events]
+        if is_agent:
+            question = "\n".join(texts)
+        else:
+            yield from (SpokenLine(question, text) for text in texts)
 
 
 def _render_person_message(event: Event) -> str:

@@ -69,7 +69,7 @@ def check_person(person: ScenarioPerson, evidence: Evidence) -> PersonCheckResul
                 person=_describe_person(person, evidence),
                 simulation_context=quote_text(person.simulation_context or ""),
                 transcript=render_transcript(evidence),
-                may_invent=person.may_invent or bool(person.resolved_persona and person.resolved_persona.may_invent),
+                may_invent=person.may_make_up_facts,
                 broken=flaw,
             )
             sample = f"again {attempt}" if attempt else ""

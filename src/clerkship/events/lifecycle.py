@@ -151,6 +151,14 @@ class PersonBrokeContract(Payload):
     prompt: str = ""
 
 
+class PersonMadeUpFacts(Payload):
+    """The model that plays a person made up facts in its last message: nothing had given them."""
+
+    kind: ClassVar[str] = "person.made_up_facts"
+    facts: tuple[str, ...]
+    """Numbers, codes, dates and addresses, as written."""
+
+
 class PersonChecked(Payload):
     """A judge confirmed that the person was played correctly."""
 
@@ -176,5 +184,6 @@ LIFECYCLE_EVENTS: tuple[type[Payload], ...] = (
     FaultInjected,
     OutboundAttempted,
     PersonBrokeContract,
+    PersonMadeUpFacts,
     PersonChecked,
 )

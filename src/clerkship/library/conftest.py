@@ -21,7 +21,7 @@ from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 
 CONFTEST_STEM = "conftest"
-CONFTEST_BLOCKS = frozenset({"simulation", "evaluation"})
+CONFTEST_BLOCKS = frozenset({"simulation", "evaluation", "person"})
 
 
 def is_conftest(path: Path, data: Any) -> bool:

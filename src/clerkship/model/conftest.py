@@ -8,6 +8,7 @@ import orjson
 from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from clerkship.model.frozen import Frozen, Number, Whole
+from clerkship.model.persona import PersonFacts
 from clerkship.model.usage import Prices
 
 DollarsPerToken = Annotated[Number, Field(ge=0, le=1)]
@@ -109,11 +110,21 @@ class EvaluationConfig(Frozen):
     max_concurrent_llm_calls: MaxCalls = None
 
 
+class PersonConfig(Frozen):
+    """How models play people, where the scenario files do not say."""
+
+    facts: Annotated[
+        PersonFacts | None,
+        Field(description="`strict`: played people make up no numbers, dates and addresses; `free`: they may"),
+    ] = None
+
+
 class Conftest(Frozen):
     """The models of an evaluation folder."""
 
     simulation: SimulationConfig | None = None
     evaluation: EvaluationConfig | None = None
+    person: Annotated[PersonConfig | None, Field(description="how models play people (ours)")] = None
 
     def prompts(self) -> dict[tuple[str, str], str]:
         """Return the paths of the prompt templates, by block and key."""

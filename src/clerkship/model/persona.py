@@ -1,11 +1,15 @@
 """A persona: a person's manner and knowledge, independent of a task, so that many people can share it."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field, JsonValue
 
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.pattern import Regex
+
+PersonFacts = Literal["strict", "free"]
+"""Whether a played person says only facts that they were given, or may make up facts that are missing."""
+DEFAULT_PERSON_FACTS: PersonFacts = "free"
 
 
 class Persona(Frozen):
@@ -18,4 +22,17 @@ class Persona(Frozen):
     never_says: Annotated[
         tuple[Regex, ...], Field(description="regular expressions that nothing they say may match")
     ] = ()
-    may_invent: Annotated[Flag, Field(description="whether they may make up numbers, dates and addresses")] = False
+    facts: Annotated[
+        PersonFacts | None,
+        Field(description="`strict`: they make up no numbers, dates and addresses; `free`: they may; none: as the run"),
+    ] = None
+    may_invent: Annotated[
+        Flag, Field(description="older form of `facts`: true for `free`, false for `strict`; `facts` wins")
+    ] = False
+
+    @property
+    def stated_facts(self) -> PersonFacts | None:
+        """What the file says by `facts` or `may_invent`; None if it gives neither."""
+        if self.facts is not None or "may_invent" not in self.model_fields_set:
+            return self.facts
+        return "free" if self.may_invent else "strict"

@@ -10,7 +10,7 @@ from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.matcher import check_expected
 from clerkship.model.pattern import Regex
-from clerkship.model.persona import Persona
+from clerkship.model.persona import Persona, PersonFacts
 
 DEFAULT_LANGUAGE = "English"
 
@@ -225,8 +225,15 @@ class ScenarioPerson(Frozen):
     never_says: Annotated[
         tuple[Regex, ...], Field(description="regular expressions that nothing a model says for them may match")
     ] = ()
+    facts: Annotated[
+        PersonFacts | None,
+        Field(
+            description="`strict`: a model that plays them makes up no numbers, dates and addresses; `free`: it may; "
+            "none: as their persona, or as the run"
+        ),
+    ] = None
     may_invent: Annotated[
-        Flag, Field(description="whether a model that plays them may make up numbers, dates and addresses")
+        Flag, Field(description="older form of `facts`: true for `free`, false for `strict`; `facts` wins")
     ] = False
     min_turns: Annotated[
         Whole,
@@ -295,6 +302,30 @@ class ScenarioPerson(Frozen):
     def resolved_persona(self) -> Persona | None:
         """The persona; None if there is none, or only its name is known."""
         return self.persona if isinstance(self.persona, Persona) else None
+
+    @property
+    def stated_facts(self) -> PersonFacts | None:
+        """What the file says by `facts` or `may_invent` of the person, or else of their persona; None if nothing."""
+        persona = self.resolved_persona
+        if self.facts is None and "may_invent" in self.model_fields_set:
+            return "free" if self.may_invent else "strict"
+        return self.facts if self.facts is not None or persona is None else persona.stated_facts
+
+    @property
+    def may_make_up_facts(self) -> bool:
+        """Whether a model that plays them may make up facts.
+
+        A run sets `facts` of each person that a model plays. A run that was stored before has only `may_invent`.
+        """
+        if self.facts is not None:
+            return self.facts == "free"
+        return self.may_invent or (self.resolved_persona is not None and self.resolved_persona.may_invent)
+
+    def with_default_facts(self, facts: PersonFacts) -> "ScenarioPerson":
+        """Return the person with `facts` set, if a model improvises any word: the given value if the file has none."""
+        if not self.needs_model:
+            return self
+        return self.model_copy(update={"facts": self.stated_facts or facts})
 
     @property
     def spoken_language(self) -> str:

@@ -62,6 +62,7 @@ class Snapshot(ContentAddressed):
         for person in (scenario.get("person") or {}, *scenario.get("people", ())):
             for key in ("channel", "address", "subject", "answers_after"):
                 _remove_if_empty(person, key)
+            _rename_facts(person)
         for limit in ("max_turns", "turn_timeout"):
             scenario.pop(limit, None)
         _remove_if_empty(data["environment"], "domains")
@@ -100,6 +101,15 @@ class Plan(ContentAddressed):
     """How often each task is run; with `until_sure`, the maximum."""
     until_sure: UntilSure | None = None
     shuffle: bool = False
+
+
+def _rename_facts(person: dict[str, Any]) -> None:
+    """Write `facts` as `may_invent`, as older versions did, so that hashes equal those of older versions."""
+    facts = person.pop("facts", None)
+    if facts is not None:
+        person["may_invent"] = facts == "free"
+    if isinstance(person.get("persona"), dict):
+        _remove_if_empty(person["persona"], "facts")
 
 
 def _remove_if_empty(data: dict[str, Any], key: str) -> None:

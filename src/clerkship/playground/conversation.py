@@ -19,7 +19,7 @@ from clerkship.actors.contract import (
 )
 from clerkship.actors.reply import check_log_capacity
 from clerkship.events.event import Event, PauseEnded, Utterance, find_conversations, is_by_agent
-from clerkship.events.lifecycle import PersonBrokeContract
+from clerkship.events.lifecycle import PersonBrokeContract, PersonMadeUpFacts
 from clerkship.faults.contract import ON_TURN
 from clerkship.kit.stopwatch import Stopwatch
 from clerkship.kit.wall import monotonic
@@ -264,7 +264,9 @@ class People:
             extra: dict[str, Any] = {"metadata": dict(action.metadata)} if action.metadata else {}
             if participant.has_address:
                 extra["subject"] = participant.person.subject
-            conversation.say(host.context_for(sandbox, "person", cause), action.text, **extra)
+            message = conversation.say(host.context_for(sandbox, "person", cause), action.text, **extra)
+            if action.made_up:
+                _note_made_up(self, host, action.made_up, message)
         if action.leaves and conversation.open:
             participant.leave_reason = action.reason
             detail = {"detail": action.detail} if action.detail else {}
@@ -392,6 +394,13 @@ class People:
             return False
         self._perform(participant, action, event.seq)
         return participant.key in find_conversations(event)
+
+
+def _note_made_up(people: People, host: PlaygroundHost, facts: tuple[str, ...], message: Event) -> None:
+    """Record the facts that a played person made up in a message. People do not notice this event."""
+    listening, people.listening = people.listening, False
+    host.emit(message.source, PersonMadeUpFacts(facts=facts), "run", message.seq)
+    people.listening = listening
 
 
 def _find_conversation(host: PlaygroundHost, key: str) -> Conversation:

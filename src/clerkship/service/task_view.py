@@ -30,11 +30,12 @@ MAX_CALL_EVENTS = 20_000
 MAX_SPEECH_BYTES = 4096
 """Bytes of one speech that are read, if it is stored outside the log."""
 _BROKE = "person.broke_contract"
+_MADE_UP = "person.made_up_facts"
 _CAUSED_BY_AGENT = b'"by_agent":true'
 _CALL = b'"kind":"voice.'
 _NOT_SHOWN = ("voice.session.changed", "voice.call.heard")
 """Frequent events of calls that are not shown."""
-_TURN, _BLOBS, _ENDED, _BROKEN = b'"turn":', b'"blobs":', b'.ended"', f'"{_BROKE}"'.encode()
+_TURN, _BLOBS, _ENDED, _PERSON = b'"turn":', b'"blobs":', b'.ended"', b'"kind":"person.'
 """A line of the log is parsed for the conversation only if it contains one of these: most lines do not."""
 
 
@@ -155,7 +156,7 @@ def load_task_view(store: Store, task_run: TaskRun, event_filter: EventFilter = 
             _TURN in line
             or _BLOBS in line
             or _ENDED in line
-            or _BROKEN in line
+            or _PERSON in line
             or _CAUSED_BY_AGENT in line
             or _CALL in line
         )
@@ -212,6 +213,8 @@ def _read_utterances(event: dict[str, Any], *, with_utterances: bool) -> Iterato
         yield _find_place(event), actor, _render_message(payload)
     if kind == _BROKE:
         yield sandbox, "person", f"(out of role; not said: {payload.get('would_have_said') or 'nothing'})"
+    if kind == _MADE_UP and with_utterances:
+        yield sandbox, "person", f"(made up: {', '.join(payload['facts'])})"
     if kind == StepFailed.kind and payload.get("by_agent"):
         yield "", "scenario", f"(because of the agent's actions, {payload['step']} failed: {payload['reason']})"
     if kind.endswith((".session.ended", ".conversation.ended")) and payload.get("detail"):

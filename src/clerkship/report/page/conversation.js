@@ -3,6 +3,7 @@
 const MOST_NOTES = 6;
 const MOST_SAID = 100;
 const BROKE = "person.broke_contract";
+const MADE_UP = "person.made_up_facts";
 
 function isMessage(event) {
   return /\.message\.(sent|arrived)$/.test(event.kind) && "turn" in event.payload;
@@ -45,7 +46,7 @@ function told(view, events) {
       between = [];
     } else if (event.kind === "sandbox.answered") {
       continue; // a look that changed nothing, such as one for new messages
-    } else if (event.actor === "agent" || event.actor === "scenario" || event.payload.detail || event.kind === BROKE) between.push(event);
+    } else if (event.actor === "agent" || event.actor === "scenario" || event.payload.detail || [BROKE, MADE_UP].includes(event.kind)) between.push(event);
   }
   return [...rows, ...notes(between, view.trial)];
 }

@@ -12,6 +12,7 @@ from clerkship.faults.chaos import PROFILES
 from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import MAX_TOKEN_LIMIT, NO_MODEL
+from clerkship.model.persona import PersonFacts
 from clerkship.model.quality import MAX_VOTES
 from clerkship.model.run import IsolationMode, RecordingMode
 
@@ -277,12 +278,22 @@ class GradingOptions:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class PersonOptions:
-    """Which model plays people that are not scripted."""
+    """Which model plays people that are not scripted, and what it may make up."""
 
     person: PersonModel = None
     checks_person: Annotated[
         bool, Option(("--check-person",), "Let the judge also check how the person was played.", panel=_PEOPLE_PANEL)
     ] = False
+    person_facts: Annotated[
+        PersonFacts | None,
+        Option(
+            ("--person-facts",),
+            "Whether a played person may make up a PIN, a date or an address that is not given: strict (never), free. "
+            "For people whose file does not say. [default: free]",
+            "FACTS",
+            _PEOPLE_PANEL,
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, get_args
 
 from clerkship.actors.contract import Solver
 from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
+from clerkship.model.persona import PersonFacts
 from clerkship.service.planning.options import (
     MAX_TIMEOUT,
     MAX_TURN_LIMIT,
@@ -80,6 +81,8 @@ class RunRequest(
             raise InputError.of(f"the number of turns must be from 1 to {MAX_TURN_LIMIT:,}")
         if self.compat not in (None, "rasa"):
             raise InputError.of(f"unknown --compat value `{self.compat}`", hint="expected rasa")
+        if self.person_facts not in (None, *get_args(PersonFacts)):
+            raise InputError.of(f"unknown --person-facts value `{self.person_facts}`", hint="expected strict or free")
         if self.seed is not None and not -(2**63) <= self.seed < 2**63:
             raise InputError.of("a seed must be an integer of 64 bits")
         if self.votes is not None:

@@ -10,6 +10,7 @@ from clerkship.library.library import Library, LoadedTask
 from clerkship.model.benchmark import Benchmark
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
+from clerkship.model.persona import DEFAULT_PERSON_FACTS, PersonFacts
 from clerkship.model.scenario import Scenario
 from clerkship.service.planning.load import LoadedSuite
 from clerkship.service.planning.request import RunRequest
@@ -46,7 +47,16 @@ def select_tasks(loaded: LoadedSuite) -> SelectedTasks:
         tags = sorted({tag for task in library.tasks.values() for tag in task.task.tags})
         raise InputError.of("no task matches the selection", hint=f"tags: {', '.join(tags) or 'none'}")
     _require_stubs(tasks, loaded.solver)
-    return SelectedTasks(loaded, tuple(_apply_request(task, request, loaded.settings) for task in tasks), benchmark)
+    facts = _choose_person_facts(loaded)
+    tasks = [_apply_request(task, request, loaded.settings, facts) for task in tasks]
+    return SelectedTasks(loaded, tuple(tasks), benchmark)
+
+
+def _choose_person_facts(loaded: LoadedSuite) -> PersonFacts:
+    """Return what played people may make up if their file does not say: by the request, conftest or settings."""
+    conftest = loaded.library.conftest
+    project = conftest.person.facts if conftest is not None and conftest.person is not None else None
+    return loaded.request.person_facts or project or loaded.settings.person_facts or DEFAULT_PERSON_FACTS
 
 
 def _find_benchmark(library: Library, name: str | None) -> Benchmark | None:
@@ -80,7 +90,7 @@ def _build_stub_problem(loaded: LoadedTask, solver: Solver) -> InputProblem:
     )
 
 
-def _apply_request(loaded: LoadedTask, request: RunRequest, settings: Settings) -> LoadedTask:
+def _apply_request(loaded: LoadedTask, request: RunRequest, settings: Settings, facts: PersonFacts) -> LoadedTask:
     """Return the task with the faults and compatibility mode of the request, and with limits where it has none."""
     task, changed = loaded.task, dict[str, Any]()
     scenario = task.scenario or Scenario()
@@ -90,6 +100,10 @@ def _apply_request(loaded: LoadedTask, request: RunRequest, settings: Settings) 
         changed["max_turns"] = request.max_turns or settings.max_turns
     if scenario.all_people and scenario.turn_timeout is None:
         changed["turn_timeout"] = request.turn_timeout or settings.turn_timeout
+    if any(person.needs_model for person in scenario.all_people):
+        person = scenario.person
+        changed["person"] = person.with_default_facts(facts) if person is not None else None
+        changed["people"] = tuple(each.with_default_facts(facts) for each in scenario.people)
     if changed:
         task = task.model_copy(update={"scenario": scenario.model_copy(update=changed)})
     if request.compat is not None:
