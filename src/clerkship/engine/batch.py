@@ -2,15 +2,16 @@
 
 import contextlib
 import queue
-import signal
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.engine.watchdog import is_overloaded
 from clerkship.engine.worker import NoMoreWorkers, Worker, WorkerResult, finish_trial
+from clerkship.kit.stop_signals import handle_stop_signals
 from clerkship.kit.wall import monotonic
 
 WATCH_INTERVAL = 0.1
@@ -24,10 +25,6 @@ MAX_CLOSE_SECONDS = 3.0
 MAX_UNSAVED = 64
 """Results that may wait to be saved. Workers wait if there are more, to limit memory."""
 
-_STOP_SIGNALS = [
-    number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
-]
-"""Sent by Ctrl-C, a cancelled job, a stopped container and a closed terminal."""
 SaveTrials = Callable[[list[FinishedTrial]], None]
 NextTrials = Callable[[list[FinishedTrial]], Iterable[TrialSpec]]
 
@@ -74,27 +71,9 @@ class TrialBatch:
         """Ask the batch to stop. Can be called from any thread."""
         self._stopping = True
 
-    @contextlib.contextmanager
-    def handle_stop_signals(self) -> Iterator[None]:
-        """Call `stop` on the first Ctrl-C, SIGTERM or SIGHUP, instead of raising an exception.
-
-        An exception could interrupt saving a trial, and programs started by agents must not outlive this process.
-        """
-        if threading.current_thread() is not threading.main_thread():
-            yield
-            return
-        # Signals that are ignored, as under `nohup`, stay ignored.
-        signals = [number for number in _STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
-        previous = {number: signal.signal(number, self._on_signal) for number in signals}
-        try:
-            yield
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler or signal.SIG_DFL)
-
-    def _on_signal(self, number: int, frame: object) -> None:
-        self.stop()
-        signal.signal(number, signal.default_int_handler)  # a second signal raises KeyboardInterrupt
+    def handle_stop_signals(self) -> AbstractContextManager[None]:
+        """Stop on the first Ctrl-C, SIGTERM or SIGHUP: programs started by agents must not outlive this process."""
+        return handle_stop_signals(self.stop)
 
     def _wait_seconds(self) -> float:
         """Return how long to wait for results.

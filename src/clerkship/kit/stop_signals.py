@@ -1,0 +1,36 @@
+"""Stop work cleanly on Ctrl-C and on the signals that end a job."""
+
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+STOP_SIGNALS = [
+    number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
+]
+"""Sent by Ctrl-C, a cancelled job, a stopped container and a closed terminal."""
+
+
+@contextmanager
+def handle_stop_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Call a function on the first Ctrl-C, SIGTERM or SIGHUP, instead of raising an exception.
+
+    An exception could interrupt saving. A second signal raises KeyboardInterrupt. Outside the main thread, which gets
+    all signals, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def on_signal(number: int, frame: object) -> None:
+        stop()
+        signal.signal(number, signal.default_int_handler)
+
+    # Signals that are ignored, as under `nohup`, stay ignored.
+    signals = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
+    previous = {number: signal.signal(number, on_signal) for number in signals}
+    try:
+        yield
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler or signal.SIG_DFL)
