@@ -130,7 +130,8 @@ def test_calibration_sends_the_same_request_as_a_run(bench: Workbench) -> None:
     with Served(answer_by_snow) as served:
         found = run_calibration(bench, judge_reference(served))
         assert len(served.asked) == 4
-        labelled = next(body for body in bodies(served) if body["messages"][1]["content"].endswith("It says why"))
+        prompts = ((body, body["messages"][1]["content"]) for body in bodies(served))
+        labelled = next(body for body, text in prompts if "my order" in text and text.endswith("It says why"))
         run_judged(bench, judge_reference(served))
         assert bodies(served)[-1]["messages"][0] == labelled["messages"][0]
         ours, theirs = (body["messages"][1]["content"] for body in (bodies(served)[-1], labelled))

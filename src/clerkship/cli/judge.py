@@ -7,10 +7,11 @@ from rich.console import Console
 from rich.markup import escape
 
 from clerkship.cli.catalog import build_catalog
-from clerkship.cli.console import err, number_column, out, plain_table, print_json, text_column
+from clerkship.cli.console import err, number_column, out, plain_table, print_json, print_warning, text_column
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.progress import ProgressBar
+from clerkship.cli.run_output import print_recording
 from clerkship.cli.verdicts import interval_cells, print_indented, print_judge_evidence, print_labelled
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.calibration import Agreement
@@ -49,7 +50,11 @@ def calibrate(
     all, then each disagreement. The result is stored, and reports of runs with the same judge (model, parameters,
     prompt, votes) show it.
 
-    Exit codes: 0 done, 1 below --at-least or above --max-false-passes, 2 a label got no verdict, or there is no κ.
+    Ctrl-C and SIGTERM end it with what was judged so far. The answers are kept, and the same command continues.
+    --record keeps them in a cassette beside the file, and --replay asks no model.
+
+    Exit codes: 0 done, 1 below --at-least or above --max-false-passes, 2 a label got no verdict, or there is no κ, 130
+    interrupted.
 
     Example:
 
@@ -58,11 +63,19 @@ def calibrate(
     settings = load_settings()
     with open_store(settings, store, create=True) as opened:
         plan = plan_calibration(request, settings, build_catalog(), opened)
+        for warning in plan.warnings:
+            print_warning(warning, err())
         if not json:
             out().print(
                 f"[bold]{escape(request.path.name)}[/]  {len(plan.labelled.items)} conversations, "
                 f"{len(plan.labelled.labels())} labels  [quiet]judge[/] {escape(plan.judge.model)}"
             )
+            if plan.checkpoint is not None and plan.checkpoint.answers:
+                out().print(
+                    f"[quiet]continued: {count_noun(plan.checkpoint.answers, 'answer')} of an interrupted calibration "
+                    "used, --restart asks for all of them again[/]",
+                    soft_wrap=True,
+                )
         with LabelProgress(out(), len(plan.labelled.labels()), quiet=json) as progress:
             result = run_calibration(plan, [progress])
         save_result(result, opened, request.save)
@@ -71,12 +84,26 @@ def calibrate(
         print_json(_to_json_data(result) | {"exit_code": code, "saved": request.save})
     else:
         print_calibration(out(), result)
-        if request.save is not None:
+        print_recording(out(), result.tape)
+        if plan.checkpoint is not None and result.unjudged() and not result.is_interrupted:
+            out().print("[quiet]answers are kept: the same command asks only for those that are missing[/]")
+        if request.save is not None and not result.is_interrupted:
             out().print(f"[quiet]saved[/] {escape(str(request.save))}", soft_wrap=True)
-    for message in [result.unsettled(at_least, max_false_passes), *result.missed(at_least, max_false_passes)]:
+    for message in _find_messages(result, request, at_least, max_false_passes):
         if message and not json:
             err().print(f"[fail]✗[/] {escape(message)}", soft_wrap=True)
     raise typer.Exit(code)
+
+
+def _find_messages(
+    result: CalibrationResult, request: CalibrationRequest, at_least: float | None, max_false_passes: int | None
+) -> list[str]:
+    """Return what to say on standard error: which targets were missed, or that the calibration was interrupted."""
+    if not result.is_interrupted:
+        return [result.unsettled(at_least, max_false_passes), *result.missed(at_least, max_false_passes)]
+    judged = f"interrupted after {len(result.judgements)} of {count_noun(result.total, 'label')}; not saved"
+    again = "run it with --refresh" if request.tape == "record" else "run the same command again"
+    return [f"{judged}. Answers are kept: {again} to continue"]
 
 
 def _to_json_data(result: CalibrationResult) -> dict[str, object]:
@@ -91,6 +118,9 @@ def _to_json_data(result: CalibrationResult) -> dict[str, object]:
         "disagreements": [_judgement_data(judgement) for judgement in result.disagreements()],
         "errors": [_judgement_data(judgement) for judgement in result.unjudged()],
         "models": result.used,
+        "labels_judged": len(result.judgements),
+        "interrupted": result.is_interrupted,
+        **({"tape": result.tape} if result.tape is not None else {}),
     }
 
 
@@ -110,10 +140,10 @@ def _judgement_data(judgement: Judgement) -> dict[str, object]:
 
 
 class LabelProgress(ProgressBar):
-    """Show a progress bar over labels on a terminal, and nothing elsewhere."""
+    """Show a progress bar over labels on a terminal, and a line for each label elsewhere."""
 
     def __init__(self, console: Console, total: int, *, quiet: bool = False) -> None:
-        self._agreement = Agreement()
+        self._agreement, self._judged = Agreement(), 0
         super().__init__(console, total, quiet=quiet)
 
     def status_text(self) -> str:
@@ -127,7 +157,19 @@ class LabelProgress(ProgressBar):
     def __call__(self, judgement: Judgement) -> None:
         """Count the verdict of one label."""
         self._agreement += judgement.agreement
+        self._judged += 1
         self.advance()
+        if not self._live and not self._quiet:
+            done = escape(f"[{self._judged}/{self._total}]")
+            label = f"{judgement.conversation}: {judgement.label.criterion}"
+            self._console.print(f"{done} {_describe_outcome(judgement)}: {escape(label)}", soft_wrap=True)
+
+
+def _describe_outcome(judgement: Judgement) -> str:
+    agreement = judgement.agreement
+    if agreement.errors:
+        return "not judged"
+    return "agreed" if agreement.agreed else "false pass" if agreement.false_passes else "false fail"
 
 
 def print_calibration(console: Console, result: CalibrationResult) -> None:

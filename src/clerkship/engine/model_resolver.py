@@ -166,6 +166,13 @@ def _is_available(model: Model | None) -> bool:
     return model is not None and (not isinstance(model, UnavailableModel) or model.replayable)
 
 
+def open_recording(
+    request: ModelRequest, settings: Settings, snapshots: Sequence[Snapshot], cassettes: CassetteConfig
+) -> RecordingSession:
+    """Open the recording of some tasks, without choosing their models."""
+    return _open_session(request.asking, request.conftest or Conftest(), settings, snapshots, cassettes)
+
+
 def _open_session(
     asking: ModelOptions,
     conftest: Conftest,

@@ -299,9 +299,24 @@ class RecordingSession:
                 self.forget_person(owner)
             elif task_run.status == "completed":
                 self.trial_completed(owner)
-        if monotonic() > self._save_at:
+        self.save_if_due()
+
+    def save_if_due(self) -> None:
+        """Write new entries, if the last time was long enough ago."""
+        if self.mode is not None and monotonic() > self._save_at:
             self.save()
             self._save_at = monotonic() + SAVE_EVERY
+
+    def forget_failures(self) -> None:
+        """Remove recorded answers that were invalid, so that they are asked for again."""
+        with self._lock:
+            for cassette in self._cassettes.values():
+                entries = cassette.file.entries
+                for key in [
+                    key for key, entry in entries.items() if isinstance(entry, RecordedQuestion) and entry.failed
+                ]:
+                    del entries[key]
+                    cassette.changed = True
 
     def trial_completed(self, owner: TrialKey) -> None:
         """Note a completed trial: entries that it did not use are stale."""

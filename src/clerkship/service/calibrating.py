@@ -1,33 +1,58 @@
 """Calibrate a judge: have it judge labelled conversations, and compare its verdicts with the labels."""
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.labelled import EVENTS, JudgedConversation, build_events, build_snapshot, judge_label
-from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, find_missing_models, resolve_models
+from clerkship.engine.model_resolver import (
+    CassetteConfig,
+    ModelNeeds,
+    ModelRequest,
+    find_missing_models,
+    resolve_models,
+)
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import parse_log
 from clerkship.kit.command_option import Option
+from clerkship.kit.stop_signals import handle_stop_signals
 from clerkship.kit.wall import now
 from clerkship.library.calibration import check_writable, save_calibration
 from clerkship.library.conftest import find_conftest_near, load_conftest
 from clerkship.library.labelled import LabelledItem, LabelledSet, load_labelled
+from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.model.labelled import Label
 from clerkship.model.run import CriterionRun, ModelOptions
 from clerkship.model.usage import Role, Usage
+from clerkship.recording.session import RecordingReport
 from clerkship.report.calibration import compute_kappa, count_noun
-from clerkship.service.planning.options import check_votes
+from clerkship.service.calibration_checkpoint import (
+    CalibrationCheckpoint,
+    find_checkpoint,
+    open_checkpoint,
+    rename_sources,
+)
+from clerkship.service.planning.options import (
+    MaxTokens,
+    ModelTimeout,
+    RecordingModeOption,
+    check_model_limits,
+    check_votes,
+)
 from clerkship.service.sealing import require_unchanged
 from clerkship.service.task_view import show_task
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
+
+STOP_INTERVAL = 0.1
+"""Seconds between two checks whether the calibration was stopped."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +78,12 @@ class CalibrationRequest:
         int | None,
         Option(("--concurrency", "-c"), "Number of labels judged at the same time. [default: 4]", "N", min=1),
     ] = None
+    max_tokens: MaxTokens = None
+    model_timeout: ModelTimeout = None
+    restarts: Annotated[
+        bool, Option(("--restart",), "Do not use the answers of a calibration that was interrupted.")
+    ] = False
+    tape: RecordingModeOption = None
 
 
 @dataclass(frozen=True)
@@ -64,6 +95,8 @@ class CalibrationPlan:
     models: ModelSelection
     judge: JudgeIdentity
     concurrency: int
+    checkpoint: CalibrationCheckpoint | None = None
+    warnings: tuple[InputProblem, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -100,6 +133,14 @@ class CalibrationResult:
     calibration: Calibration
     judgements: tuple[Judgement, ...]
     used: dict[Role, Usage]
+    total: int
+    """Number of labels; there are fewer judgements if the calibration was interrupted."""
+    tape: RecordingReport | None = None
+
+    @property
+    def is_interrupted(self) -> bool:
+        """Whether some labels were not judged because of a signal."""
+        return len(self.judgements) < self.total
 
     def disagreements(self) -> list[Judgement]:
         """Return the judgements that differ from their labels, false passes first: those hide failures."""
@@ -138,7 +179,9 @@ class CalibrationResult:
         return ""
 
     def exit_code(self, at_least: float | None = None, max_false_passes: int | None = None) -> int:
-        """Return 0 if all targets were reached, 1 if not, 2 if the result is inconclusive."""
+        """Return 0 if all targets were reached, 1 if not, 2 if the result is inconclusive, 130 if interrupted."""
+        if self.is_interrupted:
+            return 130
         if self.unsettled(at_least, max_false_passes):
             return 2
         return 1 if self.missed(at_least, max_false_passes) else 0
@@ -160,16 +203,39 @@ def plan_calibration(
             problems.append(InputProblem(file=spot.file, line=spot.line, column=spot.column, message=str(error)))
     if problems:
         raise InputError(problems)
+    models_request, needs = _build_model_request(request), ModelNeeds(judge=True, skippable=False)
+    snapshots = rename_sources((each.snapshot for each in conversations.values()), request.path.name)
+    cassettes = CassetteConfig(request.path.parent, restarts_damaged=request.tape == "record")
+    models = resolve_models(models_request, settings, needs, snapshots, cassettes)
+    problems, judge = list(find_missing_models(models, needs)), models.judge_identity()
+    if judge is None or not _is_usable(models.judge):
+        raise InputError(problems or [InputProblem(message="there is no judge to calibrate", hint="give --judge")])
+    checkpoint, path = None, find_checkpoint(models, judge, request.path, store.path)
+    if path is not None:
+        if request.restarts:
+            path.unlink(missing_ok=True)
+        models, checkpoint = open_checkpoint(path, models, models_request, settings, snapshots)
+    concurrency = request.concurrency or settings.concurrency
+    return CalibrationPlan(labelled, conversations, models, judge, concurrency, checkpoint, tuple(problems))
+
+
+def _build_model_request(request: CalibrationRequest) -> ModelRequest:
     file = find_conftest_near(request.path)
     conftest, prompts = load_conftest(file) if file is not None else (None, {})
-    options = ModelOptions(prompts=prompts, votes=check_votes(request.votes))
-    needs = ModelNeeds(judge=True, skippable=False)
-    models = resolve_models(ModelRequest(request.judge, asking=options, conftest=conftest), settings, needs)
-    missing = find_missing_models(models, needs)
-    judge = models.judge_identity()
-    if missing or judge is None:
-        raise InputError(missing or [InputProblem(message="there is no judge to calibrate", hint="give --judge")])
-    return CalibrationPlan(labelled, conversations, models, judge, request.concurrency or settings.concurrency)
+    check_model_limits(request.max_tokens, request.model_timeout)
+    options = ModelOptions(
+        prompts=prompts,
+        votes=check_votes(request.votes),
+        tape=request.tape,
+        max_tokens=request.max_tokens,
+        model_timeout=request.model_timeout,
+    )
+    return ModelRequest(request.judge, asking=options, conftest=conftest)
+
+
+def _is_usable(judge: Model | None) -> bool:
+    """Return whether a judge can answer, itself or from a recording."""
+    return judge is not None and (not isinstance(judge, UnavailableModel) or judge.replayable)
 
 
 def _load_conversation(item: LabelledItem, source: str, catalog: RegisteredCatalog, store: Store) -> JudgedConversation:
@@ -191,21 +257,54 @@ def _load_conversation(item: LabelledItem, source: str, catalog: RegisteredCatal
 def calibrate(plan: CalibrationPlan, tell: Iterable[JudgementObserver] = ()) -> CalibrationResult:
     """Judge each label, several at a time. Observers are called in order of completion; results are in the order of the
     file.
+
+    On Ctrl-C, SIGTERM or SIGHUP the result has the labels that were judged so far, and their answers are kept.
     """
-    labels, tally, observers = plan.labelled.labels(), UsageCounter(), tuple(tell)
-    results: dict[int, Judgement] = {}
+    labels, tally, session = plan.labelled.labels(), UsageCounter(), plan.models.session
+    stopped, results = threading.Event(), dict[int, Judgement]()
+    with handle_stop_signals(stopped.set):
+        try:
+            for number, judgement in _judge_labels(plan, tally, stopped):
+                results[number] = judgement
+                for observe in tell:
+                    observe(judgement)
+                session.save_if_due()
+        finally:
+            session.save()
+    judgements = tuple(results[number] for number in sorted(results))
+    calibration = _build_calibration(plan, judgements)
+    is_complete = len(judgements) == len(labels)
+    if plan.checkpoint is not None and is_complete and not calibration.overall.errors:
+        plan.checkpoint.delete()
+    tape = _finish_recording(plan, is_complete=is_complete) if plan.checkpoint is None else None
+    return CalibrationResult(calibration, judgements, tally.used(), len(labels), tape)
+
+
+def _judge_labels(
+    plan: CalibrationPlan, tally: UsageCounter, stopped: threading.Event
+) -> Iterator[tuple[int, Judgement]]:
+    """Yield each judgement with the number of its label, until all are judged or the calibration is stopped."""
+    labels = plan.labelled.labels()
     pool = ThreadPoolExecutor(plan.concurrency, thread_name_prefix="calibrate")
     try:
         numbers = {pool.submit(_judge_label, plan, item, label, tally): n for n, (item, label) in enumerate(labels)}
-        for future in as_completed(numbers):
-            judgement = results[numbers[future]] = future.result()
-            for observe in observers:
-                observe(judgement)
+        waiting = set(numbers)
+        while waiting and not stopped.is_set():
+            finished, waiting = wait(waiting, STOP_INTERVAL, return_when=FIRST_COMPLETED)
+            yield from ((numbers[future], future.result()) for future in finished)
     finally:  # do not wait for running requests after Ctrl-C
         pool.shutdown(wait=False, cancel_futures=True)
         plan.models.close()
-    judgements = tuple(results[number] for number in sorted(results))
-    return CalibrationResult(_build_calibration(plan, judgements), judgements, tally.used())
+
+
+def _finish_recording(plan: CalibrationPlan, *, is_complete: bool) -> RecordingReport | None:
+    session = plan.models.session
+    if session.mode is None:
+        return None
+    owners = {(each.snapshot.task.name, each.trial) for each in plan.conversations.values()}
+    for owner in owners if is_complete else ():
+        session.trial_completed(owner)
+    return session.finish(whole=is_complete, known={task for task, _ in owners})
 
 
 def _judge_label(plan: CalibrationPlan, item: LabelledItem, label: Label, tally: UsageCounter) -> Judgement:
@@ -231,9 +330,9 @@ def _build_calibration(plan: CalibrationPlan, judgements: Sequence[Judgement]) -
 def save_result(calibrated: CalibrationResult, store: Store, file: Path | None = None) -> None:
     """Save a calibration in the store, for the reports of its runs, and in a file, for other machines.
 
-    A calibration without any verdict is not saved: it would hide an earlier one.
+    A calibration without any verdict, or one that was interrupted, is not saved: it would hide an earlier one.
     """
-    if not calibrated.calibration.overall.judged:
+    if not calibrated.calibration.overall.judged or calibrated.is_interrupted:
         return
     store.save_calibration(calibrated.calibration)
     if file is not None:
