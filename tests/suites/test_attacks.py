@@ -27,8 +27,8 @@ def test_no_attack_passes_a_shipped_suite(suite: Path) -> None:
     assert all(not one.ungraded for one in report.outcomes)
 
 
-@pytest.mark.parametrize("kind", get_args(ProjectKind))
-def test_no_attack_passes_suite_of_init(tmp_path: Path, kind: ProjectKind) -> None:
+@pytest.mark.parametrize("kind", [None, *get_args(ProjectKind)])
+def test_no_attack_passes_suite_of_init(tmp_path: Path, kind: ProjectKind | None) -> None:
     create_project(tmp_path / "new", kind)
     assert run_attacks(tmp_path / "new" / "practice").problems() == []
 

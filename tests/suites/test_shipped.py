@@ -21,8 +21,10 @@ def test_oracle_passes_and_nop_fails(bench: Workbench, suite: Path) -> None:
     assert [t.task for t in bench.run("nop") if t.verdict == "pass"] == []
 
 
-@pytest.mark.parametrize("kind", get_args(ProjectKind))
-def test_oracle_passes_and_nop_fails_in_suite_of_init(bench: Workbench, tmp_path: Path, kind: ProjectKind) -> None:
+@pytest.mark.parametrize("kind", [None, *get_args(ProjectKind)])
+def test_oracle_passes_and_nop_fails_in_suite_of_init(
+    bench: Workbench, tmp_path: Path, kind: ProjectKind | None
+) -> None:
     create_project(tmp_path / "new", kind)
     bench.folder = tmp_path / "new" / "practice"
     assert {t.verdict for t in bench.run("oracle")} == {"pass"}

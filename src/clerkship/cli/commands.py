@@ -26,7 +26,7 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
     ),
     "init": CommandEntry(
         "clerkship.cli.init:init",
-        "Create a project with an environment, a conversation, a task, an agent, tests and CI files.",
+        "Create a project with an environment, tasks or conversations, an agent, tests and CI files.",
     ),
     "validate": CommandEntry(
         "clerkship.cli.validate:validate",

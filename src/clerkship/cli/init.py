@@ -16,12 +16,12 @@ from clerkship.settings import get_command_prefix
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder of the project; created if it does not exist.")] = Path(),
     kind: Annotated[
-        ProjectKind,
+        ProjectKind | None,
         typer.Option(
-            help="What the tasks are about: a FHIR chart, an HL7 interface, a file drop, a chat, or by default a chat "
-            "and a file drop."
+            help="What the tasks are about: a FHIR chart, an HL7 interface, a file drop or a chat. "
+            "[default: a chat and a file drop]"
         ),
-    ] = "default",
+    ] = None,
     install_from: Annotated[
         str | None,
         typer.Option(

@@ -10,23 +10,25 @@ from clerkship.model.errors import InputError
 from clerkship.service.editor_schemas import PROJECT_FOLDER
 from clerkship.service.scaffold import render_templates, write_files, write_files_with_schemas
 
-ProjectKind = Literal["default", "fhir", "hl7", "files", "chat"]
+ProjectKind = Literal["fhir", "hl7", "files", "chat"]
 _PROJECT_PARTS = ("agent.py", "practice", "tests")
 """Parts that must not exist before; other files of the project may exist and are not changed."""
 _NOT_IN_QUOTES = frozenset("\"'`\\\n\r$")
 
 
 def create_project(
-    target: Path, kind: ProjectKind = "default", install_from: str = "", catalog: RegisteredCatalog | None = None
+    target: Path, kind: ProjectKind | None = None, install_from: str = "", catalog: RegisteredCatalog | None = None
 ) -> tuple[list[Path], list[Path]]:
-    """Write a new project with an agent that passes its tasks, and files for CI.
+    """Write a new project with an agent that passes its tasks, and files for CI. Without a kind, it has a chat and a
+    file drop.
 
     CI installs Clerkship from an address or a path; without one, from the variable INSTALL_CLERKSHIP_FROM only. Return
     the written files, and the files that existed before and were not changed. With a catalog, also write the schemas
     of the YAML files for editors, and name them in the files.
     """
     values = {"install_from": _check_source(install_from)}
-    files = render_templates("project", target, values, (kind,)) | render_templates(f"project_{kind}", target, values)
+    name = kind or "default"
+    files = render_templates("project", target, values, (name,)) | render_templates(f"project_{name}", target, values)
     existing = [path for path in files if path.exists() and path.relative_to(target).parts[0] not in _PROJECT_PARTS]
     written = {path: text for path, text in sorted(files.items()) if path not in existing}
     if catalog is None:
