@@ -134,6 +134,18 @@ def test_missing_agent_is_an_error_that_says_what_to_do(project: pytest.Pytester
     result.stdout.fnmatch_lines(["no agent for the tasks of the suites: give --clerkship-agent, *"])
 
 
+def test_option_is_relative_to_the_working_folder_and_the_ini_setting_to_the_root(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    project.mkdir("deep")
+    monkeypatch.chdir(project.path / "deep")
+    found = project.runpytest_inprocess("--clerkship=../practice/tasks", *FIVE, "--collect-only", "-q")
+    found.stdout.fnmatch_lines(["practice/tasks/six.yml::Say six"])
+    settings = ("-o", "clerkship_suites=./practice/tasks", "-o", "clerkship_agent=nop")
+    found = project.runpytest_inprocess(*settings, "../practice", "--collect-only", "-q")
+    found.stdout.fnmatch_lines(["practice/tasks/six.yml::Say six"])
+
+
 def test_missing_suite_is_a_usage_error(project: pytest.Pytester) -> None:
     result = project.runpytest_inprocess("--clerkship=nowhere", *FIVE)
     assert result.ret == pytest.ExitCode.USAGE_ERROR

@@ -275,8 +275,8 @@ def _suite_paths(config: pytest.Config) -> list[Path]:
     """Return the suites of the option, else those of the ini file."""
     given: list[str] = config.getoption("--clerkship")
     if given:
-        return [config.invocation_params.dir / os.path.normpath(path) for path in given]
-    return [config.rootpath / os.path.normpath(path) for path in config.getini("clerkship_suites")]
+        return [Path(os.path.normpath(config.invocation_params.dir / path)) for path in given]
+    return [Path(os.path.normpath(config.rootpath / path)) for path in config.getini("clerkship_suites")]
 
 
 def _find_agent(config: pytest.Config) -> str:
