@@ -24,7 +24,7 @@ from clerkship.report.outcome import ResultClass, classify_result
 from clerkship.report.plain_text import escape_ci_commands, explain_failure, headline, trial_name
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
 from clerkship.service.exporting import write_reports
-from clerkship.service.planning.plan import plan_loaded_suite, plan_run
+from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.reading import show_run
 from clerkship.service.redacting import build_run_redactor
@@ -180,7 +180,7 @@ class ClerkshipFixture:
         reference = to_agent_reference(agent)
         if isinstance(path, CollectedTask):
             request = RunRequest(path=path.suite, agent=reference, only=frozenset({path.name}), **options)
-            plan = plan_loaded_suite(self._suites.load(request, settings, agent))
+            plan = plan_run(request, settings, catalog, self._suites.load(request, settings, agent))
         else:
             plan = plan_run(RunRequest(path=self._find(Path(path)), agent=reference, **options), settings, catalog)
         self.warnings += map(str, plan.warnings)

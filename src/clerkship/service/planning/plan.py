@@ -50,14 +50,11 @@ class RunPlan(FrozenRun):
         return tasks | {dataset.hash: dataset.data for dataset in self.datasets.values()}
 
 
-def plan_run(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> RunPlan:
-    """Plan a run of files: load, select, freeze, choose models, plan."""
-    return plan_loaded_suite(load_suite(request, settings, catalog))
-
-
-def plan_loaded_suite(loaded: LoadedSuite) -> RunPlan:
-    """Plan a run of files that are loaded: select, freeze, choose models, plan."""
-    frozen = freeze_tasks(select_tasks(loaded))
+def plan_run(
+    request: RunRequest, settings: Settings, catalog: RegisteredCatalog, loaded: LoadedSuite | None = None
+) -> RunPlan:
+    """Plan a run of files: load unless they are loaded, select, freeze, choose models, plan."""
+    frozen = freeze_tasks(select_tasks(loaded or load_suite(request, settings, catalog)))
     return build_plan(frozen, choose_models(frozen))
 
 
