@@ -9,7 +9,7 @@ from clerkship.actors.person_played import PersonAnswer, PersonAnswerWithButton
 from clerkship.assertions.generative_response_is_grounded import Statements
 from clerkship.assertions.generative_response_is_relevant import Relevance, Variations
 from clerkship.assertions.judged import CorrectedCitations, CustomPromptVerdict, JudgeVerdict, UncitedVerdict
-from clerkship.engine.person_check import PersonCheckAnswer
+from clerkship.engine.person_check import Cited, PersonCheckAnswer
 from clerkship.engine.quality import RatingsAnswer
 from clerkship.library.conftest import check_template
 from clerkship.llm.contract import Question
@@ -38,6 +38,10 @@ KNOWN["6"] = KNOWN["5"] | {  # ids to cite by, citations asked for again without
     "criterion": "criterion-b01bd904b604",
     "recite": "recite-1d549216906e",
     "metrics": "metrics-f743ae0e5acd",
+}
+KNOWN["7"] = KNOWN["6"] | {  # a worked citation for small models, made-up facts that are allowed
+    "criterion": "criterion-96044a446c69",
+    "person_check": "person_check-daeb564dcb42",
 }
 """The marks of the prompts, by grading version. A version that was released is never changed: a new one is added."""
 
@@ -141,3 +145,20 @@ def test_the_built_in_prompts_can_be_copied_and_built_on(tmp_path: Path, key: st
     assert wrong is not None
     assert "no block `order`" in wrong.message
     assert "orders" in wrong.hint
+
+
+def test_worked_citation_of_the_judge_prompt_is_a_right_answer() -> None:
+    text = read_built_in("criterion.jinja2")
+    example = text[text.index("An example, from another conversation") :]
+    verdict = JudgeVerdict.model_validate_json(example[example.index("{") : example.index("true}") + 5])
+    [citation] = verdict.citations
+    [line] = [line for line in example.splitlines() if line.startswith(f"[{citation.where}]")]
+    assert verdict.passed
+    assert citation.quote in line
+
+
+def test_worked_line_of_the_person_check_has_the_form_of_its_answer() -> None:
+    text = read_built_in("person_check.jinja2")
+    cited = Cited.model_validate_json(text[text.index('{"turn"') : text.index('"}.') + 2])
+    assert f"turn {cited.turn} in which" in text
+    assert f'"{cited.quote} today?"' in text

@@ -279,8 +279,18 @@ def _build_conversation(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[E
         yield (
             EarlierMessage("user", _render_agent_messages(events))
             if agents
-            else EarlierMessage("assistant", "\n".join(map(_render_person_message, events)))
+            else EarlierMessage("assistant", _render_past_answer(events))
         )
+
+
+def _render_past_answer(events: Sequence[Event]) -> str:
+    """Return the person's messages in the form that the model answers with: small models repeat the form they see."""
+    pressed = [(cast(Utterance, event.payload).metadata or {}).get("pressed") for event in events]
+    spoken = [event for event, title in zip(events, pressed, strict=True) if title is None]
+    message = "\n".join(map(_render_person_message, spoken))
+    titles = [str(title) for title in pressed if title is not None]
+    answer = PersonAnswerWithButton(message=message, press=titles[-1]) if titles else PersonAnswer(message=message)
+    return answer.model_dump_json()
 
 
 def _collect_statements(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[SpokenLine]:
