@@ -233,3 +233,19 @@ def test_requests_of_the_agent_that_were_sent_again_are_counted(bench: Workbench
     assert lines["models"].startswith("agent: 1 question, 10 tokens in, 2 out, cost not known, 3 sent again (")
     assert "(2 server errors, 1 rate limit)" in lines["models"]
     assert lines["retries"] == "requests to models were sent again in 1 of 1 trial: Work 3"
+
+
+def test_rejected_calls_and_cut_off_answers_are_no_actions(bench: Workbench) -> None:
+    def reply(body: dict[str, Any]) -> Answered:
+        if results(body["messages"]):
+            return completion({"content": None})
+        return completion(calls(("drop__read_file", '{"path": "a')), finish="length")
+
+    suite(bench, WORK)
+    with Served(require_types(reply)) as served:
+        task_run = bench.run_one(solver(served.url))
+    kinds = [event["kind"] for event in bench.events(task_run)]
+    assert "agent.tool.rejected" in kinds
+    assert "agent.noted" in kinds
+    [gate] = [criterion for criterion in task_run.criteria if criterion.assertion == "agent_acted"]
+    assert not gate.passed

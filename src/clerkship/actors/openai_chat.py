@@ -12,7 +12,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say
 from clerkship.actors.reply import parse_answer, parse_replies
-from clerkship.events.agent import ActionExecuted, Noted, ToolCallRejected
+from clerkship.events.agent import MODEL_ANSWER_CUT_OFF, ActionExecuted, Noted, ToolCallRejected
 from clerkship.llm.endpoint import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
 from clerkship.llm.http_client import check_reachable
 from clerkship.llm.model_reference import check_key, parse_reference
@@ -198,7 +198,7 @@ class Toolbox:
 
     def report_cut_off(self) -> None:
         """Report that an answer of the model ended at the limit of tokens."""
-        self._sandboxes.report(Noted(what="model_answer_cut_off"))
+        self._sandboxes.report(Noted(what=MODEL_ANSWER_CUT_OFF))
 
     def call(self, call: Any, *, is_cut_off: bool = False) -> dict[str, Any]:
         """Execute a tool call; return the message with its result. A malformed call is reported and not executed."""

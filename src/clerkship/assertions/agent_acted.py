@@ -5,7 +5,7 @@ from typing import ClassVar, cast
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import is_routine
+from clerkship.events.ledger import is_agent_action
 from clerkship.events.lifecycle import AgentAnswered, AgentStarted, RunForked
 from clerkship.model.run import FieldCheck
 
@@ -14,8 +14,8 @@ _EXPECTED = "a reply, an answer, a reported event or a sandbox request"
 
 class AgentActed(Assertion):
     """The agent replied, answered, reported an event of its own or sent a request to a sandbox, at least once. An
-    answer of `null`, waiting, and what an engine does at the start of every session do not count. Every task has
-    this as a gate of weight 0, unless it says `allow_inaction: true`."""
+    answer of `null`, waiting, a rejected tool call, and what an engine does at the start of every session do not
+    count. Every task has this as a gate of weight 0, unless it says `allow_inaction: true`."""
 
     name: ClassVar[str] = "agent_acted"
 
@@ -60,7 +60,7 @@ def _describe_action(event: Event, evidence: Evidence) -> str:
     if event.source in evidence.states:
         return "it replied" if isinstance(event.payload, Utterance) else f"it used `{event.source}` ({event.kind})"
     if event.source == "agent":
-        return "" if is_routine(event.payload) else f"it reported {event.kind}"
+        return f"it reported {event.kind}" if is_agent_action(event.payload) else ""
     if event.kind != AgentAnswered.kind:
         return ""
     answer = cast(AgentAnswered, event.payload).answer

@@ -8,7 +8,7 @@ from pydantic import Field
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.events.ledger import is_routine
+from clerkship.events.ledger import is_agent_action
 from clerkship.events.lifecycle import FaultInjected, RunForked
 from clerkship.events.query import matches_kind
 from clerkship.model.frozen import Whole
@@ -86,5 +86,5 @@ def _list_actions(evidence: Evidence, first: int, faults: set[int]) -> Iterator[
             yield event, "message"
         elif event.request is not None:
             yield event, "request"
-        elif event.source == "agent" and not is_routine(event.payload):
+        elif event.source == "agent" and is_agent_action(event.payload):
             yield event, "report"

@@ -200,6 +200,8 @@ class Noted(Payload):
     data: dict[str, Any] = {}
 
 
+MODEL_ANSWER_CUT_OFF = "model_answer_cut_off"
+"""What is noted if an answer of the agent's model ended at the limit of tokens."""
 AGENT_EVENTS: tuple[type[Payload], ...] = (
     FlowStarted,
     FlowCompleted,

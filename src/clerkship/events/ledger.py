@@ -8,6 +8,7 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple, cast
 
 from clerkship.events.agent import (
+    MODEL_ANSWER_CUT_OFF,
     ActionExecuted,
     ClarificationOffered,
     FlowCancelled,
@@ -190,6 +191,15 @@ def _flow_renderer(verb: str) -> Callable[[Any], str | None]:
         return f"{verb}: {_render_name(payload.flow_id)}" + (f" (step {_render_name(step)})" if step else "")
 
     return write
+
+
+def is_agent_action(payload: Payload) -> bool:
+    """Return whether an event that the agent reports is an action: not routine, and not a failure of its model.
+
+    A tool call that was rejected had no effect.
+    """
+    is_cut_off = isinstance(payload, Noted) and payload.what == MODEL_ANSWER_CUT_OFF
+    return not (is_cut_off or isinstance(payload, ToolCallRejected) or is_routine(payload))
 
 
 def is_routine(payload: Payload) -> bool:
