@@ -174,7 +174,8 @@ def test_flat_file_is_told_the_missing_key_in_one_line(folder: LibraryFolder, ki
 def test_included_file_is_neither_skipped_nor_checked(folder: LibraryFolder) -> None:
     folder.write("a.yml", "task: !include parts/body.yml\n")
     folder.write("parts/body.yml", "name: A\ntask_item: !include item.yml\ncriteria: []\n")
-    folder.write("parts/item.yml", "instruction: Do it.\nscenarois: 1\n")
+    folder.write("parts/item.yml", "instruction: Do it.\nscenarois: 1\nsteps: !include steps.yml\n")
+    folder.write("parts/steps.yml", "- one\n- two\n")
     library = folder.load()
     assert (list(library.tasks), library.skipped_files, library.warnings) == (["A"], {}, ())
 

@@ -31,7 +31,9 @@ class FolderFiles:
     _unread: dict[Path, Collection[str]] = field(default_factory=dict)
     """Top-level keys of files that have none of ours."""
     _skipped: dict[Path, InputProblem] = field(default_factory=dict)
-    """The reason why each file is skipped."""
+    """The reason why each file is skipped, unless another file turns out to use it."""
+    _empty: set[Path] = field(default_factory=set)
+    """Skipped files that were read and contain nothing to load."""
 
     def read(self) -> Iterator[YamlTree]:
         """Read every file that has a key of ours, and yield those that no other file includes."""
@@ -46,13 +48,15 @@ class FolderFiles:
     def skip(self, tree: YamlTree, reason: str) -> None:
         """Skip a file that was read and contains nothing to load."""
         self._skipped[Path(tree.file)] = InputProblem(file=tree.file, message=reason)
+        self._empty.add(Path(tree.file))
 
     def skipped_files(self) -> dict[str, str]:
-        """Return the reason by file; empty for a file of another tool. Files that datasets use are left out."""
+        """Return the reason by file; empty for a file of another tool. Files that others use are left out."""
+        used = self.folder.used | self.folder.included
         return {
             str(path): problem.message if path not in self._unread else ""
             for path, problem in sorted(self._skipped.items())
-            if not self._is_used(path)
+            if not self._is_used(path, used)
         }
 
     def find_reason(self, path: Path) -> InputProblem | None:
@@ -118,10 +122,10 @@ class FolderFiles:
                 self._skipped[path] = problem
                 self.reporter.warnings.add_problem(problem)
 
-    def _is_used(self, path: Path) -> bool:
-        """Return whether a file that was not read is part of a dataset."""
+    def _is_used(self, path: Path, used: Collection[Path]) -> bool:
+        """Return whether a file that was not read is included by another, or is part of a dataset."""
         file = self.folder.resolve(path)
-        return path in self._unread and any(place in self.folder.used for place in (file, *file.parents))
+        return path not in self._empty and any(place in used for place in (file, *file.parents))
 
 
 def _can_open(path: Path) -> bool:
