@@ -44,7 +44,7 @@ def create_task(name: str, folder: Path, catalog: RegisteredCatalog, environment
         raise InputError.of(f"{folder} already has a task {name!r}", hint="choose another name")
     files: Files = {}
     if not environments and environment is None:
-        text = (TEMPLATES / "project" / "practice" / "environment.yml").read_text(encoding="utf-8")
+        text = (TEMPLATES / "project_default" / "practice" / "environment.yml").read_text(encoding="utf-8")
         files[folder / "environment.yml"] = text
         own = parse_yaml(text, "environment.yml").data["environment"]
         environments = {own["name"]: own}
