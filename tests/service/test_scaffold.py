@@ -92,7 +92,7 @@ def test_ci_files_install_from_the_given_source(capsys: pytest.CaptureFixture[st
     ("record", "source"),
     [
         ({}, ""),
-        ({"url": "file:///home/me/clerkship", "dir_info": {"editable": True}}, ""),
+        ({"url": "file:///srv/clerkship", "dir_info": {"editable": True}}, ""),
         ({"url": "https://host/c.whl", "archive_info": {}}, ""),
         (
             {
