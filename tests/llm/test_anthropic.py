@@ -102,7 +102,9 @@ def test_wrong_shape_is_repaired_and_both_answers_are_counted() -> None:
         asked = claude(served)
         answer = asked.ask(QUESTION)
         asked.close()
-    assert answer.usage == Usage(calls=2, prompt_tokens=22, completion_tokens=10, cost=None)
+    assert answer.usage == Usage(
+        calls=2, prompt_tokens=22, completion_tokens=10, cost=None, retries={"invalid answer": 1}
+    )
     assert "there is no JSON object in it" in bodies(served)[1]["messages"][-1]["content"]
 
 

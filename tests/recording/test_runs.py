@@ -160,7 +160,9 @@ def test_bad_answer_is_replayed_as_the_same_error(scenario: Workbench) -> None:
         first = go(scenario, judge=who(served), tape="record")
     again = go(scenario, judge=who(served), tape="replay")
     assert [criterion.status for criterion in written(again)] == ["judged", "error"]
-    assert (again.criteria, again.models) == (first.criteria, first.models)
+    assert first.models["judge"].retries == {"invalid answer": 2}
+    sent = {role: usage.model_copy(update={"retries": {}}) for role, usage in first.models.items()}
+    assert (again.criteria, again.models) == (first.criteria, sent)  # a replay sends no request again
     assert "gave no answer of the right shape" in again.criteria[1].detail
     assert scenario.exit_code() == 2
 

@@ -45,7 +45,7 @@ def test_a_model_calls_an_operation_without_a_route(rig: SimulatorRig, sandboxes
     assert names == ["send_page", "list_pages"]
     assert _call_tool(tools, "send_page", number="12", text="call") == "sent"
     assert _call_tool(tools, "list_pages") == '[["12","call"]]'
-    assert _call_tool(tools, "send_page") == "error: `number` is missing"
+    assert _call_tool(tools, "send_page") == "error: `number` is missing (expected: string: the number of the pager)"
     assert _call_tool(tools, "send_page", number="12", urgent=True).startswith("error: unknown argument `urgent`")
     assert _call_tool(tools, "send_page", number=["12"]).startswith("refused with status 422: number: Input should be")
     assert rig.playground.broken is None
