@@ -42,7 +42,8 @@ class LazyCommand(TyperCommand):
         """The command; its module is imported at the first access."""
         app = typer.Typer(add_completion=False, **PLAIN)
         app.command(name=self.name, cls=PlainCommand)(load(self._target))
-        gc.freeze()  # what was imported stays: the collector need not look at it
+        if not gc.get_freeze_count():  # a process with many commands would freeze the garbage of those before
+            gc.freeze()  # what was imported stays: the collector need not look at it
         gc.enable()
         return typer.main.get_command(app)
 
