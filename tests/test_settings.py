@@ -50,9 +50,15 @@ def test_invalid_value_is_an_error_with_the_expected_form(name: str, text: str) 
         load_settings({f"CLERKSHIP_{name}": text})
 
 
-def test_suggested_command_matches_how_the_program_was_started(tmp_path: Path) -> None:
+def test_suggested_command_matches_how_and_where_the_program_was_started(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     by_uv = {"UV_RUN_RECURSION_DEPTH": "1", "VIRTUAL_ENV": str(tmp_path / "project" / ".venv")}
     assert get_command_prefix(None, {}) == "clerkship"
-    assert get_command_prefix(None, by_uv) == "uv run clerkship"
+    elsewhere = f"uv run --project {tmp_path / 'project'} clerkship"
+    (tmp_path / "project").mkdir()
+    for folder, command in ((tmp_path / "project", "uv run clerkship"), (tmp_path, elsewhere)):
+        monkeypatch.chdir(folder)
+        assert get_command_prefix(None, by_uv) == command
     assert get_command_prefix(tmp_path / "project" / "mine", by_uv) == "uv run clerkship"
-    assert get_command_prefix(tmp_path / "elsewhere", by_uv) == f"uv run --project {tmp_path / 'project'} clerkship"
+    assert get_command_prefix(tmp_path / "elsewhere", by_uv) == elsewhere

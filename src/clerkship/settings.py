@@ -185,11 +185,11 @@ def override_isolation(settings: Settings, mode: str | None) -> Settings:
 
 
 def get_command_prefix(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
-    """Return the command that the user types in a folder to start the program, for messages with a command to type."""
+    """Return the command that starts the program in a folder, by default the current one, for messages."""
     if "UV_RUN_RECURSION_DEPTH" not in environ:
         return "clerkship"
     project = Path(environ.get("VIRTUAL_ENV", ".venv")).resolve().parent
-    if folder is None or folder.resolve().is_relative_to(project):
+    if (folder or Path.cwd()).resolve().is_relative_to(project):
         return "uv run clerkship"
     return f"uv run --project {shlex.quote(str(project))} clerkship"
 

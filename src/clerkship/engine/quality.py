@@ -65,7 +65,7 @@ class Decided(BaseModel):
 
 
 class RatingsAnswer(BaseModel):
-    """What the judge answers. Metrics that nobody asked for are kept too: a prompt may name its own."""
+    """What the judge answers. Metrics that were not requested are kept too: a prompt may name its own."""
 
     scale_metrics: Annotated[list[Scaled], BeforeValidator(_to_metric_list)] = []
     binary_metrics: Annotated[list[Decided], BeforeValidator(_to_metric_list)] = []
