@@ -91,6 +91,23 @@ def test_only_mistakes_of_needed_files_are_reported(clinic: LibraryFolder) -> No
     assert {Path(problem.file).name for problem in caught.value.problems} == {"book.yml"}
 
 
+def test_broken_data_file_matters_only_to_tasks_that_use_its_dataset(clinic: LibraryFolder) -> None:
+    clinic.write("west.yml", "dataset: {name: west, type: records, file: west.csv}\n")
+    clinic.write("west.csv", "type,id\nPatient,p-1,and,more\n")
+    assert list(load(clinic, "Book a visit").tasks) == ["Book a visit"]
+    clinic.write("clinic.yml", CLINIC.replace("people", "people, west"))
+    with pytest.raises(InputError, match=r"west\.csv"):
+        load(clinic, "Book a visit")
+
+
+def test_broken_data_file_that_two_datasets_share_is_an_error(clinic: LibraryFolder) -> None:
+    clinic.write("shared.csv", "type,id\nPatient,p-1,and,more\n")
+    for name in ("people", "west"):
+        clinic.write(f"{name}.yml", f"dataset: {{name: {name}, type: records, file: shared.csv}}\n")
+    with pytest.raises(InputError, match=r"shared\.csv"):
+        load(clinic, "Book a visit")
+
+
 def test_pattern_that_also_matches_a_task_with_a_mistake_is_an_error(clinic: LibraryFolder) -> None:
     clinic.write("late.yml", "task: {name: Book late, criteria: [{label: x, assertion: {nevr: x}}]}\n")
     assert list(load(clinic, "Book a*").tasks) == ["Book a visit"]

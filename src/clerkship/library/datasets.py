@@ -1,7 +1,7 @@
 """Load the datasets of one folder, each by its type."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -18,6 +18,7 @@ from clerkship.library.source import SourceFolder
 from clerkship.library.yaml import KeyPath, SourceLocation
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
+from clerkship.model.errors import InputProblem
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,8 @@ class DatasetLoader:
     reporter: Reporter
     environments: Mapping[str, Environment]
     loaded: dict[str, Dataset]
+    problem_files: dict[str, set[str]] = field(default_factory=dict)
+    """The files in which mistakes were found, by dataset."""
 
     def load(self, definition: Definition) -> None:
         """Load a dataset that a file defines; report every mistake."""
@@ -57,8 +60,13 @@ class DatasetLoader:
 
     def _load(self, written: DatasetFile, locate: Callable[..., SourceLocation]) -> Dataset | None:
         now = partial(self._now, written.name)
-        mistakes, warnings = self.reporter.mistakes, self.reporter.warnings
-        source = DatasetSource(self.folder, locate, mistakes.add_problem, warnings.add_problem, now, self.cache)
+        files = self.problem_files.setdefault(written.name, set())
+
+        def report(problem: InputProblem) -> None:
+            files.add(problem.file)
+            self.reporter.mistakes.add_problem(problem)
+
+        source = DatasetSource(self.folder, locate, report, self.reporter.warnings.add_problem, now, self.cache)
         return self.catalog.dataset_type(written.type).load(written, source)
 
     def _now(self, name: str) -> datetime:

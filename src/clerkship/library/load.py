@@ -149,7 +149,9 @@ class LibraryLoader:
         if reason is not None:
             return [reason]
         problems = self.folder.report.sorted()
-        files = RequiredFiles(self.selection, self._definitions, definitions, self.tasks.values())
+        files = RequiredFiles(
+            self.selection, self._definitions, definitions, self.tasks.values(), self._datasets.problem_files
+        )
         needed = files.select(problems)
         if problems and not needed:
             count = len(problems)

@@ -1,6 +1,6 @@
 """Find the files that selected tasks need, so that mistakes in other files do not prevent a run."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -38,6 +38,8 @@ class RequiredFiles:
     """Every definition of the folder."""
     tasks: Iterable[LoadedTask]
     """Every task that could be loaded."""
+    dataset_problem_files: Mapping[str, Collection[str]]
+    """The files in which mistakes were found while a dataset was loaded, by its name."""
 
     def select(self, problems: Sequence[InputProblem]) -> list[InputProblem]:
         """Return the problems to raise: those of the files that the tasks need, or all if a task is not found."""
@@ -46,7 +48,9 @@ class RequiredFiles:
         files = self.definitions.folder.files()
         own = self._find_task_files(files)
         required = own | {self._resolve(file) for file in self._find_needed_files(own)}
-        others = {self._resolve(str(path)) for path in files if path.stem != CONFTEST_STEM} - required
+        others = {self._resolve(str(path)) for path in files if path.stem != CONFTEST_STEM}
+        others |= {self._resolve(file) for each in self.dataset_problem_files.values() for file in each}
+        others -= required
         needed = [problem for problem in problems if self._resolve(problem.file) not in others]
         loaded = {self._resolve(task.file) for task in self.tasks}
         return needed if needed or (own and own <= loaded) else list(problems)
@@ -70,7 +74,10 @@ class RequiredFiles:
         """Yield the files of everything that the tasks use."""
         tasks = [each for each in self.read if each.kind in _TASK_KINDS and self._resolve(each.tree.file) in own]
         used = [*tasks, *self._find_environments(tasks)]
-        datasets = [self.definitions.get("dataset", name) for _, _, name in find_dataset_names(used)]
+        dataset_names = {name for _, _, name in find_dataset_names(used)}
+        for name in dataset_names:
+            yield from self.dataset_problem_files.get(name, ())
+        datasets = [self.definitions.get("dataset", name) for name in dataset_names]
         personas = [self.definitions.get("persona", name) for task in tasks for name in _find_personas(task.data)]
         for definition in (*used, *datasets, *personas):
             if definition is not None:
