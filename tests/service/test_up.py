@@ -12,6 +12,7 @@ from clerkship.cli.up import EventPrinter
 from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Request
+from clerkship.service.live_check import check_now
 from clerkship.service.remote import RemotePlayground
 from clerkship.service.up import PlaygroundRequest, choose_environment, open_playground
 from clerkship.settings import Settings
@@ -125,3 +126,16 @@ def test_access_has_an_example_command(bench: Workbench) -> None:
     ) as play:
         assert "/ehr/Patient?_count=1" in play.sandboxes["ehr"].curl
         assert play.sandboxes["drop"].curl.endswith("/drop/files")
+
+
+def test_up_and_check_need_only_the_files_of_their_task(bench: Workbench, tmp_path: Path) -> None:
+    bench.write("a.yml", TASK)
+    bench.write("broken.yml", "task: {name: Broken, criteria: [{label: x, assertion: {nevr: x}}]}")
+    settings = Settings(store=tmp_path / "s.db")
+    with open_playground(PlaygroundRequest(path=bench.folder, task="A"), settings, CATALOG) as play:
+        assert check_now(play.where, settings, CATALOG).task == "A"
+    with (
+        pytest.raises(InputError, match="unknown assertion `nevr`"),
+        open_playground(PlaygroundRequest(path=bench.folder), settings, CATALOG),
+    ):
+        pass

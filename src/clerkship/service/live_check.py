@@ -95,10 +95,11 @@ def check_now(
     answer: StatedAnswer | None = None,
 ) -> LiveCheck:
     """Grade the events so far with a task's criteria, as the files define them now."""
-    library = load_library(path or Path(where.path), catalog, cache=settings.cache)
     with RemotePlayground(where.url, where.token) as remote:
         about = remote.about()
-        loaded = find_task(library, _choose_task_name(task, about["task"]))
+        name = _choose_task_name(task, about["task"])
+        library = load_library(path or Path(where.path), catalog, tasks=[name], cache=settings.cache)
+        loaded = find_task(library, name)
         if about["place"] != hash_environment(loaded.environment, library.datasets):
             raise InputError.of(
                 _describe_mismatch(loaded, where), hint="only criteria can be edited while a playground runs"

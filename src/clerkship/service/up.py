@@ -152,7 +152,8 @@ def open_playground(
     if request.name is not None:
         check_name(request.name)
     host = parse_host(request.host)
-    library = load_library(request.path, catalog, needs_task=request.task is not None, cache=settings.cache)
+    names = [request.task] if request.task is not None else []
+    library = load_library(request.path, catalog, needs_task=bool(names), tasks=names, cache=settings.cache)
     loaded, environment = choose_environment(library, request)
     seed = settings.seed if request.seed is None else request.seed
     snapshot = library.snapshot(loaded, settings.timeout) if loaded else None
