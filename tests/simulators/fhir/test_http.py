@@ -79,11 +79,10 @@ def test_gateway_refusals_are_operation_outcomes() -> None:
     assert server.get("a/b/c/d/e/f").codes == ["not-found"]
 
 
-def test_urls_in_replies_have_address_of_request() -> None:
-    server = Server()
-    address = urlsplit(server.rig.url())
+def test_urls_in_replies_have_address_of_request(served: Server) -> None:
+    address = urlsplit(served.rig.url())
     connection = http.client.HTTPConnection("localhost", address.port, timeout=10)
-    headers = {"Authorization": f"Bearer {server.rig.token}", "Content-Type": FHIR_JSON}
+    headers = {"Authorization": f"Bearer {served.rig.token}", "Content-Type": FHIR_JSON}
     base = f"http://localhost:{address.port}{address.path}"
     seen = {"resourceType": "Basic", "code": {"text": "x"}, "subject": {"reference": f"{base}/Patient/ada"}}
     connection.request("POST", f"{address.path}/Basic", orjson.dumps(seen), headers)
@@ -97,16 +96,15 @@ def test_urls_in_replies_have_address_of_request() -> None:
     assert found["entry"][0]["fullUrl"] == f"{base}/Patient/ada"
     assert found["link"][0]["url"] == f"{base}/?_type=Patient"
     connection.close()
-    assert base.encode() not in server.rig.playground.log.data()
+    assert base.encode() not in served.rig.playground.log.data()
 
 
-def test_invalid_host_header_is_not_repeated() -> None:
-    server = Server()
-    address = urlsplit(server.rig.url())
+def test_invalid_host_header_is_not_repeated(served: Server) -> None:
+    address = urlsplit(served.rig.url())
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
     connection.putrequest("GET", f"{address.path}/Patient", skip_host=True)
     connection.putheader("Host", 'evil"host')
-    connection.putheader("Authorization", f"Bearer {server.rig.token}")
+    connection.putheader("Authorization", f"Bearer {served.rig.token}")
     connection.endheaders()
     answer = connection.getresponse()
     body = answer.read()
@@ -114,8 +112,7 @@ def test_invalid_host_header_is_not_repeated() -> None:
     assert b"evil" not in body
 
 
-def test_reply_is_same_over_both_transports() -> None:
-    server = Server()
+def test_reply_is_same_over_both_transports(served: Server) -> None:
     request = Request("GET", "/Patient", {"_count": "1"})
-    near = server.rig.send(request, base=server.rig.url())
-    assert near.body == server.rig.send_http(request).body
+    near = served.rig.send(request, base=served.rig.url())
+    assert near.body == served.rig.send_http(request).body

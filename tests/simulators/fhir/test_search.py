@@ -171,12 +171,11 @@ def test_system_search_refuses_parameters_that_types_do_not_share() -> None:
 
 
 @pytest.mark.parametrize("when", ["T09:30:00+00:00", "T09:30:00%2B00:00", "T09:30+00:00"])
-def test_unescaped_plus_in_time_zone_is_accepted(when: str) -> None:
-    server = Server(*CHART)
-    address = urlsplit(server.rig.url())
+def test_unescaped_plus_in_time_zone_is_accepted(served: Server, when: str) -> None:
+    address = urlsplit(served.rig.url())
     connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
     target = f"{address.path}/Observation?date=2026-02-20{when}&_summary=count"
-    connection.request("GET", target, headers={"Authorization": f"Bearer {server.rig.token}"})
+    connection.request("GET", target, headers={"Authorization": f"Bearer {served.rig.token}"})
     answer = connection.getresponse()
     body = answer.read()
     connection.close()

@@ -105,10 +105,9 @@ def test_url_with_any_host_name_is_rewritten() -> None:
     assert made["subject"] == {"reference": "Patient/ada"}
 
 
-def test_each_transport_sees_its_own_url() -> None:
-    server = Server()
-    url = server.rig.url()
-    made = parse_resource(send_to(server, ELSEWHERE, "POST", "/Patient", build_patient_with_url(ELSEWHERE)).body)
-    read = parse_resource(server.rig.send_http(Request("GET", f"/Patient/{made['id']}")).body)
+def test_each_transport_sees_its_own_url(served: Server) -> None:
+    url = served.rig.url()
+    made = parse_resource(send_to(served, ELSEWHERE, "POST", "/Patient", build_patient_with_url(ELSEWHERE)).body)
+    read = parse_resource(served.rig.send_http(Request("GET", f"/Patient/{made['id']}")).body)
     assert urlsplit(url).path in read["identifier"][0]["system"]
     assert read["identifier"] == build_patient_with_url(url)["identifier"]
