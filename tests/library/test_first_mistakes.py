@@ -81,3 +81,16 @@ def test_assertion_without_its_key_is_one_mistake(folder: LibraryFolder) -> None
         "with a `label:` beside it",
         "8:7 `assertion` is missing",
     ]
+
+
+def test_entity_with_a_misspelt_id_is_reported_once(folder: LibraryFolder) -> None:
+    task = """task:
+  name: Write
+  entities: [{name: pat, dataset: people, type: Patient}]
+  task_item: {instruction: "Write to {{ pat.name }}, not to {{ pta.name }}"}
+"""
+    assert mistakes(folder, task) == [
+        "4:14 `id` is missing",
+        "4:15 unknown key `name`; known: dataset, id, type, where",
+        "5:28 unknown name `pta` in `pta.name`; did you mean `pat`?",
+    ]

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from clerkship.library.definition import Definition
 from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.entity_finder import BadBinding, DatasetFinder, build_record_name
+from clerkship.library.shape import as_map
 from clerkship.library.template_filler import TemplateFiller
 from clerkship.library.yaml import KeyPath
 from clerkship.model.dataset import Dataset, Record, RecordView
@@ -75,8 +76,7 @@ class EntityBinder:
         query = self._read(definition, ForEach, written, [FOR_EACH_KEY], TaskBindings(now))
         subjects = self._subjects(definition, query, now) if query is not None else []
         if query is None or not subjects:
-            id = written.get("id") if isinstance(written, dict) else None
-            yield self._bind(definition, TaskBindings(now, unbound={str(id)}))
+            yield self._bind(definition, TaskBindings(now, unbound=_find_names(written)))
             return
         for subject in subjects:
             yield self._bind(definition, _bind_record(query, subject, now))
@@ -103,7 +103,7 @@ class EntityBinder:
             entity = self._read(definition, Entity, item, path, bound)
             bound.entities.append(item if entity is None else entity.model_dump(exclude_unset=True))
             if entity is None:
-                bound.unbound.add(str(item.get("id")) if isinstance(item, dict) else "")
+                bound.unbound.update(_find_names(item))
                 continue
             if entity.id in bound.records or entity.id in bound.unbound or entity.id == NOW_NAME:
                 definition.problem([*path, "id"], f"the id `{entity.id}` is already used")
@@ -146,3 +146,10 @@ def _bind_record(query: ForEach, subject: ForEachRecord, now: datetime) -> TaskB
     where = {"id": subject.record["id"]} if "id" in subject.record else dict(query.where)
     entity = Entity(id=query.id, dataset=query.dataset, type=query.type, where=where)
     return TaskBindings(now, {query.id: subject.record}, name=subject.name, subject=entity)
+
+
+def _find_names(written: Any) -> set[str]:
+    """Return the names that invalid entities may define: the `id`, or without one, every text of its other keys."""
+    entity = as_map(written)
+    names = [entity["id"]] if "id" in entity else entity.values()
+    return {name for name in names if isinstance(name, str)}
