@@ -9,12 +9,12 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import Event as ThreadEvent
 
 from rich.markup import escape
 
 from clerkship.cli.console import err
 from clerkship.cli.report_options import OutputOptions
+from clerkship.kit.stop_signals import StopFlag
 from clerkship.model.errors import InputError
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.watched_files import FileState, WatchedFiles, find_changes, find_watched_files
@@ -48,14 +48,14 @@ class RunWatcher:
 
     def __init__(self, command: Sequence[str]) -> None:
         self._command = list(command)
-        self._stop = ThreadEvent()
+        self._stop = StopFlag()
         self._process: subprocess.Popen[bytes] | None = None
         self.exit_code = 0
 
     @property
     def is_stopped(self) -> bool:
         """Whether a signal has arrived."""
-        return self._stop.is_set()
+        return self._stop.is_set
 
     @contextmanager
     def stop_on_signal(self) -> Iterator[None]:

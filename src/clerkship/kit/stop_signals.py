@@ -1,14 +1,38 @@
 """Stop work cleanly on Ctrl-C and on the signals that end a job."""
 
+import queue
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 STOP_SIGNALS = [
     number for name in ("SIGINT", "SIGTERM", "SIGHUP") if (number := getattr(signal, name, None)) is not None
 ]
 """Sent by Ctrl-C, a cancelled job, a stopped container and a closed terminal."""
+
+
+class StopFlag:
+    """A flag that signal handlers can set.
+
+    They cannot set a `threading.Event`: if the signal interrupts code that waits for it, its lock is never released.
+    """
+
+    def __init__(self) -> None:
+        self.is_set = False
+        self._wakes: queue.SimpleQueue[None] = queue.SimpleQueue()
+
+    def set(self) -> None:
+        """Set the flag, and end a wait."""
+        self.is_set = True
+        self._wakes.put(None)
+
+    def wait(self, seconds: float) -> bool:
+        """Wait until the flag is set, or some seconds have passed. Return whether it is set."""
+        if not self.is_set:
+            with suppress(queue.Empty):
+                self._wakes.get(timeout=seconds)
+        return self.is_set
 
 
 @contextmanager

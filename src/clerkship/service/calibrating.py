@@ -1,6 +1,5 @@
 """Calibrate a judge: have it judge labelled conversations, and compare its verdicts with the labels."""
 
-import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from clerkship.engine.model_resolver import (
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import parse_log
 from clerkship.kit.command_option import Option
-from clerkship.kit.stop_signals import handle_stop_signals
+from clerkship.kit.stop_signals import StopFlag, handle_stop_signals
 from clerkship.kit.wall import now
 from clerkship.library.calibration import check_writable, save_calibration
 from clerkship.library.conftest import find_conftest_near, load_conftest
@@ -261,7 +260,7 @@ def calibrate(plan: CalibrationPlan, tell: Iterable[JudgementObserver] = ()) -> 
     On Ctrl-C, SIGTERM or SIGHUP the result has the labels that were judged so far, and their answers are kept.
     """
     labels, tally, session = plan.labelled.labels(), UsageCounter(), plan.models.session
-    stopped, results = threading.Event(), dict[int, Judgement]()
+    stopped, results = StopFlag(), dict[int, Judgement]()
     with handle_stop_signals(stopped.set):
         try:
             for number, judgement in _judge_labels(plan, tally, stopped):
@@ -280,16 +279,14 @@ def calibrate(plan: CalibrationPlan, tell: Iterable[JudgementObserver] = ()) -> 
     return CalibrationResult(calibration, judgements, tally.used(), len(labels), tape)
 
 
-def _judge_labels(
-    plan: CalibrationPlan, tally: UsageCounter, stopped: threading.Event
-) -> Iterator[tuple[int, Judgement]]:
+def _judge_labels(plan: CalibrationPlan, tally: UsageCounter, stopped: StopFlag) -> Iterator[tuple[int, Judgement]]:
     """Yield each judgement with the number of its label, until all are judged or the calibration is stopped."""
     labels = plan.labelled.labels()
     pool = ThreadPoolExecutor(plan.concurrency, thread_name_prefix="calibrate")
     try:
         numbers = {pool.submit(_judge_label, plan, item, label, tally): n for n, (item, label) in enumerate(labels)}
         waiting = set(numbers)
-        while waiting and not stopped.is_set():
+        while waiting and not stopped.is_set:
             finished, waiting = wait(waiting, STOP_INTERVAL, return_when=FIRST_COMPLETED)
             yield from ((numbers[future], future.result()) for future in finished)
     finally:  # do not wait for running requests after Ctrl-C
