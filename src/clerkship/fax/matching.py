@@ -59,10 +59,10 @@ def find_value(value: str, words: PageWords, *, tolerant: bool = False, lookalik
     `tolerant` is for the words of an OCR engine, `lookalikes` for a value that must not be on the page.
     """
     folding: Folding = "ocr" if tolerant else "lookalikes" if lookalikes else "exact"
-    wanted = SPACE.join(_unify(value, folding).casefold().split())
-    page = _fold_page(words, folding)
+    wanted = _fold_value(value, folding)
     if not wanted:
         return []
+    page = _fold_page(words, folding)
     rules = _Rules(folding, is_unspaced=_may_lose_spaces(wanted, tolerant=tolerant))
     matches, last_end = [], 0
     for start in page.list_starts(wanted[0]):
@@ -78,6 +78,7 @@ def find_any_value(values: tuple[str, ...], words: PageWords, *, tolerant: bool 
     return [match for value in values for match in find_value(value, words, tolerant=tolerant)]
 
 
+@lru_cache(maxsize=1024)
 def list_date_forms(day: date) -> tuple[str, ...]:
     """Return the forms in which a date is written in letters in the United States, and the ISO form."""
     month, year = MONTHS[day.month - 1], f"{day.year:04}"
@@ -148,6 +149,11 @@ class _FoldedPage:
         numbers = sorted({self.origins[index] for index in range(start, end) if self.letters[index] not in _GAPS})
         words = tuple(self.words[number] for number in numbers)
         return ValueMatch(text=" ".join(word.text for word in words), words=words)
+
+
+@lru_cache(maxsize=4096)
+def _fold_value(value: str, folding: Folding) -> str:
+    return SPACE.join(_unify(value, folding).casefold().split())
 
 
 @lru_cache(maxsize=64)

@@ -23,6 +23,10 @@ class PageWords(Frozen):
 
     words: tuple[PageWord, ...] = ()
 
+    def __hash__(self) -> int:
+        """Hash a few words only: pages are looked up often, and have hundreds."""
+        return hash((len(self.words), self.words[:3]))
+
     @property
     def text(self) -> str:
         """The lines of the page. It is not cached: a cached value would be written to the log with the fields."""

@@ -1,6 +1,8 @@
 """Search the pages of sent faxes for values, as a recipient would: only what is on the page counts."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 from clerkship.events.evidence import Evidence
@@ -37,7 +39,8 @@ class TooManyPictures(Exception):
         )
 
 
-class PageText(NamedTuple):
+@dataclass(frozen=True)
+class PageText:
     """The words of a page: the true ones, or those that OCR reads."""
 
     words: PageWords
@@ -67,7 +70,7 @@ class PageText(NamedTuple):
         """Whether it can be read without turning the page."""
         return self.is_true or looks_upright(self._body)
 
-    @property
+    @cached_property
     def _body(self) -> PageWords:
         top = get_header_height(self.resolution)
         return PageWords(words=tuple(word for word in self.words.words if word.top + word.height / 2 >= top))
