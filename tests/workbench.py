@@ -54,11 +54,13 @@ def unseal(database: sqlite3.Connection) -> None:
 class Workbench:
     """Write files, run them and read the results."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, store: SqliteStore | None = None) -> None:
         self.folder = folder / "suite"
         self.folder.mkdir(parents=True, exist_ok=True)
-        self.store = SqliteStore(folder / "store.db")
-        weakref.finalize(self, self.store.close)
+        if store is None:
+            store = SqliteStore(folder / "store.db")
+            weakref.finalize(self, store.close)
+        self.store = store
         self.result: RunResult | None = None
 
     def write(self, name: str, text: str) -> Path:

@@ -15,6 +15,8 @@ from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
 from clerkship.service import checking
+from clerkship.store.sqlite import SqliteStore
+from tests.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
 
@@ -53,3 +55,15 @@ def prepared_once() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(build, "prepare_domains", prepare_once)
         yield
+
+
+@pytest.fixture(scope="package")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    with SqliteStore(tmp_path_factory.mktemp("suites") / "store.db") as store:
+        yield store
+
+
+@pytest.fixture
+def bench(tmp_path: Path, store: SqliteStore) -> Workbench:
+    """A folder in which files are written and run. The store is shared, so that datasets are saved once."""
+    return Workbench(tmp_path, store)
