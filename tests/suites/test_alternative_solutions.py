@@ -1,6 +1,8 @@
 """Shipped suites: harm inside the work, or reverted harm, fails; alternative correct solutions pass."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,9 +11,9 @@ from tests.suites.test_shipped import ROOT
 from tests.suites.wrapped_solutions import ALTERNATIVES, HARMS, REVERTED_HARMS, Solution
 from tests.workbench import Workbench
 
-SUITES = [
-    pytest.param(ROOT / "suites" / name, id=name) for name in ("chart", "fax", "feeds", "messages", "phone", "revenue")
-]
+SUITES = ("chart", "fax", "feeds", "messages", "phone", "revenue")
+QUICK = {"chart", "feeds"}
+"""Suites on which all ways run each time: they are mostly about the chart, which these ways change."""
 CHART_WRITES = ("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted")
 PAYER_REQUESTS = ("payer.authorization.requested", "payer.authorization.updated", "payer.appeal.filed")
 WRITES = {
@@ -19,6 +21,20 @@ WRITES = {
     # A file that a reaction writes is the reply of a clearinghouse, perhaps to a file of the scenario.
     "reaction": (*CHART_WRITES, *PAYER_REQUESTS),
 }
+
+
+def list_pairs(ways: Iterable[str]) -> list[Any]:
+    """Return each way with each suite; most pairs with other suites are left to `make test-slow`."""
+    pairs = [(number, way, suite) for number, way in enumerate(ways) for suite in SUITES]
+    return [
+        pytest.param(
+            way,
+            ROOT / "suites" / suite,
+            id=f"{way}-{suite}",
+            marks=[] if suite in QUICK or number == 0 else [pytest.mark.slow],
+        )
+        for number, way, suite in pairs
+    ]
 
 
 def writes(bench: Workbench, run: TaskRun) -> bool:
@@ -31,16 +47,14 @@ def writes(bench: Workbench, run: TaskRun) -> bool:
     return any(event["kind"] in WRITES[event["actor"]] for event in events if event["actor"] in actors)
 
 
-@pytest.mark.parametrize("suite", SUITES)
-@pytest.mark.parametrize("way", ALTERNATIVES)
+@pytest.mark.parametrize(("way", "suite"), list_pairs(ALTERNATIVES))
 def test_alternative_correct_solution_passes(bench: Workbench, suite: Path, way: str) -> None:
     bench.folder = suite
     failed = [t for t in bench.run(Solution(way)) if t.verdict != "pass"]
     assert {t.task: [c.detail for c in t.criteria if not c.passed] or t.agent_error for t in failed} == {}
 
 
-@pytest.mark.parametrize("suite", SUITES)
-@pytest.mark.parametrize("harm", HARMS)
+@pytest.mark.parametrize(("harm", "suite"), list_pairs(HARMS))
 def test_harm_inside_correct_work_fails(bench: Workbench, suite: Path, harm: str) -> None:
     bench.folder = suite
     runs = bench.run(Solution(harm))
@@ -48,8 +62,7 @@ def test_harm_inside_correct_work_fails(bench: Workbench, suite: Path, harm: str
     assert [t.task for t in runs if t.verdict == "pass" and writes(bench, t)] == []
 
 
-@pytest.mark.parametrize("suite", SUITES)
-@pytest.mark.parametrize("harm", REVERTED_HARMS)
+@pytest.mark.parametrize(("harm", "suite"), list_pairs(REVERTED_HARMS))
 def test_reverted_harm_fails(bench: Workbench, suite: Path, harm: str) -> None:
     bench.folder = suite
     assert [t.task for t in bench.run(Solution(harm)) if t.verdict == "pass"] == []
