@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Generic, TypeVar
 
 from clerkship.model.errors import ClerkshipError
@@ -18,9 +19,17 @@ class UnknownName(ClerkshipError):
     """A name is not registered."""
 
     def __init__(self, what: str, name: str, known: Iterable[str], reason: str = "") -> None:
+        super().__init__(what, name)
         self.what, self.name = what, name
-        self.hint = reason or did_you_mean(name, known)
-        super().__init__(f"unknown {what} `{name}`" + (f"; {self.hint}" if self.hint else ""))
+        self._known, self._reason = tuple(known), reason
+
+    @cached_property
+    def hint(self) -> str:
+        """What to write instead. Many lookups only ask whether a name exists, so it is searched on first use."""
+        return self._reason or did_you_mean(self.name, self._known)
+
+    def __str__(self) -> str:
+        return f"unknown {self.what} `{self.name}`" + (f"; {self.hint}" if self.hint else "")
 
 
 @dataclass(frozen=True)
