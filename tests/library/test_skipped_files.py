@@ -96,6 +96,8 @@ OWN_MISTAKES = {
     "syntax error in an indented map": ("# the task\n\n  task:\n    name: [B\n", "not YAML"),
     "syntax error in a test file": ("test_cases:\n  - test_case: [a\n", "not YAML"),
     "unknown key beside ours": ("task: {name: B}\nservices: {}\n", "unknown key `services`"),
+    "wrong type beside a definition": ("tasks: {name: B}\ntask: {name: C}\nother: 1\n", "expected a list under"),
+    "wrong type beside a misspelt key": ("environment: a\ntaks: {name: B}\n", "expected a map"),
     "wrong type": ("tasks: {name: B}\n", "expected a list under `tasks`"),
     "list of definitions": ("- task: {name: B}\n", "expected a map with `task`"),
     "fixtures only": ("fixtures: [{a: [{b: 1}]}]\n", "`test_cases` is missing"),
@@ -140,6 +142,33 @@ def test_key_that_nearly_is_ours_is_a_warning(
     assert list(folder.load().skipped_files) == [str(path)]
     (folder.root / "a.yml").unlink()
     assert folder.lines() == [line]
+
+
+OTHER_MEANINGS = {
+    "environment": ("log_level: debug\nenvironment: production\n", "2:14: environment: `environment`", "map"),
+    "name of a dataset": ("dataset: reviews\nmodel: small\n", "1:10: dataset: `dataset`", "map"),
+    "commands by name": ("version: 3\ntasks:\n  build: {cmds: [make]}\n", "3:3: tasks: `tasks`", "list"),
+}
+
+
+@pytest.mark.parametrize("kind", OTHER_MEANINGS)
+def test_file_in_which_our_key_has_another_meaning_is_skipped_with_a_warning(folder: LibraryFolder, kind: str) -> None:
+    text, place, expected = OTHER_MEANINGS[kind]
+    folder.write("a.yml", TASK)
+    path = folder.write("b.yml", text)
+    hint = "if the file is for another tool, there is nothing to do"
+    line = f"b.yml:{place} is not a {expected}, so the file is skipped; {hint}"
+    assert folder.warnings() == [line]
+    assert list(folder.load().skipped_files) == [str(path)]
+    with pytest.raises(InputError, match="so the file is skipped"):
+        load_library(path, RegisteredCatalog())
+
+
+def test_included_file_in_which_our_key_has_another_meaning_is_not_skipped(folder: LibraryFolder) -> None:
+    folder.write("a.yml", "task: {name: A, task_item: !include note.yml}\n")
+    folder.write("note.yml", "environment: production\nlog_level: debug\n")
+    library = folder.load()
+    assert (library.skipped_files, library.warnings) == ({}, ())
 
 
 @pytest.mark.parametrize(

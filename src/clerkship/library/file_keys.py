@@ -4,6 +4,7 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 TEST_KEYS = frozenset({"fixtures", "metadata", "stub_custom_actions", "test_cases"})
 """Top-level keys of another tool's test files."""
@@ -14,6 +15,8 @@ _AMBIGUOUS_KEYS = frozenset({"fixtures", "metadata"})
 _DEFINITION_KEYS = frozenset(
     ("task", "tasks", "scenario", "environment", "environments", "dataset", "datasets", "benchmark", "benchmarks"),
 ).union(("persona", "personas", "labelled"))
+PLURAL_KEYS = frozenset({"tasks", "environments", "datasets", "benchmarks", "personas"})
+"""Top-level keys with a list of definitions."""
 OWN_KEYS = TEST_KEYS | _CONFTEST_KEYS | _DEFINITION_KEYS
 """Top-level keys of the files that the library reads."""
 _MISSPELT_KEYS = sorted({*_DEFINITION_KEYS, "test_cases"})
@@ -89,6 +92,22 @@ def find_missing_key(keys: Collection[str]) -> str | None:
     if "simulation_context" in known or (known & {"setup", "goals"} and known <= _SCENARIO_KEYS):
         return "scenario"
     return next((key for key, inside in _MISSING_KEYS.items() if "name" in known and known & inside), None)
+
+
+def find_misused_key(data: Any) -> str | None:
+    """Return a key of ours that a file of another tool uses for something else, such as `environment: production`.
+
+    Such a file has keys of the other tool too, and a definition under none of ours.
+    """
+    keys = [key for key in data if isinstance(key, str)] if isinstance(data, dict) else []
+    own = [key for key in keys if key in OWN_KEYS]
+    if len(own) == len(keys) or not _DEFINITION_KEYS.issuperset(own) or any(map(find_near_key, set(keys) - set(own))):
+        return None
+    return own[0] if own and not any(_can_define(key, data[key]) for key in own) else None
+
+
+def _can_define(key: str, value: Any) -> bool:
+    return value is None or key == "labelled" or isinstance(value, list if key in PLURAL_KEYS else dict)
 
 
 @lru_cache(maxsize=1000)

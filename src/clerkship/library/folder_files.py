@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.library.file_keys import (
+    PLURAL_KEYS,
     begins_with_own_key,
     find_key_line,
     find_missing_key,
+    find_misused_key,
     find_near_key,
     has_own_keys,
     is_test_file_by_keys,
@@ -42,8 +44,13 @@ class FolderFiles:
             if self.folder.resolve(path) not in self.folder.included:
                 self._check_keys(path, keys)
         for path, tree in trees:
-            if self.folder.resolve(path) not in self.folder.included:
+            if self.folder.resolve(path) in self.folder.included:
+                continue
+            misused = find_misused_key(tree.data)
+            if misused is None:
                 yield tree
+            else:
+                self._skip_other_tool(tree, misused)
 
     def skip(self, tree: YamlTree, reason: str) -> None:
         """Skip a file that was read and contains nothing to load."""
@@ -121,6 +128,14 @@ class FolderFiles:
                 )
                 self._skipped[path] = problem
                 self.reporter.warnings.add_problem(problem)
+
+    def _skip_other_tool(self, tree: YamlTree, key: str) -> None:
+        """Skip a file in which a key of ours has another meaning, with a warning."""
+        message = f"`{key}` is not a {'list' if key in PLURAL_KEYS else 'map'}, so the file is skipped"
+        problem = tree.locate([key]).problem(message, "if the file is for another tool, there is nothing to do")
+        self.skip(tree, message)
+        self._skipped[Path(tree.file)] = problem
+        self.reporter.warnings.add_problem(problem)
 
     def _is_used(self, path: Path, used: Collection[Path]) -> bool:
         """Return whether a file that was not read is included by another, or is part of a dataset."""
