@@ -340,6 +340,10 @@ BAD: list[tuple[str, str]] = [
     ("- user: ''", "cases.yml:4:15: test_cases.0.steps.0.user: expected text that is not empty"),
     (
         "- {user: x, bot: y}",
+        "cases.yml:4:9: test_cases.0.steps.0: a step has one key, not 2 (user, bot); put `-` before each step",
+    ),
+    (
+        "- {assertions: []}",
         "cases.yml:4:9: test_cases.0.steps.0: expected one of `user`, `bot`, `utter`, `slot_was_set`, "
         "`slot_was_not_set`",
     ),

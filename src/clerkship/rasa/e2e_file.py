@@ -46,7 +46,9 @@ class E2eStep(Frozen):
     @model_validator(mode="after")
     def _check_one_kind(self) -> "E2eStep":
         kinds = [kind for kind in _STEP_KINDS if kind in self.model_fields_set]
-        if len(kinds) != 1 or getattr(self, kinds[0]) is None:
+        if len(kinds) > 1:
+            raise ValueError(f"a step has one key, not {len(kinds)} ({', '.join(kinds)}); put `-` before each step")
+        if not kinds or getattr(self, kinds[0]) is None:
             raise ValueError(f"expected one of {', '.join(f'`{kind}`' for kind in _STEP_KINDS)}")
         misplaced = [key for key in _USER_STEP_KEYS if key in self.model_fields_set]
         if self.user is None and misplaced:
