@@ -67,7 +67,7 @@ def test_skipped_file_that_was_named_is_an_error(folder: LibraryFolder, kind: st
 @pytest.mark.parametrize(
     ("kind", "reason"),
     [
-        ("comments only", "the file is empty"),
+        ("comments only", "the file is empty, or has only comments"),
         ("test cases without entries", "`test_cases` has no entries"),
         ("dialogue-understanding tests", "dialogue-understanding tests (steps with `commands`) are not supported"),
         ("list", "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"),

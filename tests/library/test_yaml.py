@@ -201,7 +201,7 @@ def test_long_run_of_dashes_in_text_is_accepted() -> None:
 
 @pytest.mark.parametrize("text", ["", "   \n", "# only a comment\n"])
 def test_empty_file_is_rejected(text: str) -> None:
-    assert get_error(text).message == "the file is empty"
+    assert get_error(text).message == "the file is empty, or has only comments"
 
 
 def test_second_document_is_rejected() -> None:

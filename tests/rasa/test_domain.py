@@ -91,7 +91,7 @@ def test_merge_keys_and_anchors_are_accepted(folder: LibraryFolder) -> None:
         ("responses: []", ["domain.yml:1:12: responses: expected a map by name, not a list"]),
         ("slots: {a: {type: text}, a: {type: bool}}", ["domain.yml:1:26: duplicate key `a`"]),
         ("slots: {\n", ["domain.yml:2:1: not YAML: did not find expected node content"]),
-        ("", ["domain.yml:1:1: the file is empty"]),
+        ("", ["domain.yml:1:1: the file is empty, or has only comments"]),
         ("- a", ["domain.yml:1:1: expected a map with `slots`, `actions`, `responses`, not a list"]),
         ("task: {name: A}", ["domain.yml: this is not a Rasa domain; expected `slots`"]),
     ],

@@ -193,7 +193,7 @@ def parse_yaml(
     except yaml.reader.ReaderError as error:
         raise _build_character_error(text, error) from None
     if node is None:
-        raise InvalidYaml("the file is empty", 1, 1)
+        raise InvalidYaml("the file is empty, or has only comments", 1, 1)
     reader = _YamlReader(include, budget or ParseBudget(), allow_merge_keys=allow_merge_keys)
     return YamlTree(file, reader.read(node), node, reader.included, reader.mistakes)
 
