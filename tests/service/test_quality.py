@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from clerkship.actors.python import PythonSolver
 from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, find_missing_models, resolve_models
 from clerkship.engine.quality import RatingsAnswer
 from clerkship.llm.prompts import BUILT_IN
@@ -16,6 +17,8 @@ from clerkship.model.errors import InputError
 from clerkship.model.quality import Quality
 from clerkship.model.run import ModelOptions
 from clerkship.service.exporting import write_reports
+from clerkship.service.planning.plan import plan_run
+from clerkship.service.planning.request import RunRequest
 from clerkship.service.report_targets import ReportTargets, ResultsFolder
 from clerkship.service.rescore import RescoreOptions, rescore
 from clerkship.settings import Settings
@@ -232,6 +235,25 @@ def test_default_ratings_need_an_available_judge(bench: Workbench, monkeypatch: 
     bench.write("conftest.yml", "evaluation: {llm: {provider: openai, model: gpt-5.1, api_key: '${MISSING_KEY}'}}\n")
     task_run = bench.run_one(agent)
     assert (task_run.verdict, task_run.quality) == ("pass", None)
+
+
+def test_run_without_default_ratings_names_the_reason(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MISSING_KEY", raising=False)
+    bench.write("late.yml", SCENARIO)
+    bench.write("conftest.yml", "evaluation: {llm: {provider: openai, model: gpt-5.1, api_key: '${MISSING_KEY}'}}\n")
+
+    def list_warnings(**options: Any) -> list[str]:
+        request = RunRequest(path=bench.folder, agent=PythonSolver("agent", agent), **options)
+        return [str(warning) for warning in plan_run(request, Settings(), CATALOG).warnings]
+
+    [warning] = list_warnings()
+    assert warning.startswith("scenarios are not rated by metrics: the conftest's judge is not available: ")
+    assert "MISSING_KEY" in warning
+    assert warning.endswith("; or give --judge; or turn ratings off with --no-metrics")
+    assert list_warnings(metrics=False) == list_warnings(judge="none") == []
+    bench.write("late.yml", SCENARIO + "    criteria: [It gives a reason.]\n")
+    [warning] = list_warnings()
+    assert warning.startswith("the conftest's judge is not available: ")
 
 
 def test_replay_of_a_cassette_without_ratings_does_not_ask_for_them(bench: Workbench) -> None:

@@ -123,19 +123,19 @@ def resolve_models(
     resolver = _ModelResolver(request, asking, settings, session, cassettes.trials if cassettes is not None else None)
     is_rated_by_default = request.run is None and _is_rated_by_default(asking, conftest, session, snapshots)
     judged = needs.judge or asking.checks_person or _may_rate(asking, needs)
+    hint = needs.no_judge_hint if judged else "give --judge"
     judge, judge_choice = resolver.resolve(
-        _ModelRequirement(
-            "judge", _JUDGE_ROLES, conftest.evaluation, judged or is_rated_by_default, needs.no_judge_hint
-        )
+        _ModelRequirement("judge", _JUDGE_ROLES, conftest.evaluation, judged or is_rated_by_default, hint)
     )
+    not_rated = judge.reason if is_rated_by_default and isinstance(judge, UnavailableModel) else ""
     if is_rated_by_default and _is_available(judge):
-        asking = asking.model_copy(update={"metrics": "scenarios"})
+        asking, not_rated = asking.model_copy(update={"metrics": "scenarios"}), ""
     elif not judged and judge_choice is None:
         judge = None
     person, person_choice = resolver.resolve(
         _ModelRequirement("person", ("person",), conftest.simulation, needs.person, NO_PERSON_HINT)
     )
-    selection = ModelSelection(judge, person, judge_choice, person_choice, asking, session)
+    selection = ModelSelection(judge, person, judge_choice, person_choice, asking, session, not_rated)
     session.roles = {snapshot.task.name: selection.roles(snapshot.task) for snapshot in snapshots}
     return selection
 
@@ -382,6 +382,9 @@ def find_missing_models(models: ModelSelection, needs: ModelNeeds) -> tuple[Inpu
         problems.append(
             InputProblem(message="no judge is configured to rate conversations by metrics", hint="give --judge")
         )
+    if models.not_rated and not needs.judge:
+        message = f"scenarios are not rated by metrics: {models.not_rated}"
+        problems.append(InputProblem(message=message, hint="or turn ratings off with --no-metrics"))
     problems += find_missing_person(models) if needs.person else ()
     unavailable = [
         model for model in (models.judge, models.person) if isinstance(model, UnavailableModel) and model.replayable

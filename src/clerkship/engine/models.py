@@ -58,6 +58,8 @@ class ModelSelection:
     asking: ModelOptions = field(default_factory=ModelOptions)
     """Prompts, votes, and whether answers are recorded or replayed."""
     session: RecordingSession = field(default_factory=RecordingSession)
+    not_rated: str = ""
+    """Why scenarios are not rated, although a conftest names a judge; empty if they are rated or need not be."""
 
     @cached_property
     def prompts(self) -> Prompts:
