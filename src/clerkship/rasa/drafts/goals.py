@@ -52,8 +52,9 @@ def _build_slot(slot: str, plan: DraftPlan, project: RasaProject) -> JsonValue:
     """Return a slot with its value, or without it if the assistant may store another one."""
     value, path = plan.values[slot], plan.path
     is_filled_by_user = project.domain is None or slot not in project.domain.controlled or path.decides(slot)
-    is_certain = path.fits(slot, value) and is_filled_by_user and is_stored_alike(slot, value, project.domain)
-    return {"name": slot, "value": value} if is_certain or slot == plan.mistaken else {"name": slot}
+    is_certain = (path.fits(slot, value) and is_filled_by_user) or slot == plan.mistaken
+    is_asserted = is_certain and is_stored_alike(slot, value, project.domain)
+    return {"name": slot, "value": value} if is_asserted else {"name": slot}
 
 
 def _build_order(plan: DraftPlan, project: RasaProject) -> Iterator[Goal]:
