@@ -89,7 +89,13 @@ def test_branch_of_a_failure_is_not_taken_even_if_more_is_done_there(condition: 
     assert found["bot_did_not_utter"] == [{"utter_name": "utter_queued"}]
 
 
-@pytest.mark.parametrize("bad", ["utter_groom_error", "utter_sorry", "utter_not_possible", "utter_limit_exceeded"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        *("utter_groom_error", "utter_sorry", "utter_not_possible", "utter_limit_exceeded", "utter_booking_pending"),
+        *("utter_try_again", "utter_already_groomed", "utter_nothing_changed"),
+    ],
+)
 def test_branch_that_turns_the_user_away_is_not_taken(bad: str) -> None:
     found = draft(f"""
         - action: action_groom

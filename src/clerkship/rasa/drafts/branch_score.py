@@ -10,7 +10,8 @@ from clerkship.rasa.flow import Flow, FlowEdge, FlowStep
 RESPONSE_PREFIX = "utter_"
 _FAILED_RESPONSE = re.compile(
     r"error|fail|sorry|invalid|reject|den(y|ied)|declin|insufficient|unavailable|wrong|bad|cannot|cant|unable|unknown"
-    r"|abort|cancel|missing|expired|exceed|too_|(^|_)not?_|left_as|handoff|human"
+    r"|abort|cancel|missing|expired|exceed|too_|(^|_)not?_|left_as|handoff|human|pending|retry|try_again|already"
+    r"|nothing|unchanged|ineligible|forbidden|time_?out|unsuccessful|unsupported"
 )
 _FAILED_ACTION = re.compile(r"fail|error|reject|den(y|ied)|declin|abort|cancel|handoff|human|escalat|fallback")
 _FAILED_STATE = re.compile(
