@@ -151,7 +151,12 @@ VALUES: dict[str, tuple[str, dict[str, Any]]] = {
         "{collect: weight, rejections: [{if: slots.weight < 2 or slots.weight >= 4, utter: utter_a}]}",
         {"name": "weight", "value": 2},
     ),
-    "a pattern that no rule can read": (
+    "a choice that does not match": (
+        "{collect: diet, next: [{if: slots.diet matches '^(wet|raw)$', then: [{action: action_groom, next: END}]}, "
+        "{else: END}]}",
+        {"name": "diet", "value": "wet"},
+    ),
+    "a pattern that no sample matches": (
         "{collect: tag_number, rejections: [{if: \"not (slots.tag_number matches '^[0-9]{9}$')\", utter: utter_a}]}",
         {"name": "tag_number"},
     ),
@@ -212,7 +217,14 @@ def test_slots_of_other_flows_are_not_listed() -> None:
         ("slots.a is not null", {"a": "x"}, True),
         ("slots.a = 'true'", {"a": True}, True),
         ("slots.a > 3", {"a": "many"}, None),
-        ("slots.a contains 'x'", {"a": "x"}, None),
+        ("slots.a contains 'x'", {"a": "fox"}, True),
+        ("slots.a contains 'x'", {"a": ["fox"]}, False),
+        ("slots.a contains 5", {"a": "5"}, None),
+        ("slots.a matches '^(wet|dry)$'", {"a": "dry"}, True),
+        ("not (slots.a matches '^[0-9]+$')", {"a": "12b"}, True),
+        ("slots.a matches '^[0-9]+$'", {"a": 12}, None),
+        ("slots.a matches '('", {"a": "x"}, None),
+        ("slots.a in {'x' 'y'}", {"a": "x"}, None),
         ("(" * 500 + "slots.a" + ")" * 500, {"a": True}, None),
     ],
 )

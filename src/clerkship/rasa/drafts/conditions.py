@@ -16,6 +16,7 @@ _CONSTANTS: dict[str, JsonValue] = {"true": True, "false": False, "null": None, 
 _YES, _NO = {"true", "yes"}, {"false", "no"}
 _OPPOSITES = {"!=": "=", "is not": "="}
 _EQUAL = ("=", "==", "is")
+_TEXT_OPERATORS = ("matches", "contains")
 
 
 class SlotComparison(NamedTuple):
@@ -92,7 +93,7 @@ def _find_fixed(node: Node, expected: bool) -> Iterator[tuple[str, JsonValue]]:
 
 @lru_cache(maxsize=4096)
 def parse(text: str) -> Node | None:
-    """Return a parsed condition; None if it has a part that is not supported, such as `matches`."""
+    """Return a parsed condition; None if it has a part that is not supported, such as a set."""
     if len(text) > _MAX_LENGTH:
         return None
     tokens: list[str] = []
@@ -165,9 +166,14 @@ class _Parser:
             operator = "is not"
         if operator in _OPPOSITES:
             return _Combination("not", (SlotComparison(slot, "=", _parse_constant(self._take())),))
-        if operator not in (*_EQUAL, "<", ">", "<=", ">="):
+        if operator not in (*_EQUAL, *_TEXT_OPERATORS, "<", ">", "<=", ">="):
             raise _Unsupported
-        return SlotComparison(slot, "=" if operator in _EQUAL else operator, _parse_constant(self._take()))
+        constant = _parse_constant(self._take())
+        if operator in _TEXT_OPERATORS and not isinstance(constant, str):
+            raise _Unsupported
+        if operator == "matches" and not _is_pattern(str(constant)):
+            raise _Unsupported
+        return SlotComparison(slot, "=" if operator in _EQUAL else operator, constant)
 
     def _next(self) -> str:
         return self.rest[0].lower() if self.rest else ""
@@ -192,6 +198,14 @@ def _parse_constant(token: str) -> JsonValue:
         return token
 
 
+def _is_pattern(text: str) -> bool:
+    try:
+        re.compile(text)
+    except re.error:
+        return False
+    return True
+
+
 def _evaluate(node: Node, values: Mapping[str, JsonValue]) -> bool | None:
     if isinstance(node, SlotComparison):
         return _compare(node, values[node.slot]) if node.slot in values else None
@@ -210,10 +224,20 @@ def _compare(comparison: SlotComparison, value: JsonValue) -> bool | None:
         return bool(value)
     if operator == "=":
         return _is_equal(value, constant)
+    if operator in _TEXT_OPERATORS:
+        return _has_text(value, operator, str(constant))
     left, right = _to_number(value), _to_number(constant)
     if left is None or right is None:
         return None
     return {"<": left < right, ">": left > right, "<=": left <= right, ">=": left >= right}[operator]
+
+
+def _has_text(value: JsonValue, operator: str, text: str) -> bool | None:
+    if isinstance(value, list) and operator == "contains":
+        return text in value
+    if not isinstance(value, str):
+        return None
+    return text in value if operator == "contains" else re.search(text, value) is not None
 
 
 def _is_equal(value: JsonValue, constant: JsonValue) -> bool:

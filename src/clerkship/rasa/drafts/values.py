@@ -62,7 +62,7 @@ def list_candidates(slot: str, domain: AgentDomain | None, requirements: Iterabl
             near += [True, False]
         elif isinstance(constant, float):
             near += [_to_whole(constant + step) for step in (0, -1, 1)]
-        elif constant is not None:
+        elif constant is not None and comparison.operator != "matches":
             near += [constant, not constant] if isinstance(constant, bool) else [constant]
     if kind == "float" or any(not isinstance(value, str) for value in near):
         near = [value for value in near if not isinstance(value, str)]
