@@ -90,6 +90,25 @@ def test_skipped_files_are_counted_beside_mistakes(shop: LibraryFolder, capsys: 
     assert text.endswith("✗ 1 mistake, 2 other files skipped\n")
 
 
+def test_skipped_file_with_a_misspelt_key_is_named_beside_mistakes(
+    shop: LibraryFolder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shop.write("eval/scenarios/flat.yml", "name: Flat\nsimulation_context: A customer.\n")
+    shop.write("eval/scenarios/typo.yml", "scenarois: {name: Typo}\n")
+    assert run(["validate", "."]) == 2
+    text = capsys.readouterr().out
+    assert text.startswith("! eval/scenarios/typo.yml:1:1: scenarois: unknown key `scenarois`, so the file is skipped")
+    assert text.count("\n! ") == 0
+    assert run(["validate", ".", "--json"]) == 2
+    assert "unknown key `scenarois`" in json.loads(capsys.readouterr().out)["warnings"][0]
+
+
+def test_file_with_a_mistake_is_not_counted_as_skipped(shop: LibraryFolder, capsys: pytest.CaptureFixture[str]) -> None:
+    shop.write("notes/compose.yml", "services: {}\n")
+    assert run(["validate", "notes/compose.yml"]) == 2
+    assert capsys.readouterr().out.endswith("\n✗ 1 mistake\n")
+
+
 def test_run_of_one_task_warns_of_mistakes_in_others(shop: LibraryFolder, capsys: pytest.CaptureFixture[str]) -> None:
     shop.write("eval/scenarios/flat.yml", "name: Flat\nsimulation_context: A customer.\n")
     assert run(["run", ".", "-a", "python:shop_agent:on_turn", "--task", "order_lost"]) == 0

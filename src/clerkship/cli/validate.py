@@ -1,7 +1,6 @@
 """`clerkship validate`: check the files of a suite."""
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 
 from clerkship.cli.catalog import build_catalog
@@ -58,21 +57,17 @@ def _print_validation(validation: Validation, *, verbose: bool) -> None:
     skipped = f"[quiet], {describe_skipped_files(files)}[/]" if files else ""
     if verbose:
         list_skipped_files(console, files)
+    for warning in validation.warnings:
+        print_warning(warning, console)
     if validation.library is not None:
-        _print_warnings(validation.library, console)
+        if validation.library.domain is not None:
+            console.print(f"[quiet]domain[/] {escape(validation.library.domain)}", soft_wrap=True)
         console.print(f"[pass]✓[/] {_describe_library(validation.library)}{skipped}")
         return
     for problem in validation.problems:
         print_problem(problem, console)
     count = len(validation.problems)
     console.print(f"\n[fail]✗[/] {count} {'mistake' if count == 1 else 'mistakes'}{skipped}")
-
-
-def _print_warnings(library: Library, console: Console) -> None:
-    for warning in library.warnings:
-        print_warning(warning, console)
-    if library.domain is not None:
-        console.print(f"[quiet]domain[/] {escape(library.domain)}", soft_wrap=True)
 
 
 def _describe_library(library: Library) -> str:

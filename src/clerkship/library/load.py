@@ -106,8 +106,17 @@ class LibraryLoader:
         if self.needs_task and not self.tasks and not problems:
             problems = self._describe_missing_tasks()
         if problems:
-            raise InputError(problems, self._definitions.files.skipped_files())
+            raise self._build_error(problems)
         return self._build_library()
+
+    def _build_error(self, problems: list[InputProblem]) -> InputError:
+        """Return the error for mistakes, with the files that were skipped besides."""
+        reported = {problem.file for problem in problems}
+        files = self._definitions.files.skipped_files()
+        skipped = {file: reason for file, reason in files.items() if file not in reported}
+        return InputError(
+            problems, skipped, (each for each in self._reporter.warnings.sorted() if each.file in skipped)
+        )
 
     def _describe_missing_tasks(self) -> list[InputProblem]:
         """Return the problem of a folder without tasks: the misspelt keys of skipped files, if there are any."""

@@ -40,8 +40,15 @@ class ClerkshipError(Exception):
 class InputError(ClerkshipError):
     """Mistakes in the input, all of them at once."""
 
-    def __init__(self, problems: Iterable[InputProblem], skipped_files: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        problems: Iterable[InputProblem],
+        skipped_files: Mapping[str, str] | None = None,
+        warnings: Iterable[InputProblem] = (),
+    ) -> None:
         self.problems = tuple(problems)
+        self.warnings = tuple(warnings)
+        """Warnings about skipped files, which may be what the mistakes come from."""
         self.skipped_files = dict(skipped_files or {})
         """Files of the same folder that were skipped, each with the reason."""
         super().__init__("\n".join(str(problem) for problem in self.problems))

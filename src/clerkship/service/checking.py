@@ -29,11 +29,8 @@ class Validation:
     problems: tuple[InputProblem, ...]
     skipped_files: Mapping[str, str]
     """Files that define nothing for the library, each with the reason."""
-
-    @property
-    def warnings(self) -> tuple[InputProblem, ...]:
-        """The warnings; they do not change the exit code."""
-        return self.library.warnings if self.library is not None else ()
+    warnings: tuple[InputProblem, ...] = ()
+    """The warnings; they do not change the exit code. Beside mistakes, only those about skipped files."""
 
     def exit_code(self) -> int:
         """Return 2 if there are problems, because mistakes in files are neither a pass nor a fail; else 0."""
@@ -60,14 +57,14 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
         if calibration is not None:  # a run with a judge reads it
             load_calibrations(calibration)
     except InputError as error:
-        return Validation(None, error.problems, error.skipped_files)
+        return Validation(None, error.problems, error.skipped_files, error.warnings)
     problems = tuple(_check_domains(library, catalog))
     if problems:
         return Validation(None, problems, library.skipped_files)
     file = request.path if request.path.is_file() else None
     tasks = library.select(file=file)
     warnings = (*library.warnings_for(tasks), *_warn_ungraded(tasks))
-    return Validation(replace(library, warnings=warnings), (), library.skipped_files)
+    return Validation(replace(library, warnings=warnings), (), library.skipped_files, warnings)
 
 
 def _check_domains(library: Library, catalog: RegisteredCatalog) -> Iterator[InputProblem]:
@@ -122,7 +119,7 @@ def load_and_check(
     try:
         library = load_library(path, catalog, tasks=tasks, capabilities=known, cache=settings.cache)
     except InputError as error:
-        raise InputError([*error.problems, *problems], error.skipped_files) from None
+        raise InputError([*error.problems, *problems], error.skipped_files, error.warnings) from None
     if hosted is not None:
         capabilities = _collect_problems(
             problems, lambda: load("clerkship.service.isolating:read_isolated_capabilities")(hosted, library, settings)
