@@ -100,6 +100,19 @@ def test_value_of_a_categorical_slot_gets_the_known_values_as_a_hint(folder: Lib
     )
 
 
+def test_asserted_value_that_a_categorical_slot_does_not_list_is_a_warning(folder: LibraryFolder) -> None:
+    slots = "[{name: account, value: saving}, {name: account, value: Savings}]"
+    folder.scenario(f"goals: {{assertions: [{{slot_was_set: {slots}}}]}}\n")
+    [line] = folder.warnings(DOMAIN)
+    assert line.endswith("'saving' is not one of the values of the slot `account`; did you mean `savings`?")
+
+
+def test_categorical_slot_with_other_values_accepts_every_value(folder: LibraryFolder) -> None:
+    folder.scenario("setup: {initial_slots: {account: gold}}\n")
+    open_domain = DOMAIN.model_copy(update={"choices": {"account": ("savings", "__other__")}})
+    assert folder.warnings(open_domain) == []
+
+
 def test_number_for_a_categorical_slot_of_other_values_is_a_mistake(folder: LibraryFolder) -> None:
     folder.scenario("setup: {initial_slots: {level: 3}}\n")
     [line] = folder.lines(DOMAIN)

@@ -27,6 +27,8 @@ from clerkship.model.path import MISSING
 
 _TEST_KIND = "e2e"
 """The kind of definitions in test files of another tool."""
+_ANY_OTHER = "__other__"
+"""Rasa's name for every value that a categorical slot does not list."""
 
 
 class AgentCheck:
@@ -62,7 +64,9 @@ class AgentCheck:
             if mention.kind != "slot":
                 self._check_other_name(mention, here, definition)
             elif self._check_name(mention.name, here, definition) and mention.value is not MISSING:
-                self._check_value(mention.name, mention.value, [*here[:-1], "value"], definition)
+                place = [*here[:-1], "value"]
+                self._check_value(mention.name, mention.value, place, definition)
+                self._check_choice(mention.name, mention.value, place, definition)
         for need in find_event_needs(name, args, self._find_events):
             self._check_event_need(name, need, [*path, *need.path], definition)
 
@@ -102,7 +106,7 @@ class AgentCheck:
     def _check_choice(self, name: str, value: Any, path: KeyPath, definition: Definition) -> None:
         """Warn about text that is not among the values of a categorical slot."""
         choices = self._list_choices(name)
-        if choices and isinstance(value, str) and not _is_choice(value, choices):
+        if choices and isinstance(value, str) and not _is_choice(value, choices) and _ANY_OTHER not in choices:
             message = f"{describe_value(value)} is not one of the values of the slot `{name[:60]}`"
             definition.warning(path, message, did_you_mean(value, map(str, choices)))
 
