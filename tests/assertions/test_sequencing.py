@@ -137,6 +137,8 @@ def test_missing_bot_uttered_step_shows_the_nearest_message() -> None:
     log_builder.add_event(agent.FlowCompleted(flow_id="pay"))
     found = check_sequence(log_builder, {"flow_started": "pay"}, {"bot_uttered": "utter_paid"})
     assert found.detail == "step 2, bot_uttered utter_paid, never happened; nearest is #2"
+    found = check_sequence(log_builder, {"bot_uttered": {"utter_name": "utter_paid", "text_matches": "Paid"}})
+    assert "step 1, bot_uttered utter_paid where text matches 'Paid', never happened" in found.detail
     row = next(row for row in found.evidence if row.path == "utter_name")
     assert (row.expected, row.actual) == ("utter_paid", "utter_ask")
 

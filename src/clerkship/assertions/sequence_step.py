@@ -27,7 +27,7 @@ from clerkship.assertions.skill_resumed import SkillResumedAssertion
 from clerkship.assertions.tool_executed import ToolExecutedAssertion
 from clerkship.events import agent
 from clerkship.events.event import Event, Utterance
-from clerkship.events.query import describe_match, matches
+from clerkship.events.query import describe_fields, describe_match, matches
 from clerkship.model.duration import Duration
 from clerkship.model.names import did_you_mean
 from clerkship.model.names import find_nearest_name as nearest_name
@@ -107,8 +107,7 @@ class SequenceStep(EventMatch):
     def description(self) -> str:
         """The step in words; in those of the file if it has a name for it. Cached, since every trial uses it."""
         if self._utterance is not None:
-            said = self._utterance
-            return f"{_UTTERED} {said.utter_name or said.expected()}"
+            return _describe_utterance(self._utterance)
         name, field = _NAME_BY_KIND.get(self.event, ("", ""))
         argument = self.where.get(field)
         plain = (
@@ -130,6 +129,14 @@ class SequenceStep(EventMatch):
             step._utterance = utterance
             return step
         return build(_build_named(name, argument) if name in _NAMED_EVENTS else _build_from_assertion(name, argument))
+
+
+def _describe_utterance(utterance: BotUttered) -> str:
+    """Describe a step in which the agent says something: the name of its response, then its other properties."""
+    expected = utterance.expected()
+    named = f" {expected.pop('utter_name')}" if utterance.utter_name is not None else ""
+    fields = f" where {describe_fields(expected)}" if expected else ""
+    return f"{_UTTERED}{named}{fields}"
 
 
 _NO_NESTING = "a sequence cannot contain another: write all steps in one list, in their order"

@@ -1,7 +1,7 @@
 """Find events by kind (with `*`), sandbox, actor and payload."""
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import date
 from fnmatch import translate
 from functools import lru_cache
@@ -102,10 +102,13 @@ def describe_match(match: EventMatch) -> str:
     if match.actor:
         words.append(f"by {match.actor}")
     if match.where:
-        words.append(
-            "where " + ", ".join(f"{path} {_describe_expected(expected)}" for path, expected in match.where.items())
-        )
+        words.append(f"where {describe_fields(match.where)}")
     return " ".join(words)
+
+
+def describe_fields(fields: Mapping[str, object]) -> str:
+    """Describe the expected fields of a payload."""
+    return ", ".join(f"{path} {_describe_expected(expected)}" for path, expected in fields.items())
 
 
 def _describe_expected(expected: object) -> str:
