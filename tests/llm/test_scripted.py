@@ -78,7 +78,7 @@ def test_script_errors_have_file_and_line(tmp_path: Path, text: str, told: str) 
     ("who", "told"),
     [
         ("scripted:nowhere.yml", "nowhere.yml: it is not a file"),
-        ("scripted:", "it is a folder"),
+        ("scripted:.", "it is a folder"),
         ("opnai:gpt", "unknown model `opnai:gpt`; did you mean"),
         ("gpt-5", "unknown model `gpt-5`; write `openai:gpt-5`"),
         ("claude-opus-4-1", "unknown model `claude-opus-4-1`; write `anthropic:claude-opus-4-1`"),
@@ -86,6 +86,9 @@ def test_script_errors_have_file_and_line(tmp_path: Path, text: str, told: str) 
         ("llama3.1:8b", "write `ollama:llama3.1:8b`"),
         ("gemini-2.5-pro", "write `openai:gemini-2.5-pro@https://host/v1`"),
         ("groq:m", "unknown model `groq:m`; write `groq:m@https://host/v1`, or use openai, azure"),
+        ("http://gpu/v1", "unknown model `http://gpu/v1`; write the model too: `openai:MODEL@http://gpu/v1`"),
+        ("scripted", "unknown model `scripted`; write `scripted:FILE`, with the path of a file of answers"),
+        ("scripted:", "unknown model `scripted:`; write `scripted:FILE`, with the path of a file of answers"),
         ("clever", "unknown model `clever`; write provider:model, such as `openai:gpt-5`; providers: openai"),
         ("openai:", "model `openai:`: no model"),
         ("openai:gpt-5", "model `openai:gpt-5`: api.openai.com requires a key; set OPENAI_API_KEY"),

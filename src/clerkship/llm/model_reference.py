@@ -87,6 +87,10 @@ def _describe_forms(text: str) -> str:
     if suggestion is not None:
         return f"write `{suggestion}`"
     called, mark, model = text.partition(":")
+    if called.lower() in ("http", "https"):
+        return f"write the model too: `{OPENAI}:MODEL@{text}`"
+    if called == "scripted":
+        return "write `scripted:FILE`, with the path of a file of answers"
     hint = did_you_mean(called, (*DEFAULT_ADDRESSES, "scripted", "none"))
     if hint.startswith("did you mean"):
         return hint

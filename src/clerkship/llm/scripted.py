@@ -79,7 +79,7 @@ class ScriptedModel:
 
 def is_scripted(model: str) -> bool:
     """Return whether a model's name is that of a scripted model, which cannot quote what it was asked about."""
-    return model.startswith(SCRIPTED)
+    return model.startswith(SCRIPTED) and model != SCRIPTED
 
 
 def _excerpt(question: Question[Any]) -> str:
