@@ -86,6 +86,10 @@ def test_class_with_an_imported_base_is_an_agent_only_if_there_is_no_certain_one
         ("script.py", 'write `"command:python script.py"`'),
         ("agent.mjs", 'write `"command:node agent.mjs"`'),
         ("run", "make it executable with `chmod +x ./run`, and write `command:./run`"),
+        ("./clinic.py:nurse", "write `python:clinic:nurse`"),
+        ("clinic.py:nurse", "write `python:clinic:nurse`"),
+        ("work", "it is a folder; write `python:module:name`"),
+        (".", "it is a folder; write `python:module:name`"),
         ("./work", "it is a folder; write `python:module:name`"),
         ("./nowhere.py", "there is no such file; write `python:module:name` for a Python object, or `command:…`"),
         ("gpt-4.1", "write `openai:gpt-4.1`"),
@@ -135,3 +139,22 @@ def test_module_without_the_default_name_lists_its_agents(folder: Path, monkeypa
     (folder / "only_a_ward.py").write_text("def ward(message): ...\n", encoding="utf-8")
     with pytest.raises(InputError, match="no `agent` in only_a_ward; write `python:only_a_ward:ward`"):
         load_python("only_a_ward")
+
+
+def test_class_that_cannot_have_an_entry_point_is_refused_before_the_run(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(folder)
+    text = "class Idle:\n    def work(self): ...\nclass Late:\n    def __init__(self): self.on_task = print\n"
+    (folder / "idle_ward.py").write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="agent python:idle_ward:Idle: it has neither on_turn nor on_task"):
+        load_python("idle_ward:Idle")
+    assert load_python("idle_ward:Late").name == "python:idle_ward:Late"
+
+
+@pytest.mark.parametrize(
+    ("reference", "advice"),
+    [("rasa", "write rasa:http://localhost:5005"), ("rasa:desk:5005", "write rasa:http://desk:5005")],
+)
+def test_rasa_server_without_a_scheme_is_answered_with_the_whole_reference(reference: str, advice: str) -> None:
+    assert refusal(reference).endswith(f"no address of a server; {advice}")

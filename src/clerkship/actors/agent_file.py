@@ -32,8 +32,11 @@ def suggest_file(reference: str) -> str:
         return suggest_python(reference) if path.suffix in _PYTHON_SUFFIXES else _suggest_program(reference)
     if " " in reference:
         return ""
-    if os.path.isdir(reference) and os.sep in reference:  # noqa: PTH112  (the text may be too long for a path)
-        return f"it is a folder; write {_FORMS}"
+    file, _, name = reference.rpartition(":")
+    if file.endswith(_PYTHON_SUFFIXES) and _is_file(Path(file)):
+        return suggest_python(file, name)
+    if os.sep in reference and is_folder(reference):
+        return suggest_no_folder()
     if path.suffix in _INTERPRETERS or reference.startswith(("./", "../", "/")):
         return f"there is no such file; write {_FORMS}"
     return _suggest_module(reference)
@@ -56,6 +59,16 @@ def suggest_python(file: str, name: str = "") -> str:
         return f"write {command}"
     needed = "it has no class with `on_turn` or `on_task`, and no function of `message` or `task_item`"
     return f"{needed}; if it is a program that reads messages from standard input, write {command}"
+
+
+def suggest_no_folder() -> str:
+    """Return what to write instead of a folder."""
+    return f"it is a folder; write {_FORMS}"
+
+
+def is_folder(reference: str) -> bool:
+    """Return whether a text is the path of a folder."""
+    return os.path.isdir(reference)  # noqa: PTH112  (the text may be too long for a path)
 
 
 def suggest_names(module: str, file: str | None) -> str:

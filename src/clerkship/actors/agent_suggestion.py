@@ -2,7 +2,7 @@
 
 import re
 
-from clerkship.actors.agent_file import suggest_file
+from clerkship.actors.agent_file import is_folder, suggest_file, suggest_no_folder
 from clerkship.llm.model_reference import ANTHROPIC, AZURE, DEFAULT_ADDRESSES, OPENAI, canonical_provider, suggest_model
 
 _ADDRESS = re.compile(r"[\w-]+(\.[\w-]+)*:\d{1,5}(/\S*)?")
@@ -14,7 +14,10 @@ def suggest_agent(reference: str) -> str:
         return ""
     if _ADDRESS.fullmatch(reference):
         return f"write `http://{reference}`"
-    return suggest_file(reference) or _suggest_model_agent(reference) or _suggest_command(reference)
+    known = suggest_file(reference) or _suggest_model_agent(reference)
+    if not known and is_folder(reference):
+        return suggest_no_folder()
+    return known or _suggest_command(reference)
 
 
 def _suggest_model_agent(reference: str) -> str:

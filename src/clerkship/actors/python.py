@@ -33,6 +33,7 @@ from clerkship.actors.python_target import (
     EntryPoint,
     NotAnAgent,
     agent_error,
+    check_class,
     describe_error,
     find_entry_points,
     find_target,
@@ -125,6 +126,8 @@ class PythonSolver:
         self._target = target
         self._is_class = inspect.isclass(target)
         with as_input_error():
+            if self._is_class:
+                check_class(target, name)
             self._entrances = find_entry_points(target, name) if not self._is_class else None
 
     @property

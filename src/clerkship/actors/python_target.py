@@ -110,6 +110,16 @@ def find_entry_points(target: Any, name: str) -> dict[EntryPointName, EntryPoint
     }
 
 
+def check_class(target: type, name: str) -> None:
+    """Raise NotAnAgent if no instance of a class can have an entry point.
+
+    A class that makes its attributes itself, in a constructor or on access, may have one.
+    """
+    own = {attribute for each in target.__mro__ if each is not object for attribute in vars(each)}
+    if own.isdisjoint((*_ENTRIES.values(), "__init__", "__new__", "__getattr__", "__getattribute__")):
+        raise NotAnAgent(f"agent {name}: it has neither on_turn nor on_task")
+
+
 def _parameters(function: Callable[..., Any]) -> Mapping[str, inspect.Parameter]:
     try:
         return inspect.signature(function).parameters
