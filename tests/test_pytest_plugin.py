@@ -192,10 +192,14 @@ def test_unknown_keyword_fails_the_test_with_the_nearest_one(session: pytest.Pyt
             clerkship.run("suites", agent="nop", threshold=0.9)
         def test_attack(clerkship):
             clerkship.attack("suites", sed=1)
+        def test_misspelt_agent(clerkship):
+            clerkship.run("suites", agnet="nop")
+        def test_no_agent(clerkship):
+            clerkship.run("suites")
         """
     )
     done = session.runpytest_inprocess("-p", "no:cacheprovider")
-    done.assert_outcomes(failed=5)
+    done.assert_outcomes(failed=7)
     output = done.stdout.str()
     for sentence in (
         "clerkship.run: unknown keyword `trails`; did you mean `trials`?",
@@ -204,6 +208,8 @@ def test_unknown_keyword_fails_the_test_with_the_nearest_one(session: pytest.Pyt
         "clerkship.run: unknown keyword `tasks`; write `task`",
         "clerkship.run: unknown keyword `threshold`; write `until_sure`",
         "clerkship.attack: unknown keyword `sed`; did you mean `seed`?",
+        "clerkship.run: unknown keyword `agnet`; did you mean `agent`?",
+        "clerkship.run: no agent; give agent= with a class",
     ):
         assert sentence in output
     assert "TypeError" not in output

@@ -84,7 +84,7 @@ class Clerkship:
         self,
         path: str | os.PathLike[str],
         *,
-        agent: object,
+        agent: object = None,
         task: str | Iterable[str] = (),
         tags: str | Iterable[str] = (),
         **limits: Unpack[FixtureRunOptions],
@@ -97,6 +97,8 @@ class Clerkship:
         """
         __tracebackhide__ = True
         self._do(lambda: self._practice.check_keywords("run", limits))
+        if agent is None:  # not a required argument: Python would not name a misspelt `agent`
+            pytest.fail("clerkship.run: no agent; give agent= with a class, an object, a function or a reference")
         result = self._do(
             lambda: self._practice.run(path, agent, tasks=_to_tuple(task), tags=_to_tuple(tags), **limits)
         )
