@@ -61,6 +61,7 @@ def test_finish_accepts_an_answer_of_any_type(bench: Workbench, answer: Any) -> 
 @pytest.mark.parametrize(
     ("name", "arguments", "wrong", "reason"),
     [
+        ("browse_the_web", '{"path": ', None, "no tool `browse_the_web`; known: chat__show_session, "),
         ("drop__read_flie", {"path": "x"}, None, "no tool `drop__read_flie`; did you mean `drop__read_file`?"),
         ("drop__read_file", '{"path": "a.t', None, "the arguments are not JSON"),
         ("drop__read_file", "[1]", None, "the arguments are not a JSON object (expected: a JSON object with path)"),

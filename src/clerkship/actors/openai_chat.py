@@ -42,6 +42,8 @@ MAX_REPORTED_ARGUMENTS = 2_000
 """Characters of a malformed call's arguments that are logged."""
 MAX_REPORTED_NAME = 80
 """Characters of the name of a tool or argument in a malformed call that are logged."""
+MAX_LISTED_TOOLS = 40
+"""Names of tools that a model is told after a call of an unknown one."""
 FINISH_TOOL: dict[str, Any] = {
     "name": "finish",
     "description": "Say that the work is done, with its answer: whatever the instruction asks for, as JSON.",
@@ -206,6 +208,7 @@ class Toolbox:
         try:
             if not name:
                 raise BadArguments("not a function call", expected="a function with a name and arguments")
+            self._check_name(name)
             result = self._do(name, self._parse_arguments(name, written))
         except BadArguments as error:
             reason = f"{error}; the call was {CUT_OFF}" if is_cut_off else str(error)
@@ -219,6 +222,13 @@ class Toolbox:
                 )
             )
         return {"role": "tool", "tool_call_id": _read_call_id(call), "content": result}
+
+    def _check_name(self, name: str) -> None:
+        """Raise BadArguments for an unknown tool."""
+        names = [*self._tools, *self._own]
+        if name not in names:
+            listed = ", ".join(names[:MAX_LISTED_TOOLS]) + (", …" if len(names) > MAX_LISTED_TOOLS else "")
+            raise BadArguments(f"no tool `{name[:80]}`; {did_you_mean(name[:80], names) or f'known: {listed}'}")
 
     def _parse_arguments(self, name: str, written: Any) -> dict[str, Any]:
         if written in (None, ""):
@@ -234,17 +244,14 @@ class Toolbox:
         raise BadArguments(wrong, expected=f"a JSON object with {', '.join(self._find_names(name)) or 'no fields'}")
 
     def _find_names(self, name: str) -> Iterable[str]:
-        """Return the names of a tool's arguments; of an unknown tool none."""
-        parameters = {"finish": FINISH_TOOL["parameters"], "wait": WAIT_TOOL["parameters"]}.get(name)
-        if parameters is None and name in self._tools:
-            parameters = self._tools[name].parameters
-        return parameters["properties"] if parameters is not None else ()
+        """Return the names of a tool's arguments."""
+        own = {"finish": FINISH_TOOL["parameters"], "wait": WAIT_TOOL["parameters"]}
+        parameters: Mapping[str, Any] = own[name] if name in self._own else self._tools[name].parameters
+        return parameters["properties"]  # type: ignore[no-any-return]
 
     def _do(self, name: str, arguments: dict[str, Any]) -> str:
         if name in self._own:
             return self._own[name](arguments)
-        if name not in self._tools:
-            raise BadArguments(f"no tool `{name[:80]}`; {did_you_mean(name[:80], [*self._tools, *self._own])}")
         tool = self._tools[name]
         asked = tool.parse_arguments(arguments) if tool.route is None else tool.build_request(arguments)
         self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
