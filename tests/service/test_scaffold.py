@@ -62,7 +62,9 @@ def test_new_project_of_a_kind_validates_and_passes_its_tests(
     assert f"kind: {kind}" in environment
     listed = re.findall(r"^\| `(practice/[\w/]+\.yml)`", Path("README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(str(path) for path in Path("practice").rglob("*.yml"))
-    assert "#?" not in Path("README.md").read_text(encoding="utf-8")
+    readme = Path("README.md").read_text(encoding="utf-8")
+    assert "#?" not in readme
+    assert 0 < readme.index("python -m pytest") < readme.index("clerkship new "), "new files fail the tests at first"
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=60
     )
