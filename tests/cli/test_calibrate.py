@@ -97,6 +97,16 @@ def test_label_without_verdict_is_an_error_and_fails_every_gate(capsys: pytest.C
     assert "1 of 29 labels got no verdict" in capsys.readouterr().err
 
 
+def test_summary_says_why_there_is_no_kappa(capsys: pytest.CaptureFixture[str]) -> None:
+    answers = json.loads(Path("labelled_judge.json").read_text())["answers"]
+    Path("labelled_judge.json").write_text(json.dumps([answers[0] | {"matches": "no such words"}]))
+    assert run(COMMAND) == 2
+    assert "agreed with people in 0 of 0 labels   no label was judged, so no κ" in capsys.readouterr().out
+    Path("labelled_judge.json").write_text(json.dumps(answers[:1]))
+    assert run(COMMAND) == 0
+    assert "agreed with people in 1 of 1 labels   all judged labels are the same, so no κ" in capsys.readouterr().out
+
+
 def test_mistakes_in_the_labelled_set_have_file_and_line(capsys: pytest.CaptureFixture[str]) -> None:
     text = Path("labelled.yml").read_text().replace("flow_started: check", "flow_stared: check", 1)
     Path("labelled.yml").write_text(text)

@@ -86,7 +86,11 @@ def calibrate(
         print_calibration(out(), result)
         print_recording(out(), result.tape)
         if plan.checkpoint is not None and result.unjudged() and not result.is_interrupted:
-            out().print("[quiet]answers are kept: the same command asks only for those that are missing[/]")
+            out().print(
+                "[quiet]answers are kept: the same command asks only for those that are missing, "
+                "--restart for all of them again[/]",
+                soft_wrap=True,
+            )
         if request.save is not None and not result.is_interrupted:
             out().print(f"[quiet]saved[/] {escape(str(request.save))}", soft_wrap=True)
     for message in _find_messages(result, request, at_least, max_false_passes):
@@ -229,7 +233,8 @@ def _print_disagreement(console: Console, judgement: Judgement) -> None:
 def _render_summary(result: CalibrationResult) -> str:
     overall = result.calibration.overall
     kappa_value = compute_kappa(overall)
-    kappa = "all labels are the same, so no κ" if kappa_value is None else f"κ {kappa_value:.2f}"
+    reason = "all judged labels are the same" if overall.judged else "no label was judged"
+    kappa = f"{reason}, so no κ" if kappa_value is None else f"κ {kappa_value:.2f}"
     false_passes = count_noun(overall.false_passes, "false pass", "false passes")
     wrong = f"{false_passes}, {count_noun(overall.false_fails, 'false fail')}"
     errors = f"   [errored]{overall.errors} not judged[/]" if overall.errors else ""
