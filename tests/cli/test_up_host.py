@@ -71,4 +71,8 @@ def test_address_of_another_machine_cannot_be_used(desk: Path) -> None:
     with Process(desk, "up", "--host", "192.0.2.1", merges_errors=True) as process:
         stopped = process.wait()
     assert stopped.code == 2
-    assert "cannot listen on port 0 of 192.0.2.1: cannot assign requested address" in " ".join(stopped.out.split())
+    wanted = (
+        "cannot listen on port 0 of 192.0.2.1: cannot assign requested address; "
+        "give --host an address of this machine, or 0.0.0.0 for all of them"
+    )
+    assert wanted in " ".join(stopped.out.split())

@@ -56,7 +56,7 @@ from clerkship.service.up_registry import (
 )
 from clerkship.settings import Settings
 from clerkship.transports.http_listener import HttpListener
-from clerkship.transports.loop_thread import PortTaken
+from clerkship.transports.loop_thread import ForeignHost, PortTaken
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 from clerkship.transports.tcp import ALL_ADDRESSES, LOOPBACK
 
@@ -308,7 +308,10 @@ def _open_listener(listener: HttpListener) -> str:
     try:
         return listener.url()
     except PortTaken as taken:
-        raise InputError.of(str(taken), hint="choose another --port, or omit it for any free port") from None
+        hint = "choose another --port, or omit it for any free port"
+        if isinstance(taken, ForeignHost):
+            hint = "give --host an address of this machine, or 0.0.0.0 for all of them"
+        raise InputError.of(str(taken), hint=hint) from None
 
 
 def _build_registration(

@@ -1,5 +1,6 @@
 """The HTTP server: one listener for all playgrounds of this process, on loopback unless another address is given."""
 
+import errno
 import os
 import threading
 
@@ -8,7 +9,7 @@ from clerkship.transports.executor import WorkerPool
 from clerkship.transports.http_application import HttpApplication
 from clerkship.transports.http_connection import HttpConnection
 from clerkship.transports.limits import ConnectionLimits
-from clerkship.transports.loop_thread import ListenerFailed, LoopThread, PortTaken
+from clerkship.transports.loop_thread import ForeignHost, ListenerFailed, LoopThread, PortTaken
 from clerkship.transports.tcp import LOOPBACK, TcpListener, describe_host, to_reachable_host
 
 START_TIMEOUT = 10.0
@@ -46,7 +47,8 @@ class HttpListener:
             port = tcp.open_port(self._host, self._port)
         except OSError as error:
             reason = os.strerror(error.errno or 0).lower()
-            raise PortTaken(f"cannot listen on port {self._port}{describe_host(self._host)}: {reason}") from None
+            failure = ForeignHost if error.errno == errno.EADDRNOTAVAIL else PortTaken
+            raise failure(f"cannot listen on port {self._port}{describe_host(self._host)}: {reason}") from None
 
         async def serve() -> None:
             await port.serve(lambda port: HttpConnection(self._application, self._workers, port))

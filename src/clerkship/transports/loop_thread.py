@@ -24,6 +24,10 @@ class PortTaken(ListenerFailed):
     """The port of a listener is in use."""
 
 
+class ForeignHost(PortTaken):
+    """The address of a listener is not one of this machine."""
+
+
 class LoopThread:
     """A thread that opens a server, runs its event loop until `stop`, and closes the server."""
 
