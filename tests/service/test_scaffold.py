@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
@@ -69,6 +70,16 @@ def test_new_project_of_a_kind_validates_and_passes_its_tests(
         [sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=60
     )
     assert "4 passed" in done.stdout, done.stdout
+
+
+@pytest.mark.parametrize("kind", ["", "fhir", "hl7", "files", "chat"])
+def test_generated_yaml_is_read_by_other_parsers(kind: str) -> None:
+    assert run(["init", ".", *(["--kind", kind] if kind else [])]) == 0
+    if kind in ("", "chat"):
+        assert run(["new", "scenario", "Cancel a visit", "--in", "practice/scenarios"]) == 0
+    assert run(["new", "task", "Sort the inbox"]) == 0
+    for file in Path("practice").rglob("*.yml"):
+        assert yaml.safe_load(file.read_text(encoding="utf-8")), file
 
 
 def test_unknown_kind_of_project_is_refused_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
