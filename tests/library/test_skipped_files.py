@@ -164,6 +164,13 @@ def test_file_in_which_our_key_has_another_meaning_is_skipped_with_a_warning(fol
         load_library(path, RegisteredCatalog())
 
 
+def test_definition_with_a_name_instead_of_a_map_is_an_error(folder: LibraryFolder) -> None:
+    folder.write("a.yml", TASK)
+    folder.write("b.yml", "task: Book a visit\ntask_item: {instruction: Book it.}\ncriteria: []\n")
+    with pytest.raises(InputError, match="task: expected a map, not 'Book a visit'"):
+        folder.load()
+
+
 def test_included_file_in_which_our_key_has_another_meaning_is_not_skipped(folder: LibraryFolder) -> None:
     folder.write("a.yml", "task: {name: A, task_item: !include note.yml}\n")
     folder.write("note.yml", "environment: production\nlog_level: debug\n")

@@ -26,6 +26,8 @@ _SCENARIO_KEYS = frozenset(
 )
 _MISSING_KEYS = {"task": frozenset({"criteria", "task_item"}), "environment": frozenset({"simulators"})}
 """Keys that definitions have inside, by the top-level key that is missing if they are not inside."""
+_INNER_KEYS = frozenset({"simulation_context", "goals"}).union(*_MISSING_KEYS.values())
+"""Keys that only definitions have inside."""
 _MAX_BYTES = 50_000_000
 _KEY_PATTERN = rb"""["']?([A-Za-z_][A-Za-z0-9_-]*)["']?[ \t]*:(?:[ \t\r]|$)"""
 _TOP_KEY = re.compile(rb"^" + _KEY_PATTERN, re.MULTILINE)
@@ -97,11 +99,12 @@ def find_missing_key(keys: Collection[str]) -> str | None:
 def find_misused_key(data: Any) -> str | None:
     """Return a key of ours that a file of another tool uses for something else, such as `environment: production`.
 
-    Such a file has keys of the other tool too, and a definition under none of ours.
+    Such a file has keys of the other tool too, a definition under none of ours, and no key that belongs inside one.
     """
     keys = [key for key in data if isinstance(key, str)] if isinstance(data, dict) else []
     own = [key for key in keys if key in OWN_KEYS]
-    if len(own) == len(keys) or not _DEFINITION_KEYS.issuperset(own) or any(map(find_near_key, set(keys) - set(own))):
+    others = set(keys) - set(own)
+    if not others or others & _INNER_KEYS or any(map(find_near_key, others)) or not _DEFINITION_KEYS.issuperset(own):
         return None
     return own[0] if own and not any(_can_define(key, data[key]) for key in own) else None
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from pydantic import JsonValue
 
+from clerkship.model.pattern import compile_pattern, has_match_in_time
+
 _MAX_LENGTH = 2000
 _MAX_DEPTH = 40
 _TOKEN = re.compile(r"\s*(\"[^\"]*\"|'[^']*'|-?\d+(?:\.\d+)?(?![\w.])|[A-Za-z_][\w.-]*|[<>!=]=|[<>=()])")
@@ -200,8 +202,8 @@ def _parse_constant(token: str) -> JsonValue:
 
 def _is_pattern(text: str) -> bool:
     try:
-        re.compile(text)
-    except re.error:
+        compile_pattern(text)
+    except ValueError:
         return False
     return True
 
@@ -237,7 +239,7 @@ def _has_text(value: JsonValue, operator: str, text: str) -> bool | None:
         return text in value
     if not isinstance(value, str):
         return None
-    return text in value if operator == "contains" else re.search(text, value) is not None
+    return text in value if operator == "contains" else has_match_in_time(text, value)
 
 
 def _is_equal(value: JsonValue, constant: JsonValue) -> bool:
