@@ -89,6 +89,8 @@ ODD = {
     "flows: {x: 3, y: {steps: [{action: a}]}}": "the flow is skipped: it has no steps",
     "flows: {y: {steps: [{action: a, colour: red}]}}": ":1:33: flows.y.steps.0.colour: unknown key `colour` is skipped",
     "flows: {y: {steps: [{colect: a}]}}": "the step is skipped: its kind is unknown",
+    "flows: {y: {steps: [{collect: [a]}]}}": "the step is skipped: `collect` needs a name, as text",
+    "flows: {y: {steps: [{action: }]}}": "the step is skipped: `action` needs a name, as text",
     "flows: {y: {stepps: 1, steps: [{action: a}]}}": "unknown key `stepps` is skipped; did you mean `steps`?",
     "flows: {y: {steps: [{action: a, next: somewhere}]}}": "no step `somewhere`: treated as the end",
     "flows: {y: {steps: [{action: a, next: [3]}]}}": "expected `if` and `then`, or `else`; it is skipped",

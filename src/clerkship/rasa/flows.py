@@ -16,6 +16,7 @@ from clerkship.rasa.names import BUILT_IN_FLOW_PREFIX
 
 _FLOWS_KEY = "flows"
 _STEP_KINDS: tuple[StepKind, ...] = ("collect", "action", "call", "link", "set_slots", "noop")
+_NAMED_STEP_KINDS = ("collect", "action", "call", "link")
 _FLOW_KEYS = {"name", "description", "if", "steps", "always_include_in_prompt", "run_pattern_completed", "nlu_trigger"}
 _FLOW_KEYS |= {"persisted_slots", "file_path", "translation", "metadata"}
 _STEP_KEYS = {"id", "next", "description", "metadata", *_STEP_KINDS}
@@ -209,13 +210,16 @@ class _StepReader:
         self._reader.warn_of_unknown_keys(
             self._tree, step.place, data, _STEP_KEYS | _KEYS_BY_STEP_KIND.get(kind or "", set())
         )
-        target = data.get(kind) if kind in ("collect", "action", "call", "link") else ""
+        target = to_one_line(data.get(kind)) if kind in _NAMED_STEP_KINDS else ""
+        if kind in _NAMED_STEP_KINDS and not target:
+            self._reader.warn(self._tree, [*step.place, kind], f"the step is skipped: `{kind}` needs a name, as text")
+            kind = None
         rejections = data.get("rejections")
         refused = [item for item in rejections if isinstance(item, dict)] if isinstance(rejections, list) else []
         return FlowStep(
             id=str(data["id"]) if "id" in data else None,
             kind=kind or "noop",
-            target=to_one_line(target),
+            target=target,
             hint=to_one_line(data.get("description")),
             rejections=tuple(item["utter"] for item in refused if isinstance(item.get("utter"), str)),
             rejected_if=tuple(to_one_line(item["if"]) for item in refused if item.get("if") is not None),
