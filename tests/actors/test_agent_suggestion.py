@@ -157,4 +157,4 @@ def test_class_that_cannot_have_an_entry_point_is_refused_before_the_run(
     [("rasa", "write rasa:http://localhost:5005"), ("rasa:desk:5005", "write rasa:http://desk:5005")],
 )
 def test_rasa_server_without_a_scheme_is_answered_with_the_whole_reference(reference: str, advice: str) -> None:
-    assert refusal(reference).endswith(f"no address of a server; {advice}")
+    assert refusal(reference).endswith(f"is not an address; {advice}")

@@ -231,7 +231,7 @@ def load_rasa(rest: str, settings: Settings) -> RasaSolver:
         )
     if not rest.startswith(("http://", "https://")):
         hint = f"write rasa:http://{rest or 'localhost:5005'}"
-        raise InputError.of(f"agent `rasa:{rest}`: no address of a server", hint=hint)
+        raise InputError.of(f"agent `rasa:{rest}`: `{rest}` is not an address", hint=hint)
     address = parse_address(rest, f"rasa:{rest}").rstrip("/").removesuffix(CHANNEL_PATH).rstrip("/")
     keys = RasaCredentials(settings.rasa_token, settings.rasa_jwt, settings.rasa_jwt_secret)
     return RasaSolver(RasaServer(address, urlsplit(address).netloc, keys))
