@@ -175,12 +175,15 @@ def test_reported_events_are_read_before_the_run_with_the_same_errors(
     monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
     Path("broken_here.py").write_text("agent = None\n1/0\n")
-    Path("odd_here.py").write_text("class agent:\n    reported_events = ['agent.slot.sett']\n")
+    Path("odd_here.py").write_text(
+        "class agent:\n    reported_events = ['agent.slot.sett']\n    def on_task(self, task_item): ...\n"
+    )
+    Path("idle_here.py").write_text("class agent: ...\n")
     Path("declares.py").write_text("reported_events = {'agent.slot.set'}\ndef on_task(task_item): pass\n")
     module = to_process(PythonSolver("module", importlib.import_module("declares")))
     assert module.capabilities().emits == frozenset({"agent.slot.set"})
     suite(bench, WORK)
-    for reference in ("broken_here:agent", "odd_here:agent", "odd_here:agnt", "no_such_module"):
+    for reference in ("broken_here:agent", "odd_here:agent", "odd_here:agnt", "idle_here:agent", "no_such_module"):
         said = []
         for apart in (False, True):
             with pytest.raises(InputError) as caught:

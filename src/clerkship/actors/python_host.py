@@ -20,6 +20,7 @@ from clerkship.actors.python_target import (
     EntryPoint,
     NotAnAgent,
     agent_error,
+    check_class,
     find_entry_points,
     find_target,
     import_from_here,
@@ -56,6 +57,8 @@ class Host:
         try:
             target = import_from_here(call["module"]) if "module" in call else find_target(call["reference"])
             emits = _declared(getattr(target, "reported_events", None))
+            if inspect.isclass(target):
+                check_class(target, call["name"])
             if not inspect.isclass(target):
                 self._entrances = find_entry_points(target, call["name"])
             elif call["make"]:
