@@ -26,3 +26,4 @@ def test_new_task_is_passed_by_its_solution_only(
         run(["run", "practice", "--agent", agent, "--json"])
         [task] = json.loads(capsysbinary.readouterr().out)["tasks"]
         assert task["verdict"] == verdict
+    assert run(["suite", "attack", "practice"]) == 0

@@ -17,6 +17,7 @@ from clerkship.simulators.fhir.exercise import DATASET, EXERCISE
 from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import render_refusal
 from clerkship.simulators.fhir.routes import OPERATIONS, ROUTES
+from clerkship.simulators.fhir.scaffold import SCAFFOLD
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.delete import FhirDelete
 from clerkship.simulators.fhir.steps.patch import FhirPatch
@@ -46,4 +47,5 @@ SPEC = Spec(
     steps=(FhirPut, FhirPatch, FhirDelete),
     attack=FhirAttack(),
     dataset_types=(FHIR_DATASET,),
+    scaffold=SCAFFOLD,
 )
