@@ -260,7 +260,7 @@ def test_requests_in_a_folder_with_a_hundred_thousand_files_stay_cheap() -> None
     # 800 requests: sorting everything in each of them would take longer.
     with processor_limit(10):
         _use_large_folder(rig)
-    with processor_limit():
+    with processor_limit(), rig:
         reply = rig.send_http(Request("GET", "/folders/inbox"))
     assert len(orjson.loads(reply.body)["entries"]) == MANY - 200
 
