@@ -101,7 +101,7 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_an_event_is_the_same_after_a_round_trip_through_its_bytes(kind: str, data: st.DataObject) -> None:
     payload = data.draw(payloads(KINDS[kind]))

@@ -9,7 +9,7 @@ import pytest
 from clerkship.model.run import TaskRun
 from tests.workbench import Workbench
 
-MAX_QUICK_MISTAKES = 3
+MAX_QUICK_MISTAKES = 5
 """How many wrong solutions of a task run each time."""
 Solve = Callable[[Any, Any], Any]
 
