@@ -111,7 +111,7 @@ class Attachments:
         except Unreadable as unreadable:
             definition.problem([*path, field], f"{name}: {unreadable.message}", unreadable.hint, silences=True)
             return args
-        self.folder.included |= {file, self.folder.resolve(file)}
+        self.folder.included.add(self.folder.resolve(file))
 
         def report(offset: int, message: str, hint: str) -> None:
             lines = re.split(r"\r\n|\r|\n", text[:offset])  # the lines of some HL7 messages end in a carriage return

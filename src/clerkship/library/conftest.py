@@ -187,7 +187,7 @@ class ConftestReader:
         except Unreadable as unreadable:
             definition.problem(place, f"{name}: {unreadable.message}", unreadable.hint)
             return
-        self.folder.included.add(path)
+        self.folder.included.add(self.folder.resolve(path))
         problem = check_template(place[1], path, text)
         if problem is not None:
             self.reporter.mistakes.add_problem(problem)

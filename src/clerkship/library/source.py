@@ -73,6 +73,7 @@ class SourceFolder:
     root: Path
     report: ProblemReport = field(default_factory=ProblemReport)
     included: set[Path] = field(default_factory=set)
+    """Every file whose text another file takes in, with links resolved."""
     used: set[Path] = field(default_factory=set)
     """Every file that was read, and every file or folder that one refers to, with links resolved."""
     unreadable_texts: list[str] = field(default_factory=list)

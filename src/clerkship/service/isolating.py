@@ -7,6 +7,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from glob import escape
 from pathlib import Path
 
 from clerkship.actors.contract import Solver
@@ -106,7 +107,7 @@ def _list_store_paths(file: Path) -> list[Path]:
     """
     if file.parent.name == OWN_FOLDER:
         return [file.parent]
-    return [*file.parent.glob(f"{file.name}*"), *(file.parent / name for name in _BESIDE_STORE)]
+    return [*file.parent.glob(f"{escape(file.name)}*"), *(file.parent / name for name in _BESIDE_STORE)]
 
 
 def _create_private_root(store: Path) -> Path:
@@ -144,7 +145,7 @@ def find_task_files(root: Path, files: Iterable[Path], settings: Settings, shown
     """Return the paths that reveal something about the tasks of a folder.
 
     These are the folder or its files, recordings, the history of the repository, the cache, and the suites that
-    ship. `files` are those that were read from the folder; `shown` are the agent's own paths.
+    ship. `files` are those that were read from the folder, as in `Library.files`; `shown` are the agent's own paths.
     """
     task_paths = set(files)
     recordings = {cassette_path(file).parent for file in task_paths if not file.is_dir()}
@@ -192,9 +193,15 @@ def _find_copies(files: set[Path]) -> set[Path]:
         names[file.parent] |= {file.name, file.stem}
     for folder, known in names.items():
         with suppress(OSError):
-            copies |= {entry for entry in folder.iterdir() if _is_copy(entry.name, known)}
+            copies |= {
+                entry for entry in folder.iterdir() if _is_copy(entry.name, known) and not _is_folder_link(entry)
+            }
             copies |= {entry for entry in folder.glob("__pycache__/*.pyc") if entry.name.partition(".")[0] in known}
     return copies
+
+
+def _is_folder_link(path: Path) -> bool:
+    return path.is_symlink() and path.is_dir()
 
 
 def _is_copy(name: str, known: set[str]) -> bool:
@@ -231,9 +238,11 @@ def _find_repository(folder: Path) -> list[Path]:
 
 
 def find_masks(hidden: Iterable[Path], shown: Iterable[Path]) -> tuple[Path, ...]:
-    """Return the paths to mask. A folder that contains a shown path is replaced by its other entries."""
+    """Return the paths to mask, absolute and with links resolved. A folder that contains a shown path is replaced by
+    its other entries.
+    """
     shown_paths = {path.resolve() for path in shown}
-    mask_paths = {mask for path in hidden for mask in _find_path_masks(path, shown_paths)}
+    mask_paths = {mask for path in hidden for mask in _find_path_masks(path.resolve(), shown_paths)}
     return tuple(sorted(path for path in mask_paths if not any(parent in mask_paths for parent in path.parents)))
 
 
