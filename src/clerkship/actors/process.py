@@ -30,6 +30,8 @@ from clerkship.model.errors import PlatformError
 
 EXIT_TIMEOUT = 0.25
 """Seconds for the program to end after its standard input is closed."""
+LAUNCHER_EXIT_TIMEOUT = 1.0
+"""Seconds to wait for the exit code of a launcher that closed its output."""
 STACK_TIMEOUT = 0.05
 """Seconds for a hung process to write its stack."""
 TERM_GRACE = 0.3
@@ -41,8 +43,15 @@ _ERROR = re.compile(r"\w*(Error|Exception)\b|\berror:")
 class Process:
     """A program that is started once and ended once."""
 
-    def __init__(self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED) -> None:
+    def __init__(
+        self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED, *, is_host: bool = False
+    ) -> None:
         self._words, self._folder, self._isolation = words, folder, isolation
+        self._launchers = [
+            *([isolation.level] if isolation.level != "none" else []),
+            *(["its Python"] if is_host else []),
+        ]
+        """What must report that it is ready before the agent starts; `is_host` if the program itself must."""
         self.dumps_stack = False
         """Whether it writes its stack to standard error on SIGUSR1; other programs would be killed by that signal."""
         self._lock = threading.Lock()
@@ -71,8 +80,19 @@ class Process:
                 with self._isolation.command(self._words, self._private, self._folder) as (words, descriptors):
                     self._child = _popen(words, self._folder, given, descriptors)
             except OSError as error:
-                raise _start_error(self._words[0], error) from None
-            self._pipes.attach(self._child)
+                raise self._start_error(error) from None
+            self._pipes.attach(self._child, len(self._launchers))
+
+    def _start_error(self, error: OSError) -> Exception:
+        """Return the error of a program that the system did not start: the agent's, unless a launcher or this machine
+        failed.
+        """
+        text = f"{self._words[0]} could not be started: {error.strerror}"
+        if error.errno in (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM):
+            return PlatformError(f"{text}; too many concurrent agents for this machine")
+        if self._launchers and self._folder.is_dir() and error.errno != errno.E2BIG:
+            return PlatformError(f"the agent was not started: {self._launchers[0]}: {error.strerror}")
+        return AgentError(text)
 
     def _write_files(self, files: Mapping[str, bytes]) -> dict[str, str]:
         if not files:
@@ -89,12 +109,26 @@ class Process:
         self._pipes.send(line)
 
     async def receive(self) -> bytes | None:
-        """Return the next line of its output, without the line end; None at the end of output."""
+        """Return the next line of its output, without the line end; None at the end of output.
+
+        Raise PlatformError if a launcher failed, so that the program never ran.
+        """
+        while self._pipes.launchers:
+            if self._pipes.ended:
+                raise await self._launch_error()
+            await self._exchange()
         while True:
             line = self._pipes.take_line()
             if line is not None or self._pipes.ended:
                 return line
             await self._exchange()
+
+    async def _launch_error(self) -> PlatformError:
+        code = await self.exit_code(LAUNCHER_EXIT_TIMEOUT)
+        end = "did not report that it is ready" if code is None else f"ended with exit code {code}"
+        message = f"the agent was not started: {self._launchers[-self._pipes.launchers]} {end}"
+        words = self.stderr_tail()
+        return PlatformError(f"{message}\n{words}" if words else message)
 
     async def exit_code(self, within: float | None = None) -> int | None:
         """Return the exit code as a shell reports it; None if the program has not ended in time."""
@@ -236,13 +270,6 @@ def _popen(
         start_new_session=True,
         pass_fds=descriptors,
     )
-
-
-def _start_error(word: str, error: OSError) -> Exception:
-    text = f"{word} could not be started: {error.strerror}"
-    if error.errno in (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM):
-        return PlatformError(f"{text}; too many concurrent agents for this machine")
-    return AgentError(text)
 
 
 @atexit.register

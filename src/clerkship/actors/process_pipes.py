@@ -4,12 +4,14 @@ Unread output stays in the pipe and blocks the program, so that no amount of out
 """
 
 import asyncio
+import contextlib
 import os
 import subprocess
 from collections.abc import Sequence
 from typing import IO
 
 from clerkship.actors.contract import AgentError
+from clerkship.actors.isolation.contract import READY
 from clerkship.actors.messages import MAX_REPLY_BYTES
 
 MAX_STDERR_BYTES = 65_536
@@ -29,9 +31,12 @@ class ProcessPipes:
         self.ended = False
         """Whether standard output has ended."""
         self._err_ended = False
+        self.launchers = 0
+        """The number of launchers that have not reported yet that they start the program."""
 
-    def attach(self, child: "subprocess.Popen[bytes]") -> None:
-        """Use the pipes of a started program."""
+    def attach(self, child: "subprocess.Popen[bytes]", launchers: int = 0) -> None:
+        """Use the pipes of a started program, which has this number of launchers before it."""
+        self.launchers = launchers
         assert child.stdin is not None
         assert child.stdout is not None
         assert child.stderr is not None
@@ -67,7 +72,7 @@ class ProcessPipes:
         """Return the descriptors to wait for: those to read from, and those to write to."""
         stdin, stdout, stderr = self._files
         reading = [stdout.fileno()] * (not self.ended) + [stderr.fileno()] * (not self._err_ended)
-        return reading, [stdin.fileno()] if self._pending and not stdin.closed else []
+        return reading, [stdin.fileno()] if self._can_write() else []
 
     def pump(self, gone: bool) -> None:
         """Write and read a little; `gone` says that the program had ended before."""
@@ -76,6 +81,18 @@ class ProcessPipes:
         data = _read(self._files[1]) if not self.ended else b""
         self._out += data or b""
         self.ended = self.ended or data == b"" or (gone and data is None)
+        if self.launchers and self._out:
+            self._start_next()
+
+    def _start_next(self) -> None:
+        """Answer a launcher that is ready. One that writes anything else has failed, so its output is not read on."""
+        if self._out != READY:
+            self.ended = True
+            return
+        self._out.clear()
+        self.launchers -= 1
+        with contextlib.suppress(OSError):  # it has been killed, so its output ends too
+            os.write(self._files[0].fileno(), READY)
 
     def drain(self) -> None:
         """Discard standard output, and keep standard error."""
@@ -99,9 +116,12 @@ class ProcessPipes:
         for file in self._files:
             file.close()
 
+    def _can_write(self) -> bool:
+        return bool(self._pending) and not self.launchers and not self._files[0].closed
+
     def _write(self) -> None:
         stdin = self._files[0]
-        if not self._pending or stdin.closed:
+        if not self._can_write():
             return
         try:
             del self._pending[: os.write(stdin.fileno(), self._pending[:CHUNK])]

@@ -201,6 +201,9 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(line_buffering=True)  # type: ignore[union-attr]
     faulthandler.register(signal.SIGUSR1)  # the platform sends it before it ends a process that hangs
+    os.write(writing, b"\n")  # the platform answers with the same, see `isolation.contract.READY`
+    if os.read(reading, 1) != b"\n":
+        return
     Host(HostLink(reading, writing)).serve()
 
 

@@ -43,7 +43,7 @@ class PythonProcessAgent:
     def __init__(self, name: str, target: Mapping[str, str], folder: Path, isolation: Isolation) -> None:
         self.entries: frozenset[EntryPointName] = frozenset()
         self._name, self._target = name, target
-        self._process = Process([sys.executable, "-P", "-m", HOST_MODULE], folder, isolation)
+        self._process = Process([sys.executable, "-P", "-m", HOST_MODULE], folder, isolation, is_host=True)
         self._requests = AgentRequests()
         self._knows_sandboxes = False
 

@@ -12,10 +12,14 @@ from typing import Literal, Protocol, runtime_checkable
 
 from clerkship.actors.isolation import bubblewrap, landlock
 from clerkship.actors.isolation.protected import read_only
+from clerkship.model.errors import PlatformError
 
 Level = Literal["bubblewrap", "landlock", "none"]
 LEVELS: tuple[Level, ...] = ("bubblewrap", "landlock")
 """The strongest first."""
+READY = b"\n"
+"""What a launcher writes to standard output when only the program is left to start. It then waits for the same on
+standard input. So a launcher that failed is never taken for the program, and no program can pretend that it failed."""
 _PROBE_SECONDS = 10
 
 
@@ -28,6 +32,13 @@ class Isolation:
     """Files and folders, absolute and without links. What does not exist when a program starts is skipped."""
     private: Path | None = None
     """The folder that holds one private folder for each trial; hidden but for the trial's own."""
+
+    def __post_init__(self) -> None:
+        relative = [
+            path for path in (*self.hidden, *([self.private] if self.private else [])) if not path.is_absolute()
+        ]
+        if relative:  # bubblewrap would fail, and Landlock would hide another path
+            raise PlatformError(f"only absolute paths can be hidden from an agent: {relative[0]}")
 
     @contextmanager
     def command(
@@ -50,7 +61,7 @@ class Isolation:
 
     def _launcher(self, own: Path | None, folder: Path | None) -> tuple[bubblewrap.Prefix, bytes]:
         hidden = [path for path in (*self.hidden, *([self.private] if self.private else [])) if os.path.lexists(path)]
-        shown = [own] if own is not None else []
+        shown = [own.resolve()] if own is not None else []
         way = bubblewrap if self.level == "bubblewrap" else landlock
         return way.prefix, way.arguments(hidden, shown, *read_only(folder))
 
@@ -79,11 +90,16 @@ def _works(level: Level) -> bool:
     with Isolation(level).command([sys.executable, "-I", "-S", "-c", ""]) as (words, descriptors):
         try:
             probe = subprocess.run(
-                words, capture_output=True, timeout=_PROBE_SECONDS, pass_fds=descriptors, check=False
+                words,
+                input=READY,
+                capture_output=True,
+                timeout=_PROBE_SECONDS,
+                pass_fds=descriptors,
+                check=False,
             )
         except (OSError, subprocess.TimeoutExpired):
             return False
-    return probe.returncode == 0
+    return probe.returncode == 0 and probe.stdout == READY
 
 
 @runtime_checkable

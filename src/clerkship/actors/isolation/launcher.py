@@ -1,7 +1,8 @@
 """Deny this process access to paths by Landlock, then execute a program.
 
-Run as `python -I -S -c SOURCE DESCRIPTOR PROGRAM ARGUMENT…`; it imports only the standard library. Exit code 126:
-the kernel refused. Exit code 127: the program could not be started.
+Run as `python -I -S -c SOURCE DESCRIPTOR PROGRAM ARGUMENT…`; it imports only the standard library. Before it executes
+the program it writes an empty line and waits for one, see `contract.READY`. Exit code 126: the kernel refused, or
+standard input ended. Exit code 127: the program could not be started.
 """
 
 import ctypes
@@ -141,6 +142,9 @@ def main(descriptor: int, words: list[str]) -> int:
         restrict(paths)
     except OSError as error:
         sys.stderr.write(f"not isolated, so not started: {error.strerror}\n")
+        return REFUSED
+    os.write(1, b"\n")
+    if os.read(0, 1) != b"\n":
         return REFUSED
     try:
         os.execvp(words[0], words)
