@@ -144,6 +144,13 @@ def test_reports_after_a_log_line_are_logged(bench: Workbench, tmp_path: Path) -
         ("say({'report': {'kind': 'agent.slot.set', 'nam': 'x'}})", "invalid report of agent.slot.set: nam"),
         ("say({'report': 5})", "a report must be a map with `kind`, not int 5"),
         ("os.kill(os.getpid(), 9)", "exit code 137"),
+        ("say({'answer': 42}); sys.exit(3)", "it ended with exit code 3 after its last message"),
+        ("print('42'); say({'answer': 42}); 1/0", "exit code 1 after its last message\nTraceback"),
+        ("say({'answer': 42}); print('x' * 200_000); sys.exit(3)", "it ended with exit code 3 after its last message"),
+        ("say({'answer': 10 ** 400})", "a line it wrote has a number that is too large (the limit is 1.8e+308): '{"),
+        ("print('{\"answer\": ' + '[' * 3_000 + ']' * 3_000 + '}')", "is nested more than 64 levels deep: '{"),
+        ("print('{\"answer\": ' + '[' * 70 + ']' * 70 + '}')", "its answer is nested more than 64 levels deep"),
+        ("say({'answer': '\\ud800'})", "has half of a surrogate pair in a text"),
         (
             f"r = {{'kind': 'agent.slot.set', 'name': 'x'}}\nsay({{'report': [r] * {MAX_REPORTS + 1}}})",
             "more than 10,000 events",
@@ -183,6 +190,26 @@ def test_exit_during_a_conversation_is_the_agents_error(
     task_run = bench.run_one(program(tmp_path, source), isolate=mode)
     assert (task_run.status, task_run.ending) == ("completed", "agent_failed")
     assert said in task_run.agent_error
+
+
+def test_exit_after_the_last_message_counts_unless_we_stopped_the_program(bench: Workbench, tmp_path: Path) -> None:
+    suite(bench, WORK)
+    stopped = [
+        "say({'answer': 42}); input(); input()",  # EOFError when its input is closed
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit(3)); say({'answer': 42}); time.sleep(60)",
+        "say({'answer': 42}); subprocess.run([sys.executable, '-I', '-S', '-c', 'input(); input()']); sys.exit(4)",
+    ]
+    for source in stopped:
+        task_run = bench.run_one(program(tmp_path, source))
+        assert (task_run.agent_error, task_run.verdict, task_run.answer) == ("", "pass", 42), source
+    failed = bench.run_one(program(tmp_path, "say({'answer': 42}); sys.exit(3)"))
+    assert (failed.verdict, failed.answer) == ("fail", 42)
+    suite(bench, TALK)
+    failed = bench.run_one(program(tmp_path, "say({'say': 'bye'}); sys.exit(3)"))
+    assert (failed.verdict, failed.ending) == ("fail", "agent_failed")
+    assert failed.agent_error == "it ended with exit code 3 after its last message"
+    assert bench.run_one(program(tmp_path, "say({'say': 'bye'})")).verdict == "pass"
+    assert bench.run_one(program(tmp_path, "say({'say': 'bye'}); input(); input()")).verdict == "pass"
 
 
 FAMILY = """

@@ -2,6 +2,7 @@
 
 import urllib.request
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +20,7 @@ from clerkship.recording.recorded_agent import AgentRecording, RecordingAgent
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.request import Request
 from clerkship.sandbox.route import HttpCall
+from tests.actors.programs import program
 from tests.recording.test_runs import told
 from tests.workbench import Workbench
 
@@ -82,7 +84,7 @@ def desk(bench: Workbench) -> Workbench:
     return bench
 
 
-def record(bench: Workbench, agent: Callable[..., Any] | type = Busy, **how: Any) -> list[TaskRun]:
+def record(bench: Workbench, agent: Callable[..., Any] | type | str = Busy, **how: Any) -> list[TaskRun]:
     """Run with the agent, and record it."""
     return bench.run(agent, judge="none", tape="record", tapes_agent=True, **how)
 
@@ -122,6 +124,19 @@ def test_recorded_failure_is_replayed(desk: Workbench) -> None:
     [again] = replay(desk)
     assert again.agent_error == first.agent_error
     assert "ValueError: out of order" in again.agent_error
+    assert (again.ending, again.head) == ("agent_failed", first.head)
+
+
+def test_recorded_failure_after_the_last_turn_is_replayed(desk: Workbench, tmp_path: Path) -> None:
+    source = """
+        for turn in range(3):
+            sys.stdin.readline()
+            say({"report": {"kind": "agent.action.executed", "name": "action_looked"}, "say": "Late."})
+        sys.exit(3)
+    """
+    [first] = record(desk, program(tmp_path, source))
+    [again] = replay(desk)
+    assert first.agent_error == again.agent_error == "it ended with exit code 3 after its last message"
     assert (again.ending, again.head) == ("agent_failed", first.head)
 
 

@@ -15,6 +15,9 @@ MARK_VARIABLE = "CLERKSHIP_PROCESS"
 """Name of the variable that holds the mark."""
 _PROC = Path("/proc")
 _HAS_PROC = (_PROC / "self/stat").exists()
+_HAS_CHILDREN = (_PROC / f"self/task/{os.getpid()}/children").exists()
+_WAITING = (b"S", b"T", b"t", b"Z", b"X", b"I")
+"""States in which a thread does not want the processor or a disk, proc(5)."""
 
 
 def find_processes(session: int, mark: str) -> list[int]:
@@ -38,6 +41,27 @@ def _belongs(pid: int, session: int, wanted: bytes) -> bool:
         return (session > 0 and int(sid) == session) or wanted in (_PROC / f"{pid}/environ").read_bytes().split(b"\0")
     except (OSError, ValueError):  # gone already, or another user's
         return False
+
+
+def is_waiting(process: int) -> bool:
+    """Return whether a process and all its descendants sleep: they wait for input, for time or for another process.
+
+    Return False if the system does not tell.
+    """
+    if not _HAS_CHILDREN:
+        return False
+    try:
+        threads = [entry.path for entry in os.scandir(_PROC / f"{process}/task")]
+        if not all(_read_state(thread) in _WAITING for thread in threads):
+            return False
+        children = [int(child) for thread in threads for child in Path(thread, "children").read_bytes().split()]
+    except (OSError, ValueError):  # it is ending
+        return False
+    return all(map(is_waiting, children))
+
+
+def _read_state(thread: str) -> bytes:
+    return Path(thread, "stat").read_bytes().rpartition(b")")[2].split()[0]
 
 
 def signal_processes(number: signal.Signals, session: int, mark: str, spared: Collection[int] = ()) -> bool:

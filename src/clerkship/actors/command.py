@@ -89,6 +89,12 @@ class CommandAgent(MessageAgent):
             raise self._process.error(str(error)) from None
         return None
 
+    async def check_end(self) -> None:
+        """Raise AgentError if the program ends by itself, with another exit code than 0."""
+        code = await self._process.own_exit_code() if self._process.started else None
+        if code:
+            raise self._process.error(f"it ended with exit code {code} after its last message")
+
     def program_seconds(self) -> float | None:
         """Return the processor time of the program."""
         return self._process.program_seconds()

@@ -59,6 +59,15 @@ class AgentProgram(Protocol):
         ...
 
 
+@runtime_checkable
+class AgentWithEnd(Protocol):
+    """An agent that can fail after its last reply."""
+
+    async def check_end(self) -> None:
+        """Raise AgentError if it failed after its answer, or after its last reply in a conversation."""
+        ...
+
+
 class AgentWithStart(Protocol):
     """An agent with `on_start` among its entry points."""
 

@@ -10,7 +10,7 @@ import orjson
 from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say, Start
-from clerkship.actors.messages import describe_sandboxes, excerpt
+from clerkship.actors.messages import describe_invalid_json, describe_sandboxes, excerpt
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.actors.reply_path import read_messages, read_session, read_values, shorten
 from clerkship.actors.request_template import RequestTemplate
@@ -220,7 +220,8 @@ def _parse_reply(media_type: str, data: bytes, *, is_plain: bool) -> Any:
     except orjson.JSONDecodeError:
         if is_plain:
             return data.decode(errors="replace")
-    raise AgentError(f"its reply is not JSON: {excerpt(data)}; leave --reply out if the bot replies with plain text")
+    reason = describe_invalid_json(data)
+    raise AgentError(f"its reply {reason}: {excerpt(data)}; leave --reply out if the bot replies with plain text")
 
 
 def _require_text(reply: Any) -> None:

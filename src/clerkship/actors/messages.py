@@ -1,5 +1,8 @@
 """Messages to and from an agent outside this process, the same over pipes and HTTP."""
 
+import json
+import math
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,10 +11,12 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import AgentError, EntryPointName, History, Message, ReplyPart, Say
 from clerkship.actors.reply import MAX_REPORTS, parse_answer, parse_replies, parse_report, report_fields
+from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.sandbox.handle import Sandboxes
 
 MAX_REPLY_BYTES = 8_000_000
 """Bytes of one line or body; answers and texts have lower limits, which are checked later."""
+TOO_DEEP = f"is nested more than {MAX_DEPTH} levels deep"
 
 
 def _history_message(history: History) -> dict[str, Any]:
@@ -68,10 +73,34 @@ def parse_object(data: bytes, what: str) -> dict[str, Any]:
     try:
         found = orjson.loads(data)
     except orjson.JSONDecodeError:
-        raise AgentError(f"{what} is not JSON: {excerpt(data)}") from None
+        raise AgentError(f"{what} {describe_invalid_json(data)}: {excerpt(data)}") from None
     if not isinstance(found, dict):
         raise AgentError(f"{what} is not a JSON object: {excerpt(data)}")
     return found
+
+
+def describe_invalid_json(data: bytes) -> str:
+    """Return what is wrong with data that orjson cannot read: most often that it is not JSON."""
+    try:
+        value = json.loads(data, parse_int=_parse_number, parse_float=_parse_number, parse_constant=_refuse_constant)
+    except RecursionError:
+        return TOO_DEEP
+    except OverflowError:
+        return f"has a number that is too large (the limit is {sys.float_info.max:.1e})"
+    except ValueError:
+        return "is not JSON"
+    return TOO_DEEP if is_deeper_than(value) else "has half of a surrogate pair in a text, which is not Unicode"
+
+
+def _parse_number(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise OverflowError
+    return number
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"{name} is not JSON")
 
 
 def excerpt(data: bytes) -> str:

@@ -3,6 +3,7 @@
 Its pipes are read in the loop of the caller that waits for an answer. It may be closed from any thread.
 """
 
+import asyncio
 import atexit
 import contextlib
 import errno
@@ -30,6 +31,10 @@ from clerkship.model.errors import PlatformError
 
 EXIT_TIMEOUT = 0.25
 """Seconds for the program to end after its standard input is closed."""
+LOOK_INTERVAL = 0.005
+"""Seconds between two looks at whether a program ends after its last reply."""
+WAITING_LOOKS = 4
+"""Looks in a row at which a program waits, so that it is not about to end."""
 LAUNCHER_EXIT_TIMEOUT = 1.0
 """Seconds to wait for the exit code of a launcher that closed its output."""
 STACK_TIMEOUT = 0.05
@@ -135,6 +140,22 @@ class Process:
         until = None if within is None else monotonic() + within
         while self._running() and (until is None or monotonic() < until):
             await self._exchange()
+        return self._code()
+
+    async def own_exit_code(self) -> int | None:
+        """Return the exit code if the program ends by itself now, with its standard input still open.
+
+        Return None if it waits, as a program in a loop does for the next message, or has not ended in time. What it
+        prints is discarded.
+        """
+        until, waiting = monotonic() + EXIT_TIMEOUT, 0
+        while self._running() and monotonic() < until and waiting < WAITING_LOOKS:
+            await asyncio.sleep(LOOK_INTERVAL)
+            with self._lock:
+                self._check_open()
+                self._pipes.drain()
+                child = self._child
+            waiting = waiting + 1 if child is not None and child_processes.is_waiting(child.pid) else 0
         return self._code()
 
     def _code(self) -> int | None:

@@ -9,7 +9,15 @@ from typing import Any
 
 import orjson
 
-from clerkship.actors.contract import Agent, AgentError, AgentProgram, AgentStopped, EntryPointName, SimulatedPerson
+from clerkship.actors.contract import (
+    Agent,
+    AgentError,
+    AgentProgram,
+    AgentStopped,
+    AgentWithEnd,
+    EntryPointName,
+    SimulatedPerson,
+)
 from clerkship.actors.per_conversation import solver_for
 from clerkship.actors.reply import LOG_FULL
 from clerkship.engine.driver import AgentTime, ConversationDriver, TurnTimedOut
@@ -133,16 +141,20 @@ class Trial:
             answer = await agent.on_task(orjson.loads(built.task_item) or {}, sandboxes)
             self._grader.answers.append(answer)
             self._emit(AgentAnswered(answer=answer))
+            await _check_end(agent)
             return "agent_done"
         if built.scenario.stubs and "on_start" not in agent.entries:
             raise InputError.of(f"{context.solver.name} has no on_start, which is needed to pass the stubs of actions")
         driver = ConversationDriver(built, playground, agent, sandboxes, self._time)
         try:
             if built.fork_point is not None:
-                return await driver.resume(built.fork_point, people, self.spec.trial)
-            return await driver.begin()
+                ending = await driver.resume(built.fork_point, people, self.spec.trial)
+            else:
+                ending = await driver.begin()
         except TurnTimedOut:
             return "turn_timed_out"
+        await _check_end(agent)
+        return ending
 
     def _open_agent(self) -> Agent:
         context, spec = self._context, self.spec
@@ -198,3 +210,8 @@ class Trial:
     def build_errored(self, error: str) -> FinishedTrial:
         """Build the record of a trial that could not be finished."""
         return self._grader.build_errored(error)
+
+
+async def _check_end(agent: Agent) -> None:
+    if isinstance(agent, AgentWithEnd):
+        await agent.check_end()

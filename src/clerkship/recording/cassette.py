@@ -178,7 +178,7 @@ class RecordedTurn(RecordedEntry):
     content: str
     """The hash of the task."""
     number: int
-    """0 before the person's first line."""
+    """0 before the person's first line, -1 after the last turn."""
     heard: JsonValue
     """The message it was given."""
     after: str = ""

@@ -14,6 +14,7 @@ from clerkship.actors.contract import (
     NO_FACTS,
     Agent,
     AgentError,
+    AgentWithEnd,
     AgentWithStart,
     EntryPointName,
     Message,
@@ -29,6 +30,8 @@ from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.request import Request
 
+END = -1
+"""The number of what is recorded after the last turn."""
 _ACTED_BETWEEN_TURNS = "the agent acted between two turns, which cannot be recorded"
 
 
@@ -55,6 +58,11 @@ class AgentRecording:
     def has_start(self) -> bool:
         """Return whether the agent did something before the first message."""
         return self._session.find(self._owner, self._turn(0, None).key, counted=False) is not None
+
+    def find_end(self) -> RecordedTurn | None:
+        """Return what is recorded of the agent after its last reply; None if it did not fail then."""
+        found = self._session.find(self._owner, self._turn(END, None).key, counted=False)
+        return found if isinstance(found, RecordedTurn) else None
 
     def save(self, number: int, heard: JsonValue, **came: Any) -> None:
         """Record a turn; in refresh mode only if it is missing."""
@@ -91,6 +99,7 @@ class RecordingAgent:
         self.entries: frozenset[EntryPointName] = agent.entries
         self._agent, self._recording = agent, recording
         self._acts: list[dict[str, JsonValue]] | None = None
+        self._has_turns = False
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Start the agent, and record what it does and says."""
@@ -102,6 +111,16 @@ class RecordingAgent:
         """Pass on a message, and record what the agent does and says."""
         turn = self._agent.on_turn(message, observe_sandboxes(sandboxes, self._add))
         return await self._record(message.turn, self._recording.heard(message), turn)
+
+    async def check_end(self) -> None:
+        """Check the agent, and record its failure after its last reply."""
+        if isinstance(self._agent, AgentWithEnd):
+            try:
+                await self._agent.check_end()
+            except AgentError as error:
+                if self._has_turns:
+                    self._recording.save(END, None, failed=self._recording.hide(str(error)) or "it failed")
+                raise
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Pass on work; it is not recorded."""
@@ -125,6 +144,7 @@ class RecordingAgent:
 
     async def _record(self, number: int, heard: JsonValue, turn: Awaitable[Sequence[ReplyPart]]) -> Sequence[ReplyPart]:
         self._acts, hide = [], self._recording.hide
+        self._has_turns = True
         came: dict[str, Any] = {}
         try:
             parts = await turn
@@ -156,6 +176,12 @@ class RecordedAgent:
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Repeat what it did and said."""
         return self._play(message.turn, self._recording.heard(message), sandboxes)
+
+    async def check_end(self) -> None:
+        """Repeat a failure after its last reply."""
+        end = self._recording.find_end()
+        if end is not None and end.failed:
+            raise AgentError(self._recording.show(end.failed))
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Raise AgentError: tasks are not recorded."""
