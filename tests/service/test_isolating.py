@@ -137,6 +137,33 @@ def test_isolated_program_cannot_write_a_cache_that_did_not_exist(
     assert not (cache / "fax-text").exists()
 
 
+@pytest.mark.parametrize("level", LEVELS, indirect=True)
+def test_shipped_suites_are_hidden_in_a_checkout(bench: Workbench, tmp_path: Path, level: Level) -> None:
+    shipped = Path(__file__).parent.parent.parent / "suites"
+    suite(bench)
+    paths = [str(shipped / "revenue/office.yml"), str(shipped.parent / "docs/security.md")]
+    source = f"""
+        def is_readable(path):
+            try:
+                with open(path) as file: return file.read() != ""
+            except OSError:
+                return False
+        say({{"answer": [is_readable(path) for path in {paths!r}]}})
+    """
+    task_run = bench.run_one(program(tmp_path, source))
+    assert task_run.answer == [False, True], task_run.agent_error
+
+
+def test_other_suites_that_ship_are_hidden_from_an_agent_in_one_of_them() -> None:
+    shipped = Path(__file__).resolve().parent.parent.parent / "suites"
+    others = {path for path in shipped.iterdir() if path.name != "revenue"}
+    files = {shipped / "revenue/office.yml"}
+    hidden = set(find_task_files(shipped / "revenue", files, Settings(cache=None), [shipped / "revenue"]))
+    assert others | files <= hidden
+    assert not {shipped, shipped / "revenue"} & hidden
+    assert shipped in find_task_files(shipped, files, Settings(cache=None), [])
+
+
 def test_private_folders_of_all_runs_are_hidden(bench: Workbench, tmp_path: Path) -> None:
     folder, solver = (
         tmp_path.resolve() / "store.db.private",

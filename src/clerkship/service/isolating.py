@@ -12,7 +12,7 @@ from pathlib import Path
 
 from clerkship.actors.contract import Solver
 from clerkship.actors.isolation.contract import LEVELS, NOT_ISOLATED, Isolated, Isolation, offered
-from clerkship.actors.isolation.protected import installation
+from clerkship.actors.isolation.protected import PACKAGE, installation
 from clerkship.actors.python_process import PythonProcessSolver
 from clerkship.library.library import Library
 from clerkship.library.source import SUFFIXES
@@ -28,7 +28,8 @@ OWN_FOLDER = ".clerkship"
 _BESIDE_STORE = ("reports", "up")
 _COPY_MARK = re.compile(r"(~|#|\.(bak|backup|copy|old|orig|rej|save|sw[a-z]|tmp|un~|~\d+~)\d*)+$")
 """The ending of a copy's name: `NAME~`, `NAME.bak`, `NAME.orig`, `.NAME.swp`, `#NAME#`."""
-_SUITES = Path(__file__).resolve().parent.parent / "suites"
+_SUITES = (PACKAGE / "suites", *([PACKAGE.parent.parent / "suites"] if PACKAGE.parent.name == "src" else []))
+"""The suites that ship: in the package, and beside `src` in a checkout."""
 _HINTS: dict[IsolationLevel, str] = {
     "none": "install bubblewrap (`apt install bubblewrap` in Debian and Ubuntu), use a Linux kernel with Landlock "
     "(5.13 or later), or give `--isolate auto`",
@@ -149,13 +150,24 @@ def find_task_files(root: Path, files: Iterable[Path], settings: Settings, shown
     """
     task_paths = set(files)
     recordings = {cassette_path(file).parent for file in task_paths if not file.is_dir()}
-    others = [*recordings, *_find_repository(root.resolve()), _SUITES]
+    others = [*recordings, *_find_repository(root.resolve()), *_list_other_suites(root.resolve())]
     others += _create_cache_folder(settings)
     own = {place for path in shown for place in (path.resolve(), path.absolute())}
     own |= {Path(tempfile.gettempdir()).resolve(), Path.home().resolve()}  # every program needs these
     return tuple(
         sorted(path for path in {*_select_task_paths(root.resolve(), task_paths, own), *others} if path.exists())
     )
+
+
+def _list_other_suites(root: Path) -> list[Path]:
+    """Return the folders with suites that ship, without those of the tasks themselves, which have their own rules."""
+    suites: list[Path] = []
+    for folder in _SUITES:
+        if root != folder and root.is_relative_to(folder):
+            suites += [suite for suite in folder.iterdir() if not root.is_relative_to(suite)]
+        elif not folder.is_relative_to(root):
+            suites.append(folder)
+    return suites
 
 
 def _create_cache_folder(settings: Settings) -> list[Path]:
