@@ -84,7 +84,8 @@ class WorkerProcess:
         self._end()
         limits = (str(self._limits.memory), str(self._limits.cpu_seconds))
         self._process = subprocess.Popen(
-            [sys.executable, "-B", "-m", "clerkship.fax.worker_main", self._target, *limits],
+            # Not from the working folder, where an agent may have written modules.
+            [sys.executable, "-B", "-P", "-m", "clerkship.fax.worker_main", self._target, *limits],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
