@@ -29,7 +29,7 @@ import orjson
 from pydantic import BaseModel, ConfigDict
 
 from clerkship.actors.contract import Message
-from clerkship.actors.isolation.contract import Isolation, Level, offered
+from clerkship.actors.isolation.contract import READY, Isolation, Level, offered
 from clerkship.actors.python import PythonSolver
 from clerkship.conformance.rig import SimulatorRig
 from clerkship.engine.catalog import RegisteredCatalog
@@ -286,7 +286,7 @@ def program_start(level: Level, folder: Path, starts: int = 50) -> float:
     began = time.perf_counter()
     for _ in range(starts):
         with isolation.command(["true"]) as (words, descriptors):
-            subprocess.run(words, check=True, pass_fds=descriptors)
+            subprocess.run(words, input=READY, stdout=subprocess.DEVNULL, check=True, pass_fds=descriptors)
     return (time.perf_counter() - began) / starts
 
 

@@ -159,7 +159,7 @@ def test_agent_process_is_isolated_on_import_and_in_the_trial(
     reads = f"from pathlib import Path\ndef read():\n    try:\n        return Path({str(file)!r}).read_text()\n"
     reads += "    except OSError as error:\n        return type(error).__name__\n"
     Path("looks_around.py").write_text(f"{reads}FIRST = read()\ndef agent(task_item):\n    return [FIRST, read()]\n")
-    apart = bench.run_one("python:looks_around:agent", agent_process=True, isolate="always")
+    apart = bench.run_one("python:looks_around:agent", agent_process=True)
     assert "Work" not in str(apart.answer)
     assert level(bench) == offered()[0]
     with pytest.raises(InputError, match=r"it runs in the process that grades it; .*--agent-process"):

@@ -11,9 +11,11 @@ from clerkship.actors.command import CommandSolver
 from clerkship.actors.isolation import bubblewrap
 from clerkship.actors.isolation.contract import Level, offered
 from clerkship.actors.isolation.protected import installation
+from clerkship.actors.isolation.shared_files import SharedFiles
 from clerkship.actors.webhook import WebhookSolver
 from clerkship.model.errors import InputError
 from clerkship.report.jsonl import render_jsonl
+from clerkship.service import isolating
 from clerkship.service.comparing import compare_runs
 from clerkship.service.isolating import choose_level, find_masks, find_task_files, isolate_solver
 from clerkship.service.planning.plan import plan_run
@@ -200,7 +202,10 @@ def test_isolate_never_and_isolate_always(bench: Workbench, tmp_path: Path) -> N
         bench.run(agent, isolate="maybe")
 
 
-def test_resumed_run_requires_the_same_isolation(bench: Workbench, tmp_path: Path) -> None:
+def test_resumed_run_requires_the_same_isolation(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(isolating, "shared_files", SharedFiles)  # this environment may have links elsewhere
     suite(bench)
     agent = program(tmp_path, "say({'answer': 1})")
     bench.run_one(agent, isolate="never")

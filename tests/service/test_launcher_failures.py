@@ -13,6 +13,7 @@ from clerkship.actors.isolation.contract import Level, offered
 from clerkship.actors.isolation.protected import installation
 from clerkship.cli.app import run
 from clerkship.model.errors import PlatformError
+from clerkship.model.run import IsolationMode
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
@@ -75,9 +76,9 @@ def test_failure_of_a_launcher_before_the_run_is_an_error_of_the_platform(
     assert run(["run", str(bench.folder), *words]) == 2
 
 
-@pytest.mark.parametrize("isolate", ["never", *["always"] * bool(LEVELS)])
+@pytest.mark.parametrize("isolate", ["never", *["auto"] * bool(LEVELS)])
 def test_failure_of_the_python_of_an_agent_process_is_an_error_of_the_platform(
-    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolate: str
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, isolate: IsolationMode
 ) -> None:
     suite(bench, WORK)
     (tmp_path / "answering.py").write_text("def on_task(task_item, sandboxes):\n    return 42\n", encoding="utf-8")
@@ -93,9 +94,9 @@ def test_failure_of_the_python_of_an_agent_process_is_an_error_of_the_platform(
         plan_run(request, Settings(timeout=20), CATALOG)
 
 
-@pytest.mark.parametrize("isolate", ["never", *["always"] * bool(LEVELS)])
+@pytest.mark.parametrize("isolate", ["never", *["auto"] * bool(LEVELS)])
 def test_program_that_cannot_be_executed_is_an_error_of_the_agent(
-    bench: Workbench, tmp_path: Path, isolate: str
+    bench: Workbench, tmp_path: Path, isolate: IsolationMode
 ) -> None:
     suite(bench, WORK)
     file = tmp_path / "agent" / "my program"

@@ -12,12 +12,12 @@ from pathlib import Path
 
 from clerkship.actors.contract import Solver
 from clerkship.actors.isolation.contract import LEVELS, NOT_ISOLATED, Isolated, Isolation, offered
-from clerkship.actors.isolation.protected import PACKAGE, installation
+from clerkship.actors.isolation.protected import PACKAGE, installation, shared_files
 from clerkship.actors.python_process import PythonProcessSolver
 from clerkship.library.library import Library
 from clerkship.library.source import SUFFIXES
 from clerkship.model.agent_domain import AgentCapabilities
-from clerkship.model.errors import InputError
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
 from clerkship.recording.cassette import cassette_path
 from clerkship.settings import Settings
@@ -37,6 +37,11 @@ _HINTS: dict[IsolationLevel, str] = {
     "`--isolate auto`",
     "remote": "isolate it where it runs, and give `--isolate auto`",
 }
+_COPY_HINT = (
+    "install its packages as copies, with `uv sync --reinstall --link-mode copy`, or set UV_CACHE_DIR if the links are "
+    "in a cache at another place"
+)
+MAX_NAMED_FILES = 3
 _REASONS: dict[IsolationLevel, str] = {
     "none": "this machine cannot isolate programs",
     "trusted": "it runs in the process that grades it",
@@ -49,10 +54,27 @@ def choose_level(solver: Solver, mode: IsolationMode) -> IsolationLevel:
     level: IsolationLevel = getattr(solver, "isolation", "trusted")
     if isinstance(solver, Isolated):
         level = "none" if mode == "never" else offered()[0]
+    if mode == "always" and level in LEVELS and shared_files().unprotected:
+        raise InputError.of(f"--isolate always: {describe_unprotected_files()}", hint=_COPY_HINT)
     if mode == "always" and level in _HINTS:
         reason = _REASONS[level]
         raise InputError.of(f"--isolate always: {solver.name} cannot be isolated: {reason}", hint=_HINTS[level])
     return level
+
+
+def warn_unprotected_files(level: IsolationLevel | None) -> tuple[InputProblem, ...]:
+    """Return a warning if an isolated agent can change files of this Python environment by other paths."""
+    if level not in LEVELS or not shared_files().unprotected:
+        return ()
+    return (InputProblem(message=describe_unprotected_files(), hint=_COPY_HINT),)
+
+
+def describe_unprotected_files() -> str:
+    """Name files of this Python environment that an isolated agent can change."""
+    files = shared_files().unprotected
+    more = len(files) - MAX_NAMED_FILES
+    named = ", ".join(files[:MAX_NAMED_FILES]) + (f" and {more:,} more" if more > 0 else "")
+    return f"an agent can change files of this Python environment, because they have hard links elsewhere: {named}"
 
 
 def choose_resumed_level(run: BenchmarkRun, solver: Solver, settings: Settings) -> IsolationLevel:

@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 NAME = "bwrap"
-SYSTEM_FOLDERS = ("/usr/bin", "/bin", "/usr/local/bin")
+SYSTEM_FOLDERS: tuple[str, ...] = ("/usr/bin", "/bin", "/usr/local/bin")
 """Searched before the folders of PATH, which users can often write to."""
 Prefix = Callable[[int], list[str]]
 """Returns the start of a command line, given the descriptor with its arguments."""

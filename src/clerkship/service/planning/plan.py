@@ -18,6 +18,7 @@ from clerkship.library.calibration import load_calibrations
 from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest_calibration
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
+from clerkship.service.isolating import warn_unprotected_files
 from clerkship.service.planning.freeze import FrozenRun, freeze_tasks
 from clerkship.service.planning.load import LoadedSuite, load_suite
 from clerkship.service.planning.models import choose_models
@@ -61,7 +62,7 @@ def plan_run(
 def build_plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
     """Build the plan of a run: its record, tasks, agent and models."""
     solver = resolve_agent(frozen.solver, models, frozen.snapshots)
-    warnings = (*frozen.warnings, *find_missing_models(models, frozen.needs))
+    warnings = (*frozen.warnings, *find_missing_models(models, frozen.needs), *warn_unprotected_files(frozen.isolation))
     run = frozen.resumed or _build_record(frozen, models, solver)
     return RunPlan(**vars(replace(frozen, solver=solver, warnings=warnings)), run=run, models=models)
 
