@@ -135,6 +135,7 @@ def test_file_of_another_tool_that_was_named_is_an_error(
         (["eval/scenarios/order_lost.yml"], ["Lost order"]),
         (["eval", "--task", "order_delay"], ["Late order"]),
         (["eval", "--task", "order_*"], ["Late order", "Lost order"]),
+        (["eval", "--task", "der_delay"], ["Late order"]),
         (["eval", "--task", "ordr_delay"], []),
         (["eval", "--task", "L*order"], ["Late order", "Lost order"]),
     ],

@@ -45,12 +45,14 @@ class TaskName(NamedTuple):
 def find_tasks_by_name(pattern: str, tasks: Collection[TaskName]) -> list[TaskName]:
     """Return the tasks that match a name or pattern.
 
-    Tasks and templates of that name come first, then files of that name, then tasks whose names contain it.
+    Tasks and templates of that name come first, then files of that name, then tasks whose names contain it, then files
+    whose names contain it.
     """
     return (
         [task for task in tasks if _matches_name(task.name, pattern) or _matches_name(task.template, pattern)]
         or [task for task in tasks if _matches_name(Path(task.file).stem, pattern)]
         or [task for task in tasks if pattern.lower() in task.name.lower()]
+        or [task for task in tasks if pattern.lower() in Path(task.file).stem.lower()]
     )
 
 
