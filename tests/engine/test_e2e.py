@@ -242,6 +242,26 @@ def test_stubs_for_an_agent_without_on_start_are_refused_before_anything_runs(sh
     assert len(shop.run(agent_without_on_start, tasks=("greeting", "unclear"))) == 2
 
 
+def test_tasks_with_stubs_are_skipped_if_asked_and_validate_names_them(
+    shop: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    agent = ["-a", f"python:{__name__}:agent_without_on_start"]
+    assert clerkship(["run", "suite", *agent, "--skip-stubbed"]) == 1
+    messages = " ".join(capsys.readouterr().out.split())
+    assert "! 1 task with stubs is skipped: 'lost order';" in messages
+    assert "[1/1]" not in messages
+    assert "lost order" not in messages.partition("skipped: 'lost order'")[2]
+    assert clerkship(["run", "suite/tests/orders.yml::lost order", *agent, "--skip-stubbed"]) == 2
+    assert "every selected task stubs actions, and" in " ".join(capsys.readouterr().err.split())
+    assert clerkship(["validate", "suite"]) == 0
+    assert ": 1 task stubs actions: 'lost order'; `run` refuses them" in " ".join(capsys.readouterr().out.split())
+    assert clerkship(["validate", "suite", *agent]) == 0
+    assert "agent_without_on_start does not support stubs; use" in " ".join(capsys.readouterr().out.split())
+    assert clerkship(["validate", "suite", "-a", f"python:{__name__}:OrderBot"]) == 0
+    assert "stub" not in capsys.readouterr().out
+
+
 def test_stubs_are_refused_for_an_agent_that_cannot_honour_them(shop: Workbench) -> None:
     request = RunRequest(path=shop.folder, agent=PythonSolver("bot", OrderBot), tasks=("lost order",))
     plan = replace(

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 from clerkship.actors.contract import Solver, SolverWithCapabilities, SolverWithPreflight
 from clerkship.by_name import load
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.stub_check import warn_of_stubs
 from clerkship.kit.command_option import Option
 from clerkship.library.calibration import find_calibration_file, load_calibrations
 from clerkship.library.foreign import find_domain, read_domain
@@ -52,7 +53,7 @@ class ValidationRequest:
 def validate(request: ValidationRequest, settings: Settings, catalog: RegisteredCatalog) -> Validation:
     """Load the files and return the problems and warnings."""
     try:
-        library, _ = load_and_check(request.path, request.agent, settings, catalog, domain=request.domain)
+        library, solver = load_and_check(request.path, request.agent, settings, catalog, domain=request.domain)
         calibration = find_calibration_file(library.root)
         if calibration is not None:  # a run with a judge reads it
             load_calibrations(calibration)
@@ -63,7 +64,7 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
         return Validation(None, problems, library.skipped_files)
     file = request.path if request.path.is_file() else None
     tasks = library.select(file=file)
-    warnings = (*library.warnings_for(tasks), *_warn_ungraded(tasks))
+    warnings = (*library.warnings_for(tasks), *_warn_ungraded(tasks), *warn_of_stubs(tasks, solver))
     return Validation(replace(library, warnings=warnings), (), library.skipped_files, warnings)
 
 

@@ -145,7 +145,7 @@ def _build_plan(request: RunRequest, settings: Settings, snapshots: tuple[Snapsh
 def _collect_warnings(selected: SelectedTasks) -> tuple[InputProblem, ...]:
     loaded, environments = selected.loaded, [task.environment for task in selected.tasks]
     missing = warn_unavailable_listeners(loaded.solver, environments, loaded.catalog)
-    return (*loaded.library.warnings_for(selected.tasks), *missing)
+    return (*loaded.library.warnings_for(selected.tasks), *selected.warnings, *missing)
 
 
 def _find_hidden_paths(loaded: LoadedSuite) -> tuple[Path, ...]:

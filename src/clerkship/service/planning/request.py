@@ -64,6 +64,14 @@ class RunRequest(
         str | None,
         Option(("--benchmark",), "Only the tasks of this benchmark, under its limits.", "SLUG", "Selection"),
     ] = None
+    skip_stubbed: Annotated[
+        bool,
+        Option(
+            ("--skip-stubbed",),
+            "Leave out tasks with stubs that the agent cannot apply, instead of refusing to run.",
+            panel="Selection",
+        ),
+    ] = False
     only: frozenset[str] | None = None
     """The exact names of the tasks to run, within the selection; None for all of it."""
     outbound: OutboundPolicy = LOCAL_ONLY

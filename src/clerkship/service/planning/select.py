@@ -1,10 +1,9 @@
 """Step 2: select the tasks of a request, and add the limits and faults of the request."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clerkship.actors.contract import AgentError, Solver
+from clerkship.engine.stub_check import SUPPORTING_AGENT, build_stub_problem, describe_skipped, find_refused
 from clerkship.faults.chaos import find_chaos_profile
 from clerkship.library.library import Library, LoadedTask
 from clerkship.model.benchmark import Benchmark
@@ -26,6 +25,7 @@ class SelectedTasks:
     loaded: LoadedSuite
     tasks: tuple[LoadedTask, ...]
     benchmark: Benchmark | None = None
+    warnings: tuple[InputProblem, ...] = ()
 
 
 def select_tasks(loaded: LoadedSuite) -> SelectedTasks:
@@ -46,10 +46,10 @@ def select_tasks(loaded: LoadedSuite) -> SelectedTasks:
     if not tasks:
         tags = sorted({tag for task in library.tasks.values() for tag in task.task.tags})
         raise InputError.of("no task matches the selection", hint=f"tags: {', '.join(tags) or 'none'}")
-    _require_stubs(tasks, loaded.solver)
+    tasks, warnings = _skip_stubbed(tasks, loaded)
     facts = _choose_person_facts(loaded)
     tasks = [_apply_request(task, request, loaded.settings, facts) for task in tasks]
-    return SelectedTasks(loaded, tuple(tasks), benchmark)
+    return SelectedTasks(loaded, tuple(tasks), benchmark, warnings)
 
 
 def _choose_person_facts(loaded: LoadedSuite) -> PersonFacts:
@@ -65,29 +65,22 @@ def _find_benchmark(library: Library, name: str | None) -> Benchmark | None:
     return library.benchmarks[name] if name is not None else None
 
 
-def _require_stubs(tasks: Iterable[LoadedTask], solver: Solver) -> None:
-    """Raise InputError for tasks with stubbed actions if the agent would run the real ones."""
-    stubbed = [loaded for loaded in tasks if loaded.task.scenario is not None and loaded.task.scenario.stubs]
-    if not stubbed:
-        return
-    try:
-        agent = solver.open(stubbed[0].solution)
-    except AgentError:
-        return  # each trial fails with this error
-    agent.close()
-    if "on_start" not in agent.entries or not getattr(solver, "takes_stubs", True):
-        raise InputError(_build_stub_problem(loaded, solver) for loaded in stubbed)
+def _skip_stubbed(tasks: list[LoadedTask], loaded: LoadedSuite) -> tuple[list[LoadedTask], tuple[InputProblem, ...]]:
+    """Return the tasks that the agent can run, and a warning about the others.
 
-
-def _build_stub_problem(loaded: LoadedTask, solver: Solver) -> InputProblem:
-    stubs = ", ".join(f"`{name}`" for name in loaded.task.scenario.stubs) if loaded.task.scenario else ""
-    return InputProblem(
-        file=loaded.file,
-        line=loaded.line,
-        column=loaded.column,
-        message=f"{loaded.task.name!r} stubs {stubs}, but {solver.name} does not support stubs",
-        hint="use a Python agent whose on_start applies `start.stubs`, or do not select this test case",
-    )
+    Raise InputError for tasks with stubs that the agent cannot apply, unless the request skips them.
+    """
+    refused = find_refused(tasks, loaded.solver)
+    if not refused:
+        return tasks, ()
+    names = {task.task.name for task in refused}
+    others = [task for task in tasks if task.task.name not in names]
+    if not loaded.request.skip_stubbed:
+        raise InputError(build_stub_problem(task, loaded.solver) for task in refused)
+    if not others:
+        message = f"every selected task stubs actions, and {loaded.solver.name} does not support stubs"
+        raise InputError.of(message, hint=SUPPORTING_AGENT)
+    return others, (describe_skipped(refused, loaded.solver),)
 
 
 def _apply_request(loaded: LoadedTask, request: RunRequest, settings: Settings, facts: PersonFacts) -> LoadedTask:
