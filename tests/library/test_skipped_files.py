@@ -20,6 +20,8 @@ OTHER_FILES = {
     "test cases without entries": "test_cases:\n",
     "test cases as an empty list": "fixtures: []\ntest_cases: []\n",
     "results of tests": "test_results:\n  - {name: a, pass_status: false, expected_steps: []}\n",
+    "results with the keys of tests": "test_cases:\n  - {test_case: a, steps: [], status: passed, rating: 4}\n"
+    "  - {test_case: b, steps: [], status: failed}\n",
     "dialogue-understanding tests": f"{CASE}      - user: hi\n        commands: [StartFlow(pay)]\n      - utter: u\n",
     "config with model groups": "recipe: default.v1\npipeline: []\nmodel_groups: [{id: a, models: []}]\n",
     "endpoints": "action_endpoint: {url: http://a}\nsilence_handling: {timeout: 7}\nvector_store: {type: x}\n",
@@ -70,6 +72,10 @@ def test_skipped_file_that_was_named_is_an_error(folder: LibraryFolder, kind: st
         ("comments only", "the file is empty, or has only comments"),
         ("test cases without entries", "`test_cases` has no entries"),
         ("dialogue-understanding tests", "dialogue-understanding tests (steps with `commands`) are not supported"),
+        (
+            "results with the keys of tests",
+            "results of tests (test cases with `status` or `rating`, and no steps) are not read",
+        ),
         ("list", "expected a map with `task`, `scenario`, `test_cases`, `environment` or `dataset`"),
         ("compose file", ""),
     ],
@@ -102,6 +108,10 @@ OWN_MISTAKES = {
     "list of definitions": ("- task: {name: B}\n", "expected a map with `task`"),
     "fixtures only": ("fixtures: [{a: [{b: 1}]}]\n", "`test_cases` is missing"),
     "fixtures with a misspelt key": ("fixtures: []\ntest_case: []\n", "unknown key `test_case`; did you mean"),
+    "one result among tests": (
+        f"{CASE}      - user: hi\n  - {{test_case: r, steps: [], status: ok}}\n",
+        "unknown key `status`",
+    ),
     "empty test cases with a misspelt key": ("test_cases: []\ntestcases: []\n", "did you mean `test_cases`?"),
     "commands beside assertions": (
         f"{CASE}      - user: a\n        commands: [b]\n      - user: c\n        assertions: []\n",

@@ -1,5 +1,6 @@
 """E2E test files that the original tool accepts load too; what looks wrong in them is a warning."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -181,10 +182,14 @@ def test_merge_keys_are_still_refused_in_tasks(folder: LibraryFolder) -> None:
     assert any("merge keys are not part of YAML 1.2" in line for line in folder.lines())
 
 
-def test_name_over_the_limit_gets_a_plain_message(folder: LibraryFolder) -> None:
-    folder.write("t.yml", f"test_cases: [{{test_case: {'n' * 151}, steps: []}}]\n")
-    line = "t.yml:1:26: test_cases.0.test_case: it has 151 characters; the limit is 150; shorten it"
-    assert folder.lines() == [line]
+def test_long_name_is_cut_with_a_warning_and_stays_unique(folder: LibraryFolder) -> None:
+    name, stem = "n" * 150, "a_file_with_a_long_name_for_the_refunds_of_the_shop_and_its_customers"
+    cases = [{"test_case": f"{name}{end}", "steps": [{"user": "hi"}]} for end in ("one", "two", "two")]
+    folder.write(f"{stem}.yml", json.dumps({"test_cases": cases, "stub_custom_actions": {f"{name}one::act": {}}}))
+    library, cut = folder.load(), "n" * 149 + "…"
+    assert list(library.tasks) == [cut, f"{cut} ({stem[:29]}…)", f"{cut} (2)"]
+    assert library.tasks[cut].task.scenario.stubs == {"act": {}}  # type: ignore[union-attr]
+    assert f"the name has 153 characters, so this test case is called '{cut}'" in str(library.warnings[0])
 
 
 def test_test_case_without_steps_loads_without_criteria(folder: LibraryFolder) -> None:

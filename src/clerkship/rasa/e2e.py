@@ -33,6 +33,11 @@ _SCENARIO_CONFTEST_FOLDER = "eval"
 """The conftest in this folder is for scenarios, not for E2E tests."""
 _COMMANDS_KEY = "commands"
 """The key of steps in tests of dialogue understanding, which compare commands and not behaviour."""
+_RESULT_KEYS = frozenset({"status", "rating", "pass_status"})
+"""Keys of test cases in files of results, which have the names of test cases but no steps."""
+_MAX_CASE_NAME_LENGTH = 150
+_MAX_STEM_LENGTH = 30
+"""The most characters of a file's name that are added to the name of a test case."""
 _CLOCK_SLOT = "mocked_datetime"
 _VARIABLE = re.compile(r"(?<!\$)\$\{[A-Za-z_]")
 
@@ -56,6 +61,8 @@ def find_unsupported_tests(tree: YamlTree) -> str:
     cases = tree.data["test_cases"]
     if not any(map(find_near_key, tree.data.keys() - OWN_KEYS)) and (cases is None or cases == []):
         return "`test_cases` has no entries"
+    if as_list(cases) and all(_is_result(as_map(case)) for case in as_list(cases)):
+        return "results of tests (test cases with `status` or `rating`, and no steps) are not read"
     steps = [as_map(step) for case in as_list(cases) for step in as_list(as_map(case).get("steps"))]
     is_other = any(_COMMANDS_KEY in step for step in steps) and not any("assertions" in step for step in steps)
     return "dialogue-understanding tests (steps with `commands`) are not supported" if is_other else ""
@@ -63,6 +70,10 @@ def find_unsupported_tests(tree: YamlTree) -> str:
 
 def _is_conftest(path: Path) -> bool:
     return path.name in CONFTEST_NAMES
+
+
+def _is_result(case: Mapping[str, Any]) -> bool:
+    return not case.get("steps") and not _RESULT_KEYS.isdisjoint(case)
 
 
 @dataclass
@@ -123,9 +134,15 @@ class E2eFiles:
         counts = Counter[str]()
         for number, case in enumerate(written.test_cases):
             counts[case.test_case] += 1
-            name = _choose_unused_name(case.test_case, counts[case.test_case], Path(tree.file).stem, taken)
+            written_name = _cut(case.test_case, _MAX_CASE_NAME_LENGTH)
+            name = _choose_unused_name(
+                written_name, counts[case.test_case], _cut(Path(tree.file).stem, _MAX_STEM_LENGTH), taken
+            )
             if counts[case.test_case] > 1:
                 self._warn_of_repeated_name(file, number, case.test_case, name)
+            elif written_name != case.test_case:
+                message = f"the name has {len(case.test_case)} characters, so this test case is called {name!r}"
+                file.warning(["test_cases", number, "test_case"], message)
             task = build_task(case, name, _resolve_fixtures(case, names), self.catalog.assertion)
             _warn_of_ignored_steps(file, ["test_cases", number, "steps"], case)
             location = tree.locate(["test_cases", number])
@@ -329,6 +346,10 @@ def _choose_unused_name(name: str, number: int, stem: str, taken: Collection[str
     names = [name, f"{name} ({stem})"] if number == 1 else [f"{name} ({number})"]
     names += [f"{name} ({stem} {other})" for other in range(2, len(taken) + 3)]
     return next(free for free in names if free not in taken)
+
+
+def _cut(text: str, limit: int) -> str:
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
 
 
 def _walk_up(folder: Path, root: Path) -> Iterator[Path]:

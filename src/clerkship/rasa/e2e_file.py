@@ -61,7 +61,7 @@ class E2eStep(Frozen):
 class E2eCase(Frozen):
     """One conversation."""
 
-    test_case: Annotated[str, Field(min_length=1, max_length=150, description="name of the test case")]
+    test_case: Annotated[str, Field(min_length=1, description="name of the test case; cut after 150 characters")]
     fixtures: Annotated[
         tuple[str, ...],
         Field(description="names of fixtures, whose slots are set first; later ones override earlier ones"),
