@@ -47,6 +47,7 @@ _SPEC_FIELDS = {
     "assertions": "assertions on its state: `prefix.name`",
     "steps": "steps of a scenario on it: `prefix.kind.verb`",
     "example": "path and query of a GET that `clerkship up` shows first; the first one without parameters if not given",
+    "extras": "extras of Clerkship that its operations need, each a `SimulatorExtra`; listeners name theirs",
     "listeners": "listeners for protocols other than HTTP (`clerkship.sandbox.listener.ProtocolListener`)",
     "outbound": (
         "how it delivers messages to an agent that registered an address with `OperationContext.register_callback` "

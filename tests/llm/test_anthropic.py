@@ -195,7 +195,7 @@ def test_missing_library_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) 
         return real(name, *rest)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InputError, match=r"not installed; pip install 'clerkship\[anthropic\]'"):
+    with pytest.raises(InputError, match=r"`uv sync --extra anthropic .*pip install 'clerkship\[anthropic\]'"):
         build_model(ModelChoice(who="anthropic:claude"), Settings(anthropic_api_key=KEY))
 
 

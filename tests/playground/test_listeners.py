@@ -20,7 +20,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.playground import listeners as module
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.in_process import open_sandboxes
-from clerkship.playground.listeners import ListenerPool, is_available
+from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
@@ -253,7 +253,7 @@ def test_address_of_an_ended_run_finds_no_sandbox(site: ListenerSite, dismissed:
 def test_a_listener_is_not_available_without_its_package(site: ListenerSite) -> None:
     playground = site.play(MissingPackageListener)
     assert site.lines.open_listeners(playground, playground.sandboxes["box"]) == {}
-    assert not is_available(MissingPackageListener)
+    assert not MissingPackageListener.is_available()
     assert PlainListener.opened == 0
 
 

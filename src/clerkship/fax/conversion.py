@@ -20,6 +20,7 @@ from clerkship.fax.page import MAX_CACHED_PAGES, FaxPage, Resolution
 from clerkship.fax.text_pages import render_text
 from clerkship.fax.words import PageWords
 from clerkship.fax.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
+from clerkship.kit.extras import describe_install
 from clerkship.model.errors import MissingExtra
 
 LIMITS = WorkerLimits(memory=1_000_000_000, cpu_seconds=20, wall_seconds=120)
@@ -47,7 +48,7 @@ class ConversionUnavailable(MissingExtra):
     def __init__(self, missing: Sequence[str]) -> None:
         super().__init__(
             f"documents cannot be converted to fax pages: not installed: {', '.join(missing)}; "
-            "install what is missing with `pip install 'clerkship[fax]'`"
+            f"install what is missing with {describe_install('fax')}"
         )
 
 

@@ -6,6 +6,7 @@ from functools import lru_cache
 from importlib import resources
 from typing import TYPE_CHECKING, Literal
 
+from clerkship.kit.extras import describe_install
 from clerkship.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -70,7 +71,8 @@ def load_font(style: FontStyle) -> "FreeTypeFont":
 def missing_extra() -> InputError:
     """Return the error for pages that cannot be drawn because a package is not installed."""
     return InputError.of(
-        "fax pages cannot be drawn: Pillow and the fonts are not installed", hint="pip install 'clerkship[fax]'"
+        "fax pages cannot be drawn: Pillow and the fonts are not installed",
+        hint=f"install them with {describe_install('fax')}",
     )
 
 

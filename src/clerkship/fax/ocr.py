@@ -14,6 +14,7 @@ from clerkship.fax.ocr_text import parse_ocr_words
 from clerkship.fax.page import FaxPage
 from clerkship.fax.words import OcrWords
 from clerkship.fax.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
+from clerkship.kit.extras import describe_install
 from clerkship.model.errors import MissingExtra, PlatformError
 
 READING = "2"
@@ -32,7 +33,7 @@ class OcrUnavailable(MissingExtra):
     def __init__(self) -> None:
         super().__init__(
             "the text of a fax page is needed, and there is no OCR engine to read it; "
-            "install one with `pip install 'clerkship[ocr]'`"
+            f"install one with {describe_install('ocr')}"
         )
 
 

@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
+from clerkship.kit.extras import describe_install
 from clerkship.llm.endpoint import ApiCredentials
 from clerkship.llm.endpoint_pool import HostConnections
 from clerkship.llm.http_client import is_loopback
@@ -44,7 +45,7 @@ class AnthropicApi:
         except ImportError:
             raise InputError.of(
                 f"model `{reference.name}`: Anthropic's library is not installed",
-                hint="pip install 'clerkship[anthropic]'",
+                hint=f"install it with {describe_install('anthropic')}",
             ) from None
         self._library = anthropic
         self._reference, self._credentials, self._options = reference, credentials, options

@@ -1,6 +1,5 @@
 """The listeners of this process for protocols other than HTTP. Each is opened when it is first needed, in a thread."""
 
-import importlib.util
 import os
 import threading
 from collections.abc import Mapping
@@ -137,7 +136,7 @@ class ListenerPool:
         self._outbound.close()
 
     def _ensure_running(self, kind: str, listener_type: type[ProtocolListener]) -> RunningListener | None:
-        if not is_available(listener_type):
+        if not listener_type.is_available():
             return None
         with self._lock:
             if self._closed:
@@ -161,8 +160,3 @@ class ListenerPool:
         for listener in running:
             listener.run_ended(address)
         self._outbound.stop(address)
-
-
-def is_available(listener_type: type[ProtocolListener]) -> bool:
-    """Return whether the package that the listener requires is installed."""
-    return not listener_type.package or importlib.util.find_spec(listener_type.package) is not None

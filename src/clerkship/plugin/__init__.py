@@ -147,6 +147,7 @@ from clerkship.sandbox.websocket import WebSocketCall as WebSocketCall
 from clerkship.sandbox.websocket import WebSocketHandler as WebSocketHandler
 from clerkship.sandbox.websocket import WebSocketSession as WebSocketSession
 from clerkship.settings import Settings as Settings
+from clerkship.simulators.spec import SimulatorExtra as SimulatorExtra
 from clerkship.simulators.spec import Spec as Spec
 from clerkship.simulators.spec import TaskScaffold as TaskScaffold
 from clerkship.steps.contract import Step as Step

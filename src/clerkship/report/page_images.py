@@ -6,6 +6,7 @@ from typing import Any
 
 from clerkship.fax.document import UnreadableDocument
 from clerkship.fax.files import read_single_page, write_png
+from clerkship.kit.extras import describe_install
 from clerkship.model.run import TaskRun
 from clerkship.report.cited_pages import MAX_CITED_PAGES
 from clerkship.report.detail import TaskDetail
@@ -17,7 +18,7 @@ MAX_PICTURE_BYTES = 6 * 1024 * 1024
 """Bytes of all pictures in one report; a third more as base64."""
 NO_PILLOW = (
     "The pages of faxes are not shown, because Pillow is not installed: "
-    "install it with pip install 'clerkship[fax]' and write the report again."
+    f"install it with {describe_install('fax')}, and write the report again."
 )
 
 

@@ -9,6 +9,7 @@ import orjson
 from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Event, Payload
 from clerkship.events.states import NoSuchState, find_state
+from clerkship.kit.extras import describe_install
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.direct_call import CallRecord, encode_bytes
@@ -178,8 +179,8 @@ class Handle(TransportWrapper):
         info = self.listeners.get(name)
         if info is None:
             raise KeyError(
-                f"{name.upper()} is not available: install `clerkship[{name}]` in the environment of clerkship, such as"
-                f" `pip install 'clerkship[{name}]'`, or `uv tool install '/path/to/the/checkout[{name}]'`"
+                f"{name.upper()} is not available: install the extra in the environment of clerkship, with "
+                f"{describe_install(name)}, or with `uv tool install '/path/to/the/checkout[{name}]'`"
             )
         return info
 

@@ -6,6 +6,7 @@ log, the faults and the limits are the same in every protocol.
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from importlib.util import find_spec
 from typing import Any, ClassVar, Protocol, TypeVar
 
 from clerkship.model.frozen import Frozen
@@ -85,6 +86,11 @@ class ProtocolListener(ABC):
     """A required package that the core does not install; without it the listener is not available."""
     extra: ClassVar[str] = ""
     """The extra that installs the package: `pip install clerkship[extra]`."""
+
+    @classmethod
+    def is_available(cls) -> bool:
+        """Return whether the required package is installed. Nothing is imported."""
+        return not cls.package or find_spec(cls.package) is not None
 
     def __init__(self, directory: SandboxDirectory) -> None:
         self.directory = directory

@@ -8,6 +8,7 @@ from typing import Annotated, TypeVar
 from clerkship.actors.contract import Solver, SolverWithCapabilities, SolverWithPreflight
 from clerkship.by_name import load
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.extras import build_extra_problems, find_needed_extras, warn_of_optional_extras
 from clerkship.engine.stub_check import warn_of_stubs
 from clerkship.kit.command_option import Option
 from clerkship.library.calibration import find_calibration_file, load_calibrations
@@ -64,7 +65,14 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
         return Validation(None, problems, library.skipped_files)
     file = request.path if request.path.is_file() else None
     tasks = library.select(file=file)
-    warnings = (*library.warnings_for(tasks), *_warn_ungraded(tasks), *warn_of_stubs(tasks, solver))
+    needed = find_needed_extras(tasks, catalog)
+    warnings = (
+        *library.warnings_for(tasks),
+        *_warn_ungraded(tasks),
+        *warn_of_stubs(tasks, solver),
+        *build_extra_problems(needed),
+        *warn_of_optional_extras((loaded.environment for loaded in tasks), catalog, needed),
+    )
     return Validation(replace(library, warnings=warnings), (), library.skipped_files, warnings)
 
 

@@ -1,34 +1,35 @@
-"""Find listeners that are not available because their package is not installed."""
+"""Check before a run which extras are missing: those that tasks need, and those that an agent could use."""
 
 from collections.abc import Iterable, Iterator
 
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import Solver
+from clerkship.actors.python import PythonSolver
 from clerkship.actors.webhook import WebhookSolver
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.extras import (
+    TaskInEnvironment,
+    build_extra_problems,
+    find_needed_extras,
+    warn_of_optional_extras,
+)
 from clerkship.model.environment import Environment
-from clerkship.model.errors import InputProblem
-from clerkship.playground.listeners import is_available
-from clerkship.simulators.spec import Spec
+from clerkship.model.errors import InputError, InputProblem
+
+_SHIPPED_AGENTS = "python:clerkship."
 
 
-def find_unavailable_listeners(spec: Spec) -> dict[str, str]:
-    """Return the listeners of a simulator that are not available, each with the command that installs its package."""
-    return {
-        listener.name: f"pip install 'clerkship[{listener.extra}]', or uv run --extra {listener.extra}"
-        for listener in spec.listeners
-        if not is_available(listener)
-    }
+def require_extras(tasks: Iterable[TaskInEnvironment], catalog: RegisteredCatalog) -> None:
+    """Raise InputError if an extra is not installed without which a task cannot be done."""
+    needed = find_needed_extras(tasks, catalog)
+    if needed:
+        raise InputError(build_extra_problems(needed))
 
 
-def warn_unavailable_listeners(
+def warn_of_missing_extras(
     solver: Solver, environments: Iterable[Environment], catalog: RegisteredCatalog
 ) -> Iterator[InputProblem]:
-    """Yield warnings for an agent in another program, which gets no error if it tries to connect."""
-    if not isinstance(solver, CommandSolver | WebhookSolver):
-        return
-    for kind in sorted({simulator.kind for place in environments for simulator in place.simulators.values()}):
-        for line, how in find_unavailable_listeners(catalog.simulators.get(kind)).items():
-            yield InputProblem(
-                message=f"`{kind}` sandboxes are not available over {line}: a package is not installed", hint=how
-            )
+    """Yield warnings for an agent of the user that may use any protocol: a program, a webhook, Python code."""
+    is_shipped = solver.name.startswith(_SHIPPED_AGENTS)
+    if isinstance(solver, CommandSolver | WebhookSolver | PythonSolver) and not is_shipped:
+        yield from warn_of_optional_extras(environments, catalog)

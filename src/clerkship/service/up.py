@@ -23,6 +23,7 @@ from clerkship.events.log import Subscriber
 from clerkship.events.variable_names import VariableNames
 from clerkship.kit.command_option import Option
 from clerkship.kit.descriptors import check_limit
+from clerkship.kit.extras import describe_install
 from clerkship.kit.rng import derive_seed
 from clerkship.kit.wall import now
 from clerkship.library.library import Library, LoadedTask
@@ -39,14 +40,13 @@ from clerkship.playground.control import CONTROL, ControlEndpoint
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK
 from clerkship.playground.http import open_http
-from clerkship.playground.listeners import ListenerPool, is_available
+from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground, PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
-from clerkship.service.unoffered import find_unavailable_listeners
 from clerkship.service.up_registry import (
     PlaygroundRegistration,
     check_name,
@@ -55,6 +55,7 @@ from clerkship.service.up_registry import (
     register_playground,
 )
 from clerkship.settings import Settings
+from clerkship.simulators.spec import Spec
 from clerkship.transports.http_listener import HttpListener
 from clerkship.transports.loop_thread import ForeignHost, PortTaken
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
@@ -378,10 +379,10 @@ def check_listener_ports(ports: Mapping[str, int], simulators: Iterable[Prepared
         if name not in listeners:
             hint = did_you_mean(name, listeners) if listeners else "no sandbox here has a listener"
             raise InputError.of(f"unknown listener `{name}`", hint=hint)
-        if not is_available(listeners[name]):
+        if not listeners[name].is_available():
             raise InputError.of(
                 f"the listener {name} needs a package that is not installed: {listeners[name].package}",
-                hint=f"pip install 'clerkship[{listeners[name].extra}]'",
+                hint=f"install it with {describe_install(listeners[name].extra)}",
             )
 
 
@@ -394,9 +395,14 @@ def _build_access(
     info = {name: info for name, (_, info) in listeners.items()}
     examples = tuple(listener.example(info) for listener, info in listeners.values())
     credentials = sandbox.authentication_info(url)
-    return SandboxAccess(
-        spec.kind, url, sandbox.token, curl, info, examples, find_unavailable_listeners(spec), credentials
-    )
+    return SandboxAccess(spec.kind, url, sandbox.token, curl, info, examples, _describe_missing(spec), credentials)
+
+
+def _describe_missing(spec: Spec) -> dict[str, str]:
+    """Return how to install each listener that is not available."""
+    return {
+        listener.name: describe_install(listener.extra) for listener in spec.listeners if not listener.is_available()
+    }
 
 
 def _build_curl_command(sandbox: Sandbox, url: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from clerkship.domains.component import ComponentSpec
 from clerkship.domains.contract import DomainSpec
@@ -33,6 +33,16 @@ class TaskScaffold:
     """A list of steps that run before the agent starts; empty if there are none."""
 
 
+class SimulatorExtra(NamedTuple):
+    """An extra of Clerkship that a simulator uses, such as `websocket`."""
+
+    name: str
+    without: str
+    """What is not possible without it, as the end of a sentence."""
+    is_needed: bool = False
+    """Whether the simulator cannot be used without it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Spec(ComponentSpec):
     """The contract between a simulator and the playground in which it runs."""
@@ -51,6 +61,8 @@ class Spec(ComponentSpec):
     """Path and query of a GET to try first; by default the first route without parameters."""
     listeners: tuple[type[ProtocolListener], ...] = ()
     """Listeners of protocols other than HTTP."""
+    extras: tuple[SimulatorExtra, ...] = ()
+    """Extras of this package that its operations need; listeners name theirs."""
     outbound: tuple[type[OutboundDelivery], ...] = ()
     """Deliveries to an address that the agent registered with `OperationContext.register_callback`."""
     assets: tuple[AssetFolder, ...] = ()

@@ -7,6 +7,7 @@ from hashlib import sha1
 from importlib.util import find_spec
 from typing import Any
 
+from clerkship.kit.extras import describe_install
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import HttpCall, Route, bind_input
@@ -67,7 +68,7 @@ def check_handshake(request: Request) -> None:
         raise Refusal(426, "unsupported_version", f"the WebSocket version must be {VERSION}", headers)
     _compute_accept_key(request)
     if find_spec("websockets") is None:
-        raise Refusal(501, "not_installed", "WebSocket needs a package: pip install clerkship[websocket]")
+        raise Refusal(501, "not_installed", f"WebSocket needs a package: {describe_install('websocket')}")
 
 
 def _compute_accept_key(request: Request) -> str:

@@ -195,5 +195,5 @@ def test_recipients_that_are_no_list_are_refused_in_plain_words() -> None:
 def test_handle_says_how_to_install_smtp_if_there_is_no_listener() -> None:
     with FrontDesk() as desk:
         sandboxes = open_sandboxes(desk.rig.gateway, desk.rig.playground, lambda: "http://127.0.0.1:1")
-        with pytest.raises(KeyError, match=r"SMTP is not available: install `clerkship\[smtp\]`"):
+        with pytest.raises(KeyError, match=r"SMTP is not available: .*`uv sync --extra smtp .*'clerkship\[smtp\]'"):
             _ = sandboxes.get_as(Messages).smtp

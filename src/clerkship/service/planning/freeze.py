@@ -21,7 +21,7 @@ from clerkship.service.isolating import find_task_files, get_solver_paths
 from clerkship.service.planning.load import LoadedSuite
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import SelectedTasks
-from clerkship.service.unoffered import warn_unavailable_listeners
+from clerkship.service.unoffered import require_extras, warn_of_missing_extras
 from clerkship.settings import Settings
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
@@ -76,6 +76,7 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
     """Freeze the selected tasks with their datasets, limits and prompts."""
     loaded, benchmark = selected.loaded, selected.benchmark
     request, settings, library = loaded.request, loaded.settings, loaded.library
+    require_extras(selected.tasks, loaded.catalog)
     snapshots = _build_snapshots(selected)
     names = {name for task in selected.tasks for name in task.environment.datasets}
     concurrency = request.concurrency or (benchmark and benchmark.concurrency)
@@ -144,7 +145,7 @@ def _build_plan(request: RunRequest, settings: Settings, snapshots: tuple[Snapsh
 
 def _collect_warnings(selected: SelectedTasks) -> tuple[InputProblem, ...]:
     loaded, environments = selected.loaded, [task.environment for task in selected.tasks]
-    missing = warn_unavailable_listeners(loaded.solver, environments, loaded.catalog)
+    missing = warn_of_missing_extras(loaded.solver, environments, loaded.catalog)
     return (*loaded.library.warnings_for(selected.tasks), *selected.warnings, *missing)
 
 

@@ -24,6 +24,7 @@ from clerkship.service.planning.freeze import FrozenRun
 from clerkship.service.planning.load import add_headers, apply_bot_options, is_http
 from clerkship.service.planning.options import NO_BOT_OPTIONS, BotOptions
 from clerkship.service.planning.request import split_case
+from clerkship.service.unoffered import require_extras
 from clerkship.settings import Settings, override_settings
 from clerkship.store.contract import Store
 
@@ -91,6 +92,7 @@ class StoredRun:
     def freeze(self, snapshots: Iterable[Snapshot], plan: Plan, request: ModelRequest, **others: Any) -> FrozenRun:
         """Return the frozen run of some of its tasks; `others` are fields of `FrozenRun`."""
         snapshots = tuple(snapshots)
+        require_extras(snapshots, self.catalog)
         return FrozenRun(
             snapshots,
             load_datasets(self.store, snapshots),

@@ -25,7 +25,7 @@ from clerkship.simulators.fax.sinch.operations import ACCESS_TOKENS, SINCH_OPERA
 from clerkship.simulators.fax.state import FaxState
 from clerkship.simulators.fax.steps.receive import ReceiveFax
 from clerkship.simulators.fax.webhook import WEBHOOK_EXERCISE, WEBHOOK_OPERATIONS, FaxWebhook
-from clerkship.simulators.spec import Spec
+from clerkship.simulators.spec import SimulatorExtra, Spec
 
 SPEC = Spec(
     kind="fax",
@@ -42,6 +42,10 @@ SPEC = Spec(
     dataset="fax_texts",
     prepare=ShippedTexts,
     dataset_types=(FAX_TEXTS_DATASET,),
+    extras=(
+        SimulatorExtra("fax", "pages can neither be sent nor received", is_needed=True),
+        SimulatorExtra("ocr", "the text of pages that no dataset has cannot be read"),
+    ),
     outbound=(FaxWebhook, *SINCH_DELIVERIES),
     authentication=(BearerToken(), BasicPassword(), ACCESS_TOKENS),
     assertions=(FaxWasSent, FaxHasDocument, FaxHasText, FaxForwarded, FaxWasRead),

@@ -2,7 +2,7 @@
 
 from clerkship.fhir.chart_cache import load_chart
 from clerkship.model.environment import apply_environment_zone
-from clerkship.simulators.spec import Spec
+from clerkship.simulators.spec import SimulatorExtra, Spec
 from clerkship.simulators.voice.assertions.voice_call import VoiceCallHappened
 from clerkship.simulators.voice.assertions.voice_case import VoiceCaseOpened
 from clerkship.simulators.voice.assertions.voice_disclosed import VoiceDisclosed
@@ -36,6 +36,7 @@ SPEC = Spec(
     routes=ROUTES,
     handle=Voice,
     assertions=(VoiceCallHappened, VoicePath, VoiceTranscript, VoiceDisclosed, VoicemailWasLeft, VoiceCaseOpened),
+    extras=(SimulatorExtra("websocket", "calls over WebSocket are refused"),),
     exercise=(*EXERCISE, *WEBHOOK_EXERCISE),
     exercise_datasets=(DATASET,),
     config=VoiceConfig,

@@ -1,0 +1,25 @@
+"""The extras of this package: what each consists of, whether it is installed, and how to install it."""
+
+from importlib.util import find_spec
+
+EXTRAS: dict[str, tuple[str, ...]] = {
+    "anthropic": ("anthropic",),
+    "fax": ("PIL", "pypdfium2", "font_roboto", "font_caladea", "HersheyFonts"),
+    "ocr": ("PIL", "tesserocr"),
+    "sftp": ("asyncssh",),
+    "smtp": ("aiosmtpd", "cryptography"),
+    "websocket": ("websockets",),
+}
+"""The modules that each extra of pyproject.toml installs."""
+
+
+def is_installed(extra: str) -> bool:
+    """Return whether all modules of an extra are installed; True for one of another package. Nothing is imported."""
+    return all(find_spec(module) is not None for module in EXTRAS.get(extra, ()))
+
+
+def describe_install(*extras: str) -> str:
+    """Return the commands that install extras: in a checkout, and from a package."""
+    options = " ".join(f"--extra {extra}" for extra in extras)
+    # Without --inexact, uv removes the extras that are installed and not named.
+    return f"`uv sync {options} --inexact` in a checkout, or `pip install 'clerkship[{','.join(extras)}]'`"
