@@ -199,7 +199,7 @@ def test_mistakes_in_nested_assertions_are_reported_with_location(tmp_path: Path
 )
 def test_an_assertion_that_passes_on_inaction_is_warned_about(tmp_path: Path, nested: str) -> None:
     (tmp_path / "suite.yml").write_text(SUITE.replace("file_present: {path: order}", nested))
-    [warning] = [str(warning) for warning in load_library(tmp_path, CATALOG).warnings]
+    [_, warning] = [str(warning) for warning in load_library(tmp_path, CATALOG).warnings]
     name = nested.partition(":")[0]
     assert f"`{name}` can also pass when the agent does nothing, and then this `any_of` passes too" in warning
     assert "suite.yml:12" in warning
@@ -264,7 +264,8 @@ def test_state_assertion_that_passes_for_inactive_agent_is_warned_about(tmp_path
     text = SUITE.replace("file_present: {path: order}", "file_present: {path: draft, absent: true}")
     bench = Workbench(tmp_path)
     bench.write("suite.yml", text)
-    [warning] = [str(warning) for warning in load_library(tmp_path, CATALOG).warnings]
+    [idle, warning] = [str(warning) for warning in load_library(tmp_path, CATALOG).warnings]
+    assert "no effect, answer or message is needed for 'An order or a note'" in idle
     assert "`file_present` can also pass when the agent does nothing" in warning
     assert [one.passed for one in written(bench.run_one(lambda task_item, sandboxes: "done"))] == [True]
 

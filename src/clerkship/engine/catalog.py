@@ -2,32 +2,25 @@
 
 from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
-from functools import cache, cached_property
-
-from pydantic import ValidationError
+from functools import cached_property
 
 from clerkship.assertions.contract import Assertion
-from clerkship.assertions.evaluation import evaluate
 from clerkship.domains.component import ComponentSpec
 from clerkship.domains.contract import DomainSpec
-from clerkship.engine.registration import Registrations
+from clerkship.engine.inaction import InactionChecks
 from clerkship.events.agent import AgentEvents
 from clerkship.events.event import Payload
-from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.faults.contract import ON_TURN
-from clerkship.kit.registry import UnknownName
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.template import Filter
-from clerkship.model.call import AssertionCall
-from clerkship.model.task import Task
 from clerkship.plugin_loading.load import NO_PLUGINS
 from clerkship.settings import get_template_variables
 from clerkship.simulators.spec import Spec
 from clerkship.steps.contract import Step
 
 
-class RegisteredCatalog(Registrations):
+class RegisteredCatalog(InactionChecks):
     """Implements the library's Catalog with everything that is registered in this process."""
 
     def simulator(self, kind: str) -> Spec:
@@ -66,20 +59,6 @@ class RegisteredCatalog(Registrations):
     def entity_fields(self, name: str) -> Collection[str]:
         """Return the fields of an assertion that name entities of the task."""
         return self.assertions.get(name).entity_fields
-
-    def passes_on_inaction(self, call: AssertionCall) -> bool:
-        """Return whether an assertion can pass if the agent does nothing.
-
-        It can if its class declares so, or if it passes on a trial without events. False if it is invalid or asks a
-        model.
-        """
-        try:
-            assertion = self.assertions.get(call.name).model_validate(call.args)
-        except (UnknownName, ValidationError):
-            return False
-        if assertion.asks_model:
-            return False
-        return assertion.passes_on_inaction or evaluate(assertion, _empty_evidence()).check.passed
 
     def reads(self, name: str) -> frozenset[str]:
         """Return the kinds of reported events that an assertion looks for; none if the name is unknown."""
@@ -150,11 +129,6 @@ class RegisteredCatalog(Registrations):
     def filter(self, name: str) -> Filter:
         """Return a template filter."""
         return self.filters.get(name)
-
-
-@cache
-def _empty_evidence() -> Evidence:
-    return Evidence(Task(name="inaction"), (), {}, "agent_done")
 
 
 def _matches(name: str, event: str) -> bool:

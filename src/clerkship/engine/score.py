@@ -19,6 +19,7 @@ from clerkship.model.criterion import Criterion
 from clerkship.model.redaction import build_redactor, redact_criterion
 from clerkship.model.run import (
     DEFAULT_AXIS,
+    PASS_THRESHOLD,
     AxisScore,
     CriterionRun,
     Ending,
@@ -28,7 +29,6 @@ from clerkship.model.run import (
 )
 from clerkship.model.variables import unescape_text
 
-PASS_THRESHOLD = 0.9
 NO_VARIABLES: Mapping[str, str] = {}
 AGENT_ACTED_CHECK = (
     Criterion(

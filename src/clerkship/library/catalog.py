@@ -8,6 +8,7 @@ from clerkship.library.template import Filter
 from clerkship.model.call import AssertionCall
 from clerkship.model.dataset import Dataset
 from clerkship.model.frozen import Frozen
+from clerkship.model.task import Task
 
 
 class ComponentEntry(Protocol):
@@ -72,6 +73,9 @@ class Catalog(Protocol):
 
     def passes_on_inaction(self, call: AssertionCall) -> bool:
         """Return whether an assertion can pass when the agent does nothing; False if that is unknown."""
+
+    def passes_on_any_word(self, call: AssertionCall, task: Task) -> bool:
+        """Return whether an assertion of a task can pass when the agent only says "ok"; False if that is unknown."""
 
     def reads(self, name: str) -> frozenset[str]:
         """Return the agent events that an assertion looks for; empty if there is no such assertion."""

@@ -17,6 +17,7 @@ from clerkship.library.attachments import Attachments
 from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
 from clerkship.library.conftest import ConftestReader
+from clerkship.library.criteria_check import CriteriaCheck
 from clerkship.library.dataset_cache import DatasetCache
 from clerkship.library.datasets import DatasetLoader, find_dataset_names, find_unused_datasets
 from clerkship.library.definition import Definition
@@ -215,12 +216,16 @@ class LibraryLoader:
         check = self._build_check(definition, self._get_info(name))
         check.check_scopes()
         before = len(self.folder.report.problems)
+        is_first = True
         for bound in self._binder.bind(definition, (environment or CONVERSATION_ENVIRONMENT).now):
             task = self._build_task(definition, bound, check)
             if len(self.folder.report.problems) > before:
                 break
             if task is None or environment is None:
                 continue
+            if is_first:
+                self._warn_of_criteria(definition, task, environment)
+                is_first = False
             written = task.name
             if bound.subject is not None:
                 task = self._rename_for_record(definition, task, bound.name, bound.subject)
@@ -241,6 +246,10 @@ class LibraryLoader:
         return self._personas.resolve_and_fill(
             definition, task, self._build_filler(definition, bound.values(), bound.unbound)
         )
+
+    def _warn_of_criteria(self, definition: Definition, task: Task, environment: Environment) -> None:
+        check = CriteriaCheck(self.catalog, definition, ["criteria"])
+        check.warn_of_idle_pass(task.gated_by(environment.gate_axes))
 
     def _rename_for_record(self, definition: Definition, task: Task, name: str, subject: Entity) -> Task:
         """Return the task for one record of `for_each`, with the record's name in its own."""
@@ -270,6 +279,8 @@ class LibraryLoader:
             definition.problem(["setup", "person"], _describe_error(error), "add an `opening` or `lines`")
             return
         task = self._personas.resolve(definition, task, ("setup", "person", "persona"), ("setup", "persona"))
+        criteria = CriteriaCheck(self.catalog, definition, ["goals"], "setup: {allow_inaction: true}")
+        criteria.warn_of_idle_pass(task)
         task = task.model_copy(update={"name": self._choose_unique_name(task.name, definition)})
         self.tasks[task.name] = LoadedTask(task, environment, {}, solution, definition.tree.file)
 

@@ -105,6 +105,8 @@ class CriterionRun(Frozen):
         return self.assertion == "agent_acted" and not self.weight
 
 
+PASS_THRESHOLD = 0.9
+"""The score from which a trial passes."""
 DEFAULT_AXIS = "__default__"
 """The axis of criteria that name none."""
 

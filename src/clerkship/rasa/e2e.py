@@ -12,6 +12,7 @@ from pydantic import JsonValue
 from clerkship.library.agent_check import AgentCheck
 from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
+from clerkship.library.criteria_check import CriteriaCheck
 from clerkship.library.definition import Definition
 from clerkship.library.environment_check import build_environment_info, is_known
 from clerkship.library.file_keys import OWN_KEYS, TEST_KEYS, find_near_key
@@ -145,6 +146,7 @@ class E2eFiles:
                 file.warning(["test_cases", number, "test_case"], message)
             task = build_task(case, name, _resolve_fixtures(case, names), self.catalog.assertion)
             _warn_of_ignored_steps(file, ["test_cases", number, "steps"], case)
+            CriteriaCheck(self.catalog, file, ["test_cases", number], "").warn_of_idle_pass(task)
             location = tree.locate(["test_cases", number])
             yield LoadedTask(task, CONVERSATION_ENVIRONMENT, {}, None, tree.file, location.line, location.column)
 
