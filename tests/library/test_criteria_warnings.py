@@ -1,4 +1,4 @@
-"""Warnings about criteria that prove little: an agent that only says "ok" passes."""
+"""Warnings about criteria that prove little: an agent that only says "ok" passes, or a single turn is assessed."""
 
 import json
 from typing import Any
@@ -151,3 +151,57 @@ def test_template_over_many_records_is_warned_about_once(folder: LibraryFolder) 
     folder.write("data.yml", "dataset: {name: d, type: records, records: [{type: T, id: a}, {type: T, id: b}]}\n")
     text = write_task(NO_WRITE, for_each={"id": "record", "dataset": "d", "type": "T"})
     assert len([warning for warning in find_warnings(folder, text) if IDLE in warning]) == 1
+
+
+GENERATIVE: list[Any] = [
+    {"generative_response_is_relevant": {"utter_source": "utter_status"}},
+    {"any_of": [{"bot_uttered": {"utter_name": "a"}}, {"generative_response_is_grounded": {"utter_source": "x"}}]},
+]
+SINGLE = (
+    "assesses a single turn, and this conversation can have several; use `judged`, or `criteria` of a scenario file"
+)
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        {"person": None},
+        {"person": {"opening": "Hi.", "lines": ["Bye."]}},
+        {"person": {"lines": ["Hi."], "fallback": "What?"}},
+        {"person": {"opening": "Hi.", "script": [{"when": "order", "say": "7"}]}},
+        {"person": {"by_trial": [{"lines": ["Hi."]}, {"lines": ["Hi.", "Bye."]}]}},
+        {"max_turns": 2},
+    ],
+)
+def test_assertion_about_a_single_turn_is_warned_about_in_a_longer_conversation(
+    folder: LibraryFolder, setup: dict[str, Any]
+) -> None:
+    first, second = find_warnings(folder, write_scenario(*GENERATIVE, **setup))
+    assert (
+        f"scenario.goals.assertions.0.generative_response_is_relevant: `generative_response_is_relevant` {SINGLE}"
+        in first
+    )
+    assert "scenario.goals.assertions.1.any_of.1.generative_response_is_grounded" in second
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        {"max_turns": 1},
+        {"person": {"opening": "Hi."}},
+        {"person": {"lines": ["Hi."]}},
+        {"person": {"by_trial": [{"lines": ["Hi."]}, {"opening": "Bye."}]}},
+    ],
+)
+def test_assertion_about_a_single_turn_is_fine_in_a_conversation_of_one(
+    folder: LibraryFolder, setup: dict[str, Any]
+) -> None:
+    assert find_warnings(folder, write_scenario(*GENERATIVE, **setup)) == []
+
+
+def test_assertion_about_a_single_turn_is_warned_about_in_a_task_with_a_person(folder: LibraryFolder) -> None:
+    person = {"starts": "person", "person": {"lines": ["Hi.", "Bye."]}}
+    text = write_task(GENERATIVE[0], scenario=person, environment=None)
+    [warning] = find_warnings(folder, text.partition("task:")[1] + text.partition("task:")[2])
+    assert "task.criteria.0.assertion.generative_response_is_relevant: " in warning
+    assert SINGLE in warning

@@ -82,6 +82,9 @@ class Assertion(Frozen):
     holds_on_inaction: ClassVar[bool] = False
     """Whether an assertion that reads a final state can pass when the agent does nothing. `validate` warns about it
     inside `any_of`. One that reads the log alone need not set it, since `validate` evaluates it on an empty log."""
+    single_turn: ClassVar[bool] = False
+    """Whether it assesses a single turn of a conversation, without what was said before. `validate` warns about it in a
+    conversation of several turns."""
     events: ClassVar[tuple[type[Payload], ...]] = ()
     """Agent events that it looks for. A warning is shown for an agent whose engine never reports them."""
     shorthand: ClassVar[str | None] = None

@@ -88,6 +88,7 @@ class GenerativeResponse(Assertion):
     """A generated reply that a model scores, from its own turn alone."""
 
     judged: ClassVar[bool] = True
+    single_turn: ClassVar[bool] = True
     engines: ClassVar[tuple[Literal["calm", "mantle"], ...]] = ("calm",)
     utter_source: Annotated[
         str | None,

@@ -28,7 +28,10 @@ class Statements(BaseModel):
 
 
 class GenerativeResponseIsGrounded(GenerativeResponse):
-    """A model splits a reply into statements and checks each against the source. The score is the supported share."""
+    """A model splits a reply into statements and checks each against the source. The score is the supported share. It
+    sees one turn alone, not the rest of the conversation. For conversations of several turns use `judged`, or
+    `criteria` of a scenario file: the judge sees all of it, which gives more reliable results. `clerkship validate`
+    warns, unless the scenario has `max_turns: 1` or the person says only one line."""
 
     name: ClassVar[str] = "generative_response_is_grounded"
     differences: ClassVar[tuple[Difference, ...]] = (

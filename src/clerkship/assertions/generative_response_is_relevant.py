@@ -31,7 +31,10 @@ class Variations(BaseModel):
 
 
 class GenerativeResponseIsRelevant(GenerativeResponse):
-    """A model scores how relevant a generated reply is to the message before it. It sees that turn alone."""
+    """A model scores how relevant a generated reply is to the message before it. It sees that turn alone, not the rest
+    of the conversation. For conversations of several turns use `judged`, or `criteria` of a scenario file: the judge
+    sees all of it, which gives more reliable results. `clerkship validate` warns, unless the scenario has
+    `max_turns: 1` or the person says only one line."""
 
     name: ClassVar[str] = "generative_response_is_relevant"
     differences: ClassVar[tuple[Difference, ...]] = (

@@ -43,6 +43,10 @@ class InactionChecks(Registrations):
         assertion = self._parse_call(call)
         return assertion is not None and _passes_on_any_word(assertion, task, self._find_chat_message)
 
+    def is_single_turn(self, name: str) -> bool:
+        """Return whether an assertion assesses a single turn; False if the name is unknown."""
+        return name in self.assertions and self.assertions.get(name).single_turn
+
     def _parse_call(self, call: AssertionCall) -> Assertion | None:
         try:
             return self.assertions.get(call.name).model_validate(call.args)

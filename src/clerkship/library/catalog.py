@@ -77,6 +77,9 @@ class Catalog(Protocol):
     def passes_on_any_word(self, call: AssertionCall, task: Task) -> bool:
         """Return whether an assertion of a task can pass when the agent only says "ok"; False if that is unknown."""
 
+    def is_single_turn(self, name: str) -> bool:
+        """Return whether an assertion assesses a single turn of a conversation; False if the name is unknown."""
+
     def reads(self, name: str) -> frozenset[str]:
         """Return the agent events that an assertion looks for; empty if there is no such assertion."""
 

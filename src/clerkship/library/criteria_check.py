@@ -1,4 +1,4 @@
-"""Warn of criteria that prove little: an agent that only says "ok" passes."""
+"""Warn of criteria that prove little: an agent that only says "ok" passes, or a single turn of several is assessed."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -51,3 +51,17 @@ class CriteriaCheck:
         hint = "require what the agent must do or say"
         hint += f", or write `{self.inaction_key}` if doing nothing is right" if self.inaction_key else ""
         self.definition.warning(self.path, message, hint, key=True)
+
+    def warn_of_single_turns(self, task: Task, paths: Sequence[KeyPath]) -> None:
+        """Warn of assertions that assess a single turn if the conversation can have several.
+
+        `paths` are the places of the criteria, each of its assertion.
+        """
+        if not task.people or (task.scenario is not None and task.scenario.has_one_turn):
+            return
+        for criterion, path in zip(task.criteria, paths, strict=False):
+            for within, leaf in criterion.assertion.leaves():
+                if self.catalog.is_single_turn(leaf.name):
+                    message = f"`{leaf.name}` assesses a single turn, and this conversation can have several"
+                    hint = "use `judged`, or `criteria` of a scenario file: they are judged on the whole conversation"
+                    self.definition.warning([*path, *within], message, hint, key=True)

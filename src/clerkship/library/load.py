@@ -250,6 +250,7 @@ class LibraryLoader:
     def _warn_of_criteria(self, definition: Definition, task: Task, environment: Environment) -> None:
         check = CriteriaCheck(self.catalog, definition, ["criteria"])
         check.warn_of_idle_pass(task.gated_by(environment.gate_axes))
+        check.warn_of_single_turns(task, [["criteria", number, "assertion"] for number in range(len(task.criteria))])
 
     def _rename_for_record(self, definition: Definition, task: Task, name: str, subject: Entity) -> Task:
         """Return the task for one record of `for_each`, with the record's name in its own."""
@@ -281,6 +282,7 @@ class LibraryLoader:
         task = self._personas.resolve(definition, task, ("setup", "person", "persona"), ("setup", "persona"))
         criteria = CriteriaCheck(self.catalog, definition, ["goals"], "setup: {allow_inaction: true}")
         criteria.warn_of_idle_pass(task)
+        criteria.warn_of_single_turns(task, [["goals", "assertions", n] for n in range(len(written.goals.assertions))])
         task = task.model_copy(update={"name": self._choose_unique_name(task.name, definition)})
         self.tasks[task.name] = LoadedTask(task, environment, {}, solution, definition.tree.file)
 

@@ -273,6 +273,14 @@ class ScenarioPerson(Frozen):
         return bool(self.opening is not None or self.lines or self.script or self.fallback is not None)
 
     @property
+    def says_one_line(self) -> bool:
+        """Whether they say one line and then hang up, whatever the agent answers; with variants, in every trial."""
+        return not self.is_played and all(
+            (variant.opening is not None) + len(variant.lines) <= 1 and not variant.script and variant.fallback is None
+            for variant in self.variants
+        )
+
+    @property
     def needs_model(self) -> bool:
         """Whether a model improvises any word; with variants, in some trial."""
         if self.by_trial:
@@ -411,6 +419,11 @@ class Scenario(Frozen):
     def all_people(self) -> tuple[ScenarioPerson, ...]:
         """The people of the scenario, in the order of the file."""
         return self.people if self.person is None else (self.person,)
+
+    @property
+    def has_one_turn(self) -> bool:
+        """Whether the conversation has at most one turn: by its limit, or because each person says one line."""
+        return self.max_turns == 1 or all(person.says_one_line for person in self.all_people)
 
     @model_validator(mode="after")
     def _check_people_keys(self) -> "Scenario":
