@@ -13,8 +13,8 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from clerkship.ivr.phonetic_alphabet import CODE_WORDS
 from clerkship.ivr.spoken_words import REPEATS, TEENS, TENS, UNITS
 from clerkship.mentions.dates import find_dates
+from clerkship.mentions.disguises import read_signs_as_letters, remove_hesitations
 from clerkship.mentions.folding import fold
-from clerkship.simulators.voice.assertions.disguises import read_signs_as_letters, remove_hesitations
 from clerkship.simulators.voice.assertions.respelled_text import RespelledText, SpokenToken
 from clerkship.simulators.voice.assertions.spoken_reading import SpokenReading, ValueForm
 
