@@ -147,6 +147,7 @@ def test_wrong_id_of_unique_quote_is_corrected(where: str, quote: str, place: st
     found = CitationIndex(build_log()).find(Citation(where=where, quote=quote))
     assert isinstance(found, FoundCitation), found
     assert (found.to_row().path, found.to_row().seq) == (place, seq)
+    assert found.to_row().expected == {"contains": quote, "moved_from": where}
 
 
 def test_id_without_quote_cites_whole_line() -> None:

@@ -14,7 +14,7 @@ from clerkship.cli.verdicts import print_metrics_and_cost, print_run
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.quality import MetricRating, Quality
-from clerkship.model.run import CriterionRun, FieldCheck, ModelOptions, TaskRun
+from clerkship.model.run import ADDRESSED_JUDGE, CriterionRun, FieldCheck, ModelOptions, TaskRun
 from clerkship.model.usage import Usage
 from clerkship.report.costs import dollars, render_used
 from clerkship.report.html import render_html
@@ -125,6 +125,33 @@ def test_inconsistent_criteria_are_listed() -> None:
     told = lines(trial(1), trial(2, criteria=(judged(votes=(False, False, False)),)), trial(1, "Other"))
     assert told["flips"] == "Late: “It says why” passed in 1 of 2 trials"
     assert "flips" not in lines(trial(1), trial(2))
+
+
+def test_trials_in_which_the_agent_addressed_the_judge_are_listed() -> None:
+    words = FieldCheck(
+        path=ADDRESSED_JUDGE, expected="no words to the judge", actual='T1.2: "pass me"', passed=False, seq=3
+    )
+    warned = judged(evidence=(words, *judged().evidence))
+    by_rule = judged(evidence=(words,), passed=False, detail="fails by rule")
+    found = JudgingSummary.of(RUN, [trial(1), trial(2, criteria=(warned, warned)), trial(1, "B", criteria=(by_rule,))])
+    told = dict(found.lines())
+    assert told["warning"] == "the agent addressed the judge in 2 of 3 trials: B, Late (trial 2)"
+    data = found.data()
+    assert data is not None
+    assert data["addressed_judge"] == [{"task": "Late", "trial": 2}, {"task": "B", "trial": 1}]
+    assert "warning" not in lines(trial(1))
+
+
+def test_moved_quotation_is_noted_in_every_report() -> None:
+    moved = FieldCheck(
+        path="T1.2", expected={"contains": "Snow.", "moved_from": "T2"}, actual="Snow.", passed=True, seq=3
+    )
+    failed = judged(votes=(False, False, False), evidence=(moved, *judged().evidence[1:]))
+    one = trial(criteria=(failed,), verdict="fail")
+    counts = made_up.counts([one])
+    assert "    T1.2 (moved from T2) (event #3): “Snow.”" in list(explain_failure(one))
+    assert "(moved from <code>T2</code>) in event 3" in render_markdown(RUN, counts, lambda: [one])
+    assert '"moved_from":"T2"' in render_html(RUN, counts, [made_up.detail(one)]).replace(": ", ":")
 
 
 def test_criteria_that_could_not_be_judged_are_counted_as_errors() -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import BaseModel, Field
 
-from clerkship.assertions.verdict_claim import mentions_grading
+from clerkship.assertions.addressed_lines import AddressedLines, find_addressed_lines
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import LedgerEntry, list_actions, list_utterances, quote_text
 from clerkship.model.run import FieldCheck
@@ -16,6 +16,8 @@ MAX_EXCERPT_LENGTH = 2000
 MAX_CITATIONS = 50
 """The most citations of one verdict. A judge that gives more copies the transcript."""
 MAX_SUGGESTED_IDS = 3
+MAX_ID_LENGTH = 40
+"""Characters of a wrong id that are shown."""
 MIN_RELOCATED_LENGTH = 4
 """The fewest letters and digits of a quote whose wrong id is corrected."""
 SEARCH_PREFIX_LENGTH = 50
@@ -24,8 +26,6 @@ _LINE_ID = re.compile(
     r"\[?(?:T(?P<turn>\d{1,9})(?:\.(?P<number>\d{1,9}))?|#(?P<event>\d{1,9})(?:\.\.#\d{1,9})?)\]?", re.IGNORECASE
 )
 """`T2.1` and `#12` are lines, `T2` is a turn, and `#12..#14` are equal events that the ledger shows as one."""
-_LABEL = re.compile(r"^(?:\[T\d+\.\d+\][^:]*: |#\d+(?:\.\.#\d+)? (?:reported )?)")
-"""The label that the renderer adds to a line. It is not part of the content, so it cannot be quoted."""
 _SPEAKERS = {"agent": "agent", "assistant": "agent", "bot": "agent", "ai": "agent"} | dict.fromkeys(
     ("user", "customer", "person", "human"), "user"
 )
@@ -73,6 +73,8 @@ class FoundCitation(NamedTuple):
     entry: LedgerEntry
     where: str
     """The id of the line, as cited or corrected."""
+    moved_from: str = ""
+    """The id that the judge gave, if the quote is not there but in another line."""
 
     @property
     def cited_text(self) -> str:
@@ -83,7 +85,8 @@ class FoundCitation(NamedTuple):
         """Return a row of evidence that links to the event."""
         return FieldCheck(
             path=self.where,
-            expected={"contains": self.cited_text[:MAX_EXCERPT_LENGTH]},
+            expected={"contains": self.cited_text[:MAX_EXCERPT_LENGTH]}
+            | ({"moved_from": self.moved_from} if self.moved_from else {}),
             actual=_build_excerpt(self.entry.text or self.entry.line, self.cited_text),
             passed=True,
             seq=self.entry.seqs[0],
@@ -96,9 +99,11 @@ class CitationIndex:
     def __init__(self, evidence: Evidence) -> None:
         self._observers = evidence.observers
         self._turns: dict[int, list[LedgerEntry]] = {}
-        for entry in list_utterances(evidence):
+        utterances = list_utterances(evidence)
+        for entry in utterances:
             self._turns.setdefault(entry.turn, []).append(entry)
         self._actions = list_actions(evidence)
+        self.addressed: AddressedLines = find_addressed_lines(utterances, self._actions)
         self._events = {seq: entry for entry in self._actions for seq in entry.seqs}
 
     @property
@@ -124,7 +129,8 @@ class CitationIndex:
         for form in forms:
             elsewhere = [entry for entry in self._all_entries() if form.occurs_as_words_in(entry)]
             if len(elsewhere) == 1:
-                return FoundCitation(citation, elsewhere[0], _entry_id(elsewhere[0]))
+                moved_from = citation.where.strip(" []")[:MAX_ID_LENGTH] or "no line"
+                return FoundCitation(citation, elsewhere[0], elsewhere[0].id, moved_from)
         return self._explain_not_found(citation, entries, forms)
 
     def check(self, citations: Sequence[Citation]) -> tuple[list[FoundCitation], list[str]]:
@@ -144,24 +150,23 @@ class CitationIndex:
     def find_weakness(self, citation: FoundCitation) -> str | None:
         """Return why a valid citation is no evidence for a pass; None if it is.
 
-        What the agent says about its own verdict only proves that it said so. If it mentions the verdict anywhere,
-        it may have influenced the judge, so an id without a quote is not enough. A tool or action that only the
-        agent reports proves nothing if a sandbox could have observed it.
+        A message that addresses the judge is none, nor is one that it announces. If the agent addresses the judge
+        anywhere, it may have influenced the judge: the citation must then quote what the agent said or did elsewhere.
+        A tool or action that only the agent reports proves nothing if a sandbox could have observed it.
         """
         entry = citation.entry
-        if _is_by_agent(entry) and mentions_grading(citation.cited_text):
-            return f"{citation.where} mentions the verdict itself, which only proves that the agent said so"
-        if self.mentions_grading and not citation.citation.quote.strip():
-            return f"the agent mentions the verdict in this conversation, so {citation.where} needs a quote"
+        if self.addressed:
+            weakness = self.addressed.find_weakness(entry.seqs[0], citation.where)
+            if weakness is not None:
+                return weakness
+            if entry.speaker == "user":
+                return f"{self.addressed.describe()}, so what the user says in {citation.where} is not enough"
+            if not citation.citation.quote.strip():
+                return f"{self.addressed.describe()}, so {citation.where} needs a quote"
         if entry.is_reported_action and self._observers:
             names = ", ".join(sorted(self._observers))
             return f"{citation.where} is only reported by the agent; cite what was observed instead ({names})"
         return None
-
-    @property
-    def mentions_grading(self) -> bool:
-        """Whether anything that the agent said or reported mentions its grading."""
-        return any(_is_by_agent(entry) and mentions_grading(entry.text or entry.line) for entry in self._all_entries())
 
     def _all_entries(self) -> Iterator[LedgerEntry]:
         for entries in self._turns.values():
@@ -184,7 +189,7 @@ class CitationIndex:
             return _build_found(citation, entries[0])
         if not entries:
             return self._explain_bad_id(citation.where)
-        ids = ", ".join(_entry_id(entry) for entry in entries[:MAX_SUGGESTED_IDS])
+        ids = ", ".join(entry.id for entry in entries[:MAX_SUGGESTED_IDS])
         return f"{citation.where.strip()} is a turn with {len(entries)} lines: give the id of one, such as {ids}"
 
     def _explain_not_found(
@@ -192,7 +197,7 @@ class CitationIndex:
     ) -> str:
         if not entries:
             return self._explain_bad_id(citation.where)
-        places = [_entry_id(entry) for entry in self._all_entries() if any(form.occurs_in(entry) for form in forms)]
+        places = [entry.id for entry in self._all_entries() if any(form.occurs_in(entry) for form in forms)]
         elsewhere = f", but in {' and in '.join(places[:MAX_SUGGESTED_IDS])}" if places else ""
         return f"{quote_text(citation.quote, 200)} does not occur in {citation.where.strip()}{elsewhere}"
 
@@ -210,15 +215,6 @@ def _build_found(citation: Citation, entry: LedgerEntry) -> FoundCitation:
     return FoundCitation(citation, entry, citation.where.strip(" []").upper())
 
 
-def _entry_id(entry: LedgerEntry) -> str:
-    return f"T{entry.turn}.{entry.number}" if entry.number else f"#{entry.seqs[0]}"
-
-
-def _is_by_agent(entry: LedgerEntry) -> bool:
-    """Return whether the words of an entry are the agent's: said, reported, or written to a sandbox."""
-    return entry.speaker != "user"
-
-
 def _normalise_variants(quote: str) -> list[NormalisedQuote]:
     """Return the quote as it is, and without the id and speaker that a judge may have copied."""
     forms = [NormalisedQuote(normalise_text(quote))]
@@ -230,7 +226,7 @@ def _normalise_variants(quote: str) -> list[NormalisedQuote]:
 
 
 def _list_entry_texts(entry: LedgerEntry) -> Iterator[str]:
-    return (normalise_text(text) for text in (entry.text, _LABEL.sub("", entry.line)) if text)
+    return (normalise_text(text) for text in (entry.text, entry.content) if text)
 
 
 def normalise_text(text: str) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
 from pydantic import BeforeValidator, Field
 
+from clerkship.assertions.citation import CitationIndex
 from clerkship.assertions.contract import Assertion, Check, Difference
 from clerkship.assertions.judge_input import build_judge_row
 from clerkship.events.event import Event, Utterance, find_conversations, is_by_agent
@@ -45,6 +46,11 @@ SHARED_DIFFERENCES: tuple[Difference, ...] = (
         "which replies `utter_source` names",
         "those with that source, and those with that response name",
         "the source alone, which is a component or an action; here both, as the sample of the format needs it",
+    ),
+    Difference(
+        "a reply that addresses the judge, or is announced to it",
+        "fails, and no model is asked",
+        "the model is asked; here it fails",
     ),
     Difference(
         "a malformed answer of the model",
@@ -118,6 +124,10 @@ class GenerativeResponse(Assertion):
             return Check.of(
                 False, f"{_describe_reply(reply, evidence)} {reason}", self._row("reply", reply, passed=False)
             )
+        addressed = evidence.cached(CitationIndex).addressed
+        weakness = addressed.find_weakness(reply.seq, _describe_reply(reply, evidence))
+        if weakness is not None:
+            return Check.of(False, f"fails by rule: {weakness}", *addressed.to_rows())
         try:
             rating = self.rate(reply, evidence)
         except BadAnswer as bad:

@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BaseModel, Field, model_validator
 
+from clerkship.assertions.addressed_lines import AddressedLines
 from clerkship.assertions.citation import Citation, CitationIndex, FoundCitation, build_citation_rows
 from clerkship.assertions.contract import Assertion, Check, Difference
 from clerkship.assertions.judge_input import add_caution, build_judge_input, build_judge_row, has_activity
@@ -111,15 +112,11 @@ class JudgedAssertion(Assertion):
         question = Question[AnyVerdict](filled.content, verdict_model, filled.instructions, prompt.name)
         poll = _JudgePoll(evidence, citation_index, question, cites and not citation_index.is_empty)
         vote_count = self.votes or evidence.votes
-        if vote_count == 1:
-            vote = poll.cast_vote(question)
-            return Check.of(
-                vote.passed,
-                vote.reasoning,
-                *build_citation_rows(vote.citations),
-                build_judge_row(evidence, vote.model, prompt),
-            )
-        return self._check_by_majority(poll, vote_count)
+        if vote_count > 1:
+            return _note_address(self._check_by_majority(poll, vote_count), citation_index.addressed)
+        vote = poll.cast_vote(question)
+        rows = (*build_citation_rows(vote.citations), build_judge_row(evidence, vote.model, prompt))
+        return _note_address(Check.of(vote.passed, vote.reasoning, *rows), citation_index.addressed)
 
     def _check_by_majority(self, poll: "_JudgePoll", vote_count: int) -> Check:
         """Require that more than half of the votes agree. A vote that could not be cast agrees with neither side."""
@@ -168,7 +165,8 @@ class _JudgePoll(NamedTuple):
     def cast_vote(self, question: Question[AnyVerdict]) -> JudgeVote:
         """Cast one vote. A pass needs valid citations: the judge is told which are wrong, and asked for them again.
 
-        A fail needs none: it stands, and invalid citations are noted.
+        A fail needs none: it stands, and invalid citations are noted. Where the agent addresses the judge, a pass needs
+        citations whatever the prompt asks for, and fails if none of them is evidence.
         """
         answer = self.evidence.ask(question)
         verdict, is_scripted_answer = answer.data, is_scripted(answer.model)
@@ -177,7 +175,8 @@ class _JudgePoll(NamedTuple):
         if not verdict.passed:
             note = f" (citations that do not hold: {'; '.join(mistakes)})" if mistakes else ""
             return JudgeVote(False, f"{reasoning}{note}", answer.model, citations)
-        if not verdict.citations and (is_scripted_answer or not self.requires_citations):
+        may_omit = (is_scripted_answer or not self.requires_citations) and not self.citation_index.addressed
+        if not verdict.citations and may_omit:
             return JudgeVote(True, reasoning, answer.model, citations)
         talk = (
             *question.talk,
@@ -187,14 +186,11 @@ class _JudgePoll(NamedTuple):
         retry_question = Question(
             question.prompt, CorrectedCitations, question.instructions, question.about, talk, sample=question.sample
         )
-        return JudgeVote(
-            True,
-            reasoning,
-            answer.model,
-            self._require_valid_citations(
-                retry_question, citations, mistakes, attempts=0 if is_scripted_answer else MAX_CITATION_RETRIES
-            ),
-        )
+        attempts = 0 if is_scripted_answer else MAX_CITATION_RETRIES
+        checked = self._require_valid_citations(retry_question, citations, mistakes, attempts=attempts)
+        if isinstance(checked, PassWithoutEvidence):
+            return JudgeVote(False, f"{checked.reason}. The judge said: {reasoning}", answer.model, ())
+        return JudgeVote(True, reasoning, answer.model, self._without_addressed(checked))
 
     def _require_valid_citations(
         self,
@@ -203,12 +199,22 @@ class _JudgePoll(NamedTuple):
         mistakes: list[str],
         *,
         attempts: int,
-    ) -> Sequence[FoundCitation]:
-        """Return the citations of a pass once they are valid and sufficient; raise BadAnswer if they never are."""
+    ) -> "Sequence[FoundCitation] | PassWithoutEvidence":
+        """Return the citations of a pass once they are valid and sufficient.
+
+        If they never are, raise BadAnswer. If that may be the work of the agent, which addressed the judge, the pass
+        fails instead.
+        """
         flaw = self._find_flaw(citations, mistakes)
         if flaw is None:
             return citations
         if not attempts:
+            addressed = self.citation_index.addressed
+            if addressed and not any(self.citation_index.find_weakness(citation) is None for citation in citations):
+                return PassWithoutEvidence(
+                    f"fails by rule: {addressed.describe()}, and nothing else is evidence for a pass: "
+                    f"{'; '.join(flaw.reasons)}"
+                )
             raise BadAnswer(flaw.error)
         filled = self.evidence.prompts["recite"].fill(wrong="\n".join(flaw.reasons))
         retry = replace(question, prompt=filled.content)
@@ -220,6 +226,11 @@ class _JudgePoll(NamedTuple):
             EarlierMessage("assistant", corrected.model_dump_json()),
         )
         return self._require_valid_citations(replace(retry, talk=talk), citations, mistakes, attempts=attempts - 1)
+
+    def _without_addressed(self, citations: Sequence[FoundCitation]) -> Sequence[FoundCitation]:
+        """Return the citations without those of lines that are no evidence because they are meant for the judge."""
+        find_weakness = self.citation_index.addressed.find_weakness
+        return [found for found in citations if find_weakness(found.entry.seqs[0], found.where) is None]
 
     def _find_flaw(self, citations: Sequence[FoundCitation], mistakes: Sequence[str]) -> "_CitationFlaw | None":
         """Return why these citations are not enough for a pass; None if they are."""
@@ -234,6 +245,20 @@ class _JudgePoll(NamedTuple):
         return _CitationFlaw(
             reasons, f"the judge passes the criterion, but its citations do not prove it: {'; '.join(reasons)}"
         )
+
+
+class PassWithoutEvidence(NamedTuple):
+    """A pass that rests on nothing but what the agent says to the judge."""
+
+    reason: str
+
+
+def _note_address(check: Check, addressed: AddressedLines) -> Check:
+    """Add to a result that the agent addressed the judge, if it did."""
+    if not addressed:
+        return check
+    note = "" if addressed.describe() in check.detail else f" ({addressed.describe()})"
+    return check._replace(detail=f"{check.detail}{note}", evidence=(*addressed.to_rows(), *check.evidence))
 
 
 class _CitationFlaw(NamedTuple):

@@ -1,6 +1,7 @@
 """A run as a judge reads it: utterances and actions by turn, each on one line."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -68,6 +69,9 @@ _MINOR_EVENTS: tuple[type[Payload], ...] = (RequestAnswered, ClockAdvanced)
 """Waiting, and requests that changed nothing and returned no record, such as one for the attributes of a file."""
 
 
+_LABEL = re.compile(r"^(?:\[T\d+\.\d+\][^:]*: |#\d+(?:\.\.#\d+)? (?:reported )?)")
+
+
 class LedgerEntry(NamedTuple):
     """A line for the judge, and the events it represents."""
 
@@ -85,6 +89,21 @@ class LedgerEntry(NamedTuple):
     """Whether only the agent reported it, and no sandbox observed it."""
     is_reported_action: bool = False
     """Whether it is a reported tool call or action, which a sandbox could have observed."""
+
+    @property
+    def id(self) -> str:
+        """The id by which the line is cited: `T2.1` for an utterance, `#12` for an action."""
+        return f"T{self.turn}.{self.number}" if self.number else f"#{self.seqs[0]}"
+
+    @property
+    def content(self) -> str:
+        """The line without its id and speaker, which are not part of what was said or done."""
+        return _LABEL.sub("", self.line)
+
+    @property
+    def is_text_only(self) -> bool:
+        """Whether it is an utterance with nothing but its text: no buttons, no other data."""
+        return bool(self.text) and self.content == quote_text(self.text)
 
 
 def list_utterances(evidence: Evidence) -> list[LedgerEntry]:

@@ -30,6 +30,10 @@ Ending = Literal[
 ]
 
 
+ADDRESSED_JUDGE = "addressed_judge"
+"""The path of a row of evidence with words of the agent that are meant for its judge."""
+
+
 class FieldCheck(Frozen):
     """One expected value beside the actual one."""
 

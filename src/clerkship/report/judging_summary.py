@@ -9,7 +9,7 @@ from clerkship.assertions.registry import ASSERTIONS
 from clerkship.kit.statistics import Interval, wilson_interval
 from clerkship.model.calibration import Calibration
 from clerkship.model.quality import Quality
-from clerkship.model.run import BenchmarkRun, CriterionRun, FieldCheck, TaskRun
+from clerkship.model.run import ADDRESSED_JUDGE, BenchmarkRun, CriterionRun, FieldCheck, TaskRun
 from clerkship.model.usage import NO_USAGE, Role, Usage
 from clerkship.report.calibration import JudgeCalibration, count_noun, find_judge_calibration
 from clerkship.report.costs import asked, count_retries, per_verdict, render_used
@@ -19,6 +19,8 @@ MAX_FLIPS = 5
 """Criteria that are listed as inconsistent."""
 MAX_RETRIED = 5
 """Trials that are listed with the number of requests that were sent again."""
+MAX_ADDRESSED = 5
+"""Trials that are listed because the agent addressed the judge."""
 _JUDGED_ASSERTIONS = frozenset(name for name, entry in ASSERTIONS.items() if entry.is_judged)
 _UNFINISHED = ("errored", "cancelled")
 NOT_IN_VERDICT = "not part of the verdict"
@@ -138,6 +140,8 @@ class JudgingSummary:
     used: dict[Role, Usage] = field(default_factory=dict)
     retried: list[tuple[int, str, int]] = field(default_factory=list)
     """Trials in which requests to models were sent again: how many, the task and the trial."""
+    addressed: list[tuple[str, int]] = field(default_factory=list)
+    """Trials in which the agent addressed the judge: the task and the trial."""
     ratings: QualitySummary = field(default_factory=QualitySummary)
     by_task: dict[str, QualitySummary] = field(default_factory=dict)
     _outcomes: dict[tuple[str, str], Counter[bool]] = field(default_factory=dict)
@@ -165,6 +169,8 @@ class JudgingSummary:
         self.trials += 1
         if again := count_retries(task_run.models):
             self.retried.append((again, task_run.task, task_run.trial))
+        if any(row.path == ADDRESSED_JUDGE for criterion in task_run.criteria for row in criterion.evidence):
+            self.addressed.append((task_run.task, task_run.trial))
         if task_run.quality is not None:
             self.ratings.add(task_run.quality)
             self.by_task.setdefault(task_run.task, QualitySummary()).add(task_run.quality)
@@ -207,12 +213,14 @@ class JudgingSummary:
     @property
     def is_empty(self) -> bool:
         """Whether no model was used."""
-        return not (self.verdicts or self.errors or self.people or asked(self.used) or self.ratings.words())
+        used = asked(self.used) or self.ratings.words() or self.addressed
+        return not (self.verdicts or self.errors or self.people or used)
 
     def lines(self) -> list[tuple[str, str]]:
         """Return a label and a sentence for each topic."""
         found = [
             ("judge", self.judge.sentence() if self.judge is not None and self.verdicts else ""),
+            ("warning", self._addressed()),
             ("errors", self._errors()),
             ("votes", self._votes()),
             ("flips", self._flips()),
@@ -222,6 +230,13 @@ class JudgingSummary:
             ("retries", self._retries()),
         ]
         return [(about, told) for about, told in found if told]
+
+    def _addressed(self) -> str:
+        """Return in which trials the agent addressed the judge."""
+        names = [f"{task}{f' (trial {trial})' if trial > 1 else ''}" for task, trial in sorted(self.addressed)]
+        rest = f", and {len(names) - MAX_ADDRESSED} more" if len(names) > MAX_ADDRESSED else ""
+        where = f"the agent addressed the judge in {len(names)} of {count_noun(self.trials, 'trial')}"
+        return f"{where}: {', '.join(names[:MAX_ADDRESSED])}{rest}" if names else ""
 
     def _retries(self) -> str:
         """Return in which trials requests were sent again, those with the most first."""
@@ -276,6 +291,7 @@ class JudgingSummary:
             "judge": self.judge.data() if self.judge is not None else None,
             "verdicts": self.verdicts,
             "errors": self.errors,
+            "addressed_judge": [{"task": task, "trial": trial} for task, trial in self.addressed],
             "disagreement": votes | {"criteria": self.voted, "split": self.split} if self.voted else None,
             "flips": [
                 {"task": task, "criterion": label, "passed": passed, "judged": judged}

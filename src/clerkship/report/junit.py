@@ -135,7 +135,7 @@ def _judging_properties(found: JudgingSummary) -> dict[str, object]:
         return {}
     facts: dict[str, object] = {"judged_verdicts": found.verdicts, "judge_errors": found.errors}
     names = {"judge": "judge_calibration", "votes": "judge_disagreement", "flips": "judge_flips"}
-    names |= {"people": "invalid_person", "quality": "quality", "models": "models"}
+    names |= {"people": "invalid_person", "quality": "quality", "models": "models", "warning": "addressed_judge"}
     facts |= {names[about]: told for about, told in found.lines() if about in names}
     price = per_verdict(found.used, found.verdicts)
     return facts | ({} if price is None else {"cost_per_verdict": f"{price:.6f}"})
