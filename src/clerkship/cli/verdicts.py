@@ -18,7 +18,7 @@ from clerkship.recording.advice import REFRESH_HINT
 from clerkship.report.axes import axis_name, list_axes
 from clerkship.report.costs import render_used
 from clerkship.report.isolation import describe_isolation
-from clerkship.report.judge_evidence import parse_judge_evidence
+from clerkship.report.judge_evidence import describe_move, parse_judge_evidence
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary, describe_answer, is_judged_by_model
 from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, outcome, why_undecided
 from clerkship.report.page_text import describe_cited_pages
@@ -348,7 +348,8 @@ def print_judge_evidence(console: Console, criterion: CriterionRun, *, whole: bo
     for cite in parts.cites if whole else parts.cites[:MAX_CITES]:
         event = f" [quiet]#{cite.seq}[/]" if cite.seq is not None and not cite.path.startswith("#") else ""
         quote = to_one_line(str(cite.expected["contains"]), MAX_VALUE)
-        print_indented(console, indent, f"[place]{escape(cite.path)}[/]{event} “{escape(quote)}”")
+        moved = f"[quiet]{escape(to_one_line(describe_move(cite)))}[/]"
+        print_indented(console, indent, f"[place]{escape(cite.path)}[/]{event} “{escape(quote)}”{moved}")
     if not whole and len(parts.cites) > MAX_CITES:
         print_indented(console, indent, f"[quiet]… and {len(parts.cites) - MAX_CITES} more[/]")
     for vote in parts.votes if whole else ():

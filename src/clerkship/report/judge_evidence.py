@@ -35,6 +35,12 @@ def is_citation(row: FieldCheck) -> bool:
     return bool(_PLACE.fullmatch(row.path)) and isinstance(row.expected, dict) and "contains" in row.expected
 
 
+def describe_move(row: FieldCheck) -> str:
+    """Return that a quotation was moved to the line that has it, to follow its place; empty if it was not."""
+    moved_from = row.expected.get("moved_from")
+    return f" (moved from {moved_from})" if moved_from else ""
+
+
 def parse_judge_evidence(criterion: CriterionRun) -> JudgeEvidence:
     """Sort the rows of evidence by kind."""
     cites, rest = list[FieldCheck](), list[FieldCheck]()

@@ -6,7 +6,7 @@ from typing import Any
 
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
-from clerkship.report.judge_evidence import parse_judge_evidence
+from clerkship.report.judge_evidence import describe_move, parse_judge_evidence
 from clerkship.report.outcome import OUTCOMES, describe_reason, is_not_recorded, outcome, why_undecided
 from clerkship.report.page_text import describe_cited_pages
 
@@ -88,7 +88,8 @@ def explain_failure(task_run: TaskRun) -> Iterator[str]:
         if criterion.detail:
             yield f"    {to_one_line(criterion.detail)}"
         for cite in parse_judge_evidence(criterion).cites[:MAX_CITES]:
-            yield f"    {cite.path} (event #{cite.seq}): “{to_one_line(str(cite.expected['contains']))}”"
+            quote = to_one_line(str(cite.expected["contains"]))
+            yield f"    {cite.path}{to_one_line(describe_move(cite))} (event #{cite.seq}): “{quote}”"
         for line in describe_cited_pages(criterion):
             yield f"    {to_one_line(line)}"
         for check in failed_evidence(criterion):

@@ -83,7 +83,7 @@ function isCite(check) {
 }
 
 function citeLine(cite, trial) {
-  return el("li", {}, el("b", {}, cite.path), " ", el("q", {}, coded(cite.expected.contains)), " ", cite.seq ? eventLink(trial, cite.seq) : null);
+  return el("li", {}, el("b", {}, cite.path), " ", el("q", {}, coded(cite.expected.contains)), " ", cite.expected.moved_from ? el("span", { class: "muted" }, `moved from ${cite.expected.moved_from} `) : null, cite.seq ? eventLink(trial, cite.seq) : null);
 }
 
 function voteList(votes, trial) {
