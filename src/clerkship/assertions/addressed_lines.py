@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import NamedTuple
 
 from clerkship.assertions.judge_address import find_judge_address, to_plain
@@ -98,8 +98,10 @@ def find_addressed_lines(utterances: Sequence[LedgerEntry], actions: Sequence[Le
                 marked[id(other)] = marked[id(known)]
     lines = [entry for entry in (*utterances, *actions) if id(entry) in marked]
     announced: dict[int, str] = {}
+    texts = _join_rows(spoken, marked)
     for entry in lines:
-        for other in _list_announced(entry, utterances, actions):
+        text = to_plain(texts.get(id(entry)) or entry.text or entry.content)
+        for other in _list_announced(entry, text, utterances, actions):
             if id(other) not in marked:
                 announced |= dict.fromkeys(other.seqs, entry.id)
     return AddressedLines(
@@ -140,11 +142,19 @@ def _is_one_sentence(known: LedgerEntry, other: LedgerEntry) -> bool:
     )
 
 
+def _join_rows(spoken: Sequence[LedgerEntry], marked: Mapping[int, str]) -> dict[int, str]:
+    """Return the text of each row of marked messages for each of them: an announcement may be divided among them."""
+    texts: dict[int, str] = {}
+    for is_marked, row in groupby(spoken, key=lambda entry: id(entry) in marked):
+        entries = list(row) if is_marked else []
+        texts |= dict.fromkeys(map(id, entries), " ".join(entry.text for entry in entries))
+    return texts
+
+
 def _list_announced(
-    entry: LedgerEntry, utterances: Sequence[LedgerEntry], actions: Sequence[LedgerEntry]
+    entry: LedgerEntry, text: str, utterances: Sequence[LedgerEntry], actions: Sequence[LedgerEntry]
 ) -> Iterator[LedgerEntry]:
-    """Yield the lines that a line points to: by position, by id, or by words of theirs."""
-    text = to_plain(entry.text or entry.content)
+    """Yield the lines that the text of a line points to: by position, by id, or by words of theirs."""
     index = next((number for number, other in enumerate(utterances) if other is entry), None)
     if index is not None:
         if _NEXT.search(text):

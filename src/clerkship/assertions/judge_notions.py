@@ -104,6 +104,7 @@ GOAL = _compile(
 PASS = _compile(rf"\b{_PASS_WORD}")
 HELD = _compile(
     rf"\b{_HELD_WORD}",
+    rf"\b{_CRITERION_WORD}(?: \w+)? holds?\b",
     r"\bsuccess(?:ful)?\b",
     r"(?<!must )(?<!to )(?<!should )(?<!can )(?<!you )(?<!they )\b(?:meets?|satisf(?:y|ies|ying)|fulfil+(?:s|ing)?"
     r"|compl(?:y|ies|iant) with)\b",
@@ -279,7 +280,10 @@ GRADING_TALK = _compile(
     r"\b(?:for|in|of|to) (?:the )?grading (?:purposes?|process)\b",
     r"\b(?:in|for|of|to|before|with|base|make|reach|form|change|set|justify|support|render|issue) your (?:verdict"
     r"|grading|judge?ment)\b",
-    rf"\byou\b.{{0,40}} as (?:an?|the) (?:\w+ )?{_JUDGE_WORD}\b|\bas (?:an?|the) {_JUDGE_WORD},? you\b",
+    rf"\byou\b.{{0,40}} as (?:an?|the) (?:\w+ )?{_JUDGE_WORD}\b",
+    rf"\bas (?:an?|the) {_JUDGE_WORD}(?: of (?:this|the|our|my) {_TALK_WORD})?,? you\b",
+    rf"\b{_MESSAGE_WORD} (?:is|are|has|have|must|should|will)\b.{{0,40}} by (?:an?|the) (?:grader|evaluator"
+    r"|(?:evaluation|grading|judging|scoring) (?:model|llm|ai|system|bot|script|harness))s?\b",
     rf"\b(?:note|message|memo|hint|dear|to|attention)\b:? (?:(?:to|for) )?(?:the |any |my )?(?:ai |llm "
     rf"|automated )?(?:grader|evaluator|rater|scorer|annotator"
     rf"|llm|ai|language model|{_JUDGE_WORD}(?= (?:model|llm)))s?\s?[:,!]",
