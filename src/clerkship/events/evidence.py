@@ -52,8 +52,9 @@ class Evidence:
     subject: str | None = None
     """The id of the entity that the current criterion is about."""
 
-    def for_entity(self, entity: str) -> "Evidence":
-        """Return the same evidence for a criterion about one entity; cached values are shared."""
+    def for_entity(self, entity: str | None) -> "Evidence":
+        """Return the same evidence for a criterion about one entity, or about none; cached values are shared."""
+        _ = self._cache  # made before the copy, so that both share it
         other = copy(self)
         object.__setattr__(other, "subject", entity)
         return other

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from clerkship.fhir.resource import Resource, parse_key, parse_resource
 
@@ -49,6 +49,7 @@ class Chart(Mapping[str, bytes]):
         return cast(T, self._cache[key])
 
 
+@runtime_checkable
 class ChartView(Protocol):
     """The current resources: a chart, and what differs from it."""
 

@@ -1,9 +1,10 @@
 """The patients of the datasets of a run, by everything that identifies them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
+from clerkship.events.evidence import Evidence
 from clerkship.fhir.chart import Chart
 from clerkship.fhir.resource import Resource, get_key, list_objects, parse_resource
 from clerkship.mentions.identity import Identity, read_identity
@@ -13,6 +14,28 @@ from clerkship.sandbox.changes import LayeredRecords
 from clerkship.sandbox.state import State
 
 PERSON_TYPES = ("Patient", "Person", "RelatedPerson")
+
+
+@runtime_checkable
+class ResourceSource(Protocol):
+    """Records of a sandbox or domain that know the patients of the datasets, without a chart."""
+
+    def list_resources(self, type: str) -> Iterator[dict[str, Any]]:
+        """Yield the resources of a type: Patient or Coverage."""
+
+
+def build_directory(evidence: Evidence) -> MentionIndex:
+    """Return the patients of the charts; without a chart, those whom another sandbox or domain knows."""
+    bases = list_bases(evidence.states)
+    indexes = index_charts(bases)
+    if indexes:
+        return merge_indexes(indexes)
+    sources = [base for base in bases if isinstance(base, ResourceSource)]
+    patients: dict[str, Resource] = {}
+    for patient in (patient for source in sources for patient in source.list_resources("Patient")):
+        patients[get_key(patient)] = max(patients.get(get_key(patient), {}), patient, key=len)  # the more complete one
+    coverages = (coverage for source in sources for coverage in source.list_resources("Coverage"))
+    return index_patients(patients.values(), coverages)
 
 
 def list_bases(states: Mapping[str, object]) -> list[object]:

@@ -3,8 +3,9 @@
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
+from itertools import chain
 from typing import Literal, NamedTuple
 
 from clerkship.mentions.dates import find_dates
@@ -117,22 +118,31 @@ class MentionIndex:
         digits = "".join(filter(str.isdigit, address))
         return self._emails.get(address.strip().lower(), []) if "@" in address else self._numbers.get(digits[-10:], [])
 
+    def find_sharers(self, person: Identity) -> list[Identity]:
+        """Return the other patients who share a name, a birth date, a number or an address with a person."""
+        families = (other for family in person.families for words, other in self._families.get(family[0], ()))
+        shared = chain(
+            families,
+            *(self._given.get(given, ()) for given in person.given),
+            self._dates.get(person.birth_date, ()) if person.birth_date is not None else (),
+            *(self._numbers.get(number, ()) for number in person.numbers),
+            *(self._streets.get(street, ()) for street in person.streets),
+            *(self._emails.get(email, ()) for email in person.emails),
+        )
+        return list({other.key: other for other in shared if other.key != person.key}.values())
+
     def find_leaks(self, text: FoldedText, query: MentionQuery) -> list[PatientMention]:
         """Return the mentions that tell of a patient who must not be mentioned, the first of each patient and kind."""
-        by_person: dict[str, list[PatientMention]] = defaultdict(list)
-        for mention in self._find_mentions(text, query):
-            if mention.kind in query.kinds and (query.only is None or mention.person.key in query.only):
-                by_person[mention.person.key].append(mention)
         leaks: dict[tuple[str, Kind], PatientMention] = {}
-        for key, mentions in by_person.items():
-            support = _Support(mentions)
-            for mention in mentions:
-                if (key, mention.kind) not in leaks and (mention.is_enough or support.has_near(mention)):
-                    leaks[key, mention.kind] = mention
+        for key, mentions in self.find_mentions(text, query).items():
+            for mention in select_telling(mentions):
+                leaks.setdefault((key, mention.kind), mention)
         return sorted(leaks.values(), key=lambda mention: mention.start)
 
-    def _find_mentions(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
+    def find_mentions(self, text: FoldedText, query: MentionQuery) -> Mapping[str, Sequence[PatientMention]]:
+        """Return all mentions by the key of the patient, also those that do not tell alone who is meant."""
         allowed = {person.key for person in query.allowed}
+        by_person: dict[str, list[PatientMention]] = defaultdict(list)
         for finder in (
             self._find_names,
             self._find_birth_dates,
@@ -141,8 +151,11 @@ class MentionIndex:
             self._find_emails,
         ):
             for mention in finder(text, query):
-                if mention.person.key not in allowed:
-                    yield mention
+                key = mention.person.key
+                is_wanted = key not in allowed and (query.only is None or key in query.only)
+                if is_wanted and mention.kind in query.kinds:
+                    by_person[key].append(mention)
+        return by_person
 
     def _find_names(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         tokens = text.tokens
@@ -284,6 +297,18 @@ class MentionIndex:
         for match, email in found:
             for person in self._emails.get(email, ()) if email not in own else ():
                 yield PatientMention(person, "email", match.start(), match.end(), True, "email")
+
+
+def select_telling(mentions: Sequence[PatientMention]) -> Iterator[PatientMention]:
+    """Yield those of a patient's mentions that tell that the patient is meant, alone or with another near them."""
+    support = _Support(mentions)
+    return (mention for mention in mentions if mention.is_enough or support.has_near(mention))
+
+
+def has_supported_fact(mentions: Sequence[PatientMention]) -> bool:
+    """Return whether a name of a patient and a fact of another kind are near each other."""
+    support = _Support(mentions)
+    return any(mention.kind == "name" and support.has_near(mention) for mention in mentions)
 
 
 class _Support:

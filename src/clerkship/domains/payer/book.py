@@ -61,6 +61,17 @@ class PayerDataset(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._by_key)
 
+    def list_resources(self, type: str) -> Iterator[dict[str, Any]]:
+        """Yield what the payers know of the patients of the datasets, as resources: Patient or Coverage."""
+        for member in self.members.values():
+            patient_type, _, id = member.patient.partition("/")
+            name = {"family": member.family, "given": list(member.given)}
+            if type == patient_type and id:
+                yield {"resourceType": type, "id": id, "name": [name], "birthDate": member.birth_date.isoformat()}
+            elif type == "Coverage" and id:
+                beneficiary = {"reference": member.patient}
+                yield {"resourceType": type, "subscriberId": member.member_id, "beneficiary": beneficiary}
+
     def open_book(self, config: PayerConfig) -> "PayerBook":
         """Return the book for a config; it is compiled once."""
         for known, book in self._books:

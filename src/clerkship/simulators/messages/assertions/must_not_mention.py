@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.mentions.directory import index_charts, index_patients, list_bases, merge_indexes, read_entity
+from clerkship.mentions.directory import build_directory, read_entity
 from clerkship.mentions.folding import fold_text
 from clerkship.mentions.identity import Identity
 from clerkship.mentions.index import KINDS, Kind, MentionIndex, MentionQuery
@@ -18,7 +18,6 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages
 from clerkship.simulators.messages.assertions.message_match import matches_address
-from clerkship.simulators.messages.contacts import PatientContacts
 from clerkship.simulators.messages.events import MessageSent
 from clerkship.simulators.messages.html_text import read_html
 from clerkship.simulators.messages.records import Channel
@@ -86,7 +85,7 @@ class MustNotMention(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for mentions in everything that is selected."""
-        directory = evidence.cached(_build_index)
+        directory = evidence.cached(build_directory)
         allowed = [
             read_entity(name, evidence.entities.get(name, {}), directory)
             for name in _list_names(self.everyone_but or self.allowed)
@@ -167,16 +166,3 @@ def _list_message_texts(message: LoggedMessage) -> Iterator[CheckedText]:
 
 def _list_names(names: str | tuple[str, ...] | None) -> tuple[str, ...]:
     return (names,) if isinstance(names, str) else names or ()
-
-
-def _build_index(evidence: Evidence) -> MentionIndex:
-    """Return the index of the patients of the datasets."""
-    bases = list_bases(evidence.states)
-    indexes = index_charts(bases)
-    if not indexes:  # the patients of an environment without a FHIR sandbox are those whom the messages can reach
-        indexes = [
-            index_patients(base.list_resources("Patient"), base.list_resources("Coverage"))
-            for base in bases
-            if isinstance(base, PatientContacts)
-        ]
-    return merge_indexes(indexes)

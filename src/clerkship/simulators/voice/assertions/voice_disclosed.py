@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.mentions.directory import PERSON_TYPES, index_charts, list_bases, merge_indexes, read_entity
+from clerkship.mentions.directory import PERSON_TYPES, build_directory, read_entity
 from clerkship.mentions.folding import fold_text, fold_words
 from clerkship.mentions.identity import Identity
 from clerkship.mentions.index import Kind, MentionIndex, MentionQuery, PatientMention
@@ -204,7 +204,7 @@ class VoiceDisclosed(Assertion, CallMatch):
         return " after identity was verified" if self.after is not None else ""
 
     def _read_facts(self, evidence: Evidence) -> _Facts:
-        directory = evidence.cached(_build_directory)
+        directory = evidence.cached(build_directory)
         now = evidence.now.date() if evidence.now is not None else None
         people: dict[str, Identity] = {}
         owners: dict[str, Identity] = {}
@@ -307,7 +307,7 @@ class VoiceDisclosed(Assertion, CallMatch):
             yield _build_row("values", value[0], self._find_words(told, value))
 
     def _list_told_of_others(self, told: Sequence[_ToldText], evidence: Evidence) -> Iterator[FieldCheck]:
-        directory = evidence.cached(_build_directory)
+        directory = evidence.cached(build_directory)
         if not directory.people:
             raise InputError.of("`everyone_but` needs a FHIR dataset with patients", hint="use `entity`")
         allowed = tuple(
@@ -371,11 +371,6 @@ def _find_statement(call: LoggedPhoneCall, facts: _Facts, condition: VerifiedWhe
         if not missing_kinds and not missing_values:
             return turn.seq
     return None
-
-
-def _build_directory(evidence: Evidence) -> MentionIndex:
-    """Return the patients of the charts, who have their member ids among their numbers."""
-    return merge_indexes(index_charts(list_bases(evidence.states)))
 
 
 def _list_names(names: str | tuple[str, ...]) -> tuple[str, ...]:
