@@ -44,7 +44,22 @@ def assertions_page(catalog: RegisteredCatalog) -> str:
         (origin, ", ".join(f"`{name}`" for name, check in catalog.assertions.items() if check.engines == engines))
         for origin, engines in _ORIGINS.items()
     )
-    return render_page("assertions.md", sections=sections, origins=origins, differences=_differences(catalog))
+    return render_page(
+        "assertions.md",
+        sections=sections,
+        origins=origins,
+        differences=_differences(catalog),
+        unscoped=_unscoped(catalog),
+    )
+
+
+def _unscoped(catalog: RegisteredCatalog) -> str:
+    """Return the assertions that no record can limit, by reason."""
+    names: dict[str, list[str]] = {}
+    for name, check in catalog.assertions.items():
+        if not check.scoped:
+            names.setdefault(check.unscoped_reason, []).append(f"`{name}`")
+    return rows((", ".join(assertions), reason) for reason, assertions in names.items())
 
 
 def _differences(catalog: RegisteredCatalog) -> str:

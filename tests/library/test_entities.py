@@ -275,7 +275,7 @@ def test_for_each_makes_one_task_per_record(chart: LibraryFolder) -> None:
           tags: [vitals]
           task_item: {instruction: "Weigh {{ patient.name }} at {{ o.name }}."}
           criteria:
-            - {label: x, input_entity_id: patient, assertion: {answer_matches: {expected: "{{ patient.id }}"}}}
+            - {label: x, assertion: {answer_matches: {expected: "{{ patient.id }}"}}}
         """,
     )
     library = chart.load()

@@ -43,6 +43,7 @@ KNOWN["7"] = KNOWN["6"] | {  # a worked citation for small models, made-up facts
     "criterion": "criterion-96044a446c69",
     "person_check": "person_check-daeb564dcb42",
 }
+KNOWN["8"] = KNOWN["7"]  # `input_entity_id` limits criteria on all kinds of items
 """The marks of the prompts, by grading version. A version that was released is never changed: a new one is added."""
 
 

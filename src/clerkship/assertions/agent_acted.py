@@ -18,6 +18,7 @@ class AgentActed(Assertion):
     count. Every task has this as a gate of weight 0, unless it says `allow_inaction: true`."""
 
     name: ClassVar[str] = "agent_acted"
+    unscoped_reason: ClassVar[str] = "it is about everything that the agent did"
 
     def check(self, evidence: Evidence) -> Check:
         """Find the first action of the agent."""

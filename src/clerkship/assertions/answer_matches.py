@@ -46,6 +46,7 @@ class AnswerMatches(Assertion):
     """
 
     name: ClassVar[str] = "answer_matches"
+    unscoped_reason: ClassVar[str] = "a task has one answer"
     shorthand: ClassVar[str | None] = "expected"
     expected: Annotated[Expected | None, Field(description="literal or matcher for the whole answer")] = None
     fields: Annotated[tuple[FieldMatch, ...], Field(description="paths in an answer that is an object")] = ()

@@ -31,6 +31,7 @@ class AnyOf(Assertion):
     then: `clerkship validate` warns about those that declare it and those that pass on an empty log."""
 
     name: ClassVar[str] = ANY_OF
+    scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "assertions"
     assertions: Annotated[
         tuple[AssertionCall, ...],

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.utterance_match import TEXTLESS_DIFFERENCE, UtteranceMatch
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
@@ -14,6 +14,7 @@ class BotDidNotUtter(Assertion, UtteranceMatch):
     """The agent never said it: no utterance has all of the given properties."""
 
     name: ClassVar[str] = "bot_did_not_utter"
+    unscoped_reason: ClassVar[str] = UNSCOPED_CONVERSATION
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
     differences: ClassVar[tuple[Difference, ...]] = (
         Difference("several properties", "fails if one utterance has all of them", "fails if one has any of them"),

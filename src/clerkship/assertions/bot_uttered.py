@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import CountedScope
 from clerkship.assertions.utterance_match import TEXTLESS_DIFFERENCE, UtteranceMatch
 from clerkship.events.event import Event
@@ -15,6 +15,7 @@ class BotUttered(Assertion, UtteranceMatch, CountedScope):
     """The agent said it at least once: one utterance has all of the given properties."""
 
     name: ClassVar[str] = "bot_uttered"
+    unscoped_reason: ClassVar[str] = UNSCOPED_CONVERSATION
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
     differences: ClassVar[tuple[Difference, ...]] = (
         Difference("several properties", "all of the same utterance", "each of some utterance, perhaps of another"),

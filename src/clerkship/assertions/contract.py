@@ -16,6 +16,10 @@ from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck, PagePicture
 from clerkship.model.scenario import Expected
 
+UNSCOPED_CONVERSATION = (
+    "it checks the conversation or what the agent reports of itself, which is not divided by records"
+)
+"""Why the assertions of scenario files cannot be limited to a record."""
 Engine = Literal["calm", "mantle"]
 """The engine of a conversational agent: `calm` has flows, slots and actions; `mantle` has skills, memory and tools."""
 
@@ -74,7 +78,9 @@ class Assertion(Frozen):
     simulator: ClassVar[str | None] = None
     """The kind of simulator or domain whose final state it reads. With several, the field `sandbox` names one."""
     scoped: ClassVar[bool] = False
-    """Whether a criterion's `input_entity_id` limits what it checks; otherwise that key is only a label."""
+    """Whether a criterion's `input_entity_id` limits what it checks; otherwise that key is a mistake beside it."""
+    unscoped_reason: ClassVar[str] = ""
+    """Why a record cannot limit what it checks, as the end of a sentence; for an assertion that is not `scoped`."""
     entity_fields: ClassVar[tuple[str, ...]] = ()
     """Fields that name entities of the task."""
     judged: ClassVar[bool] = False
@@ -122,6 +128,13 @@ class Assertion(Frozen):
     def passes_on_inaction(self) -> bool:
         """Whether it can pass when the agent does nothing. Override it if that depends on the arguments."""
         return self.holds_on_inaction
+
+    def explain_unscoped(self, record_type: str | None = None) -> str:
+        """Return why a record of a type cannot limit what it checks; empty if it can.
+
+        Override it if that depends on the arguments or on the type, which is None if it is not known.
+        """
+        return "" if self.scoped else self.unscoped_reason or "it does not use the record"
 
     def resolve(self, build: Callable[[AssertionCall], "Assertion"]) -> Self:
         """Return a copy with its nested assertions built; the assertion itself if it has none."""

@@ -28,7 +28,12 @@ class AssertionOutcome(NamedTuple):
 
 
 def evaluate(assertion: Assertion, evidence: Evidence) -> AssertionOutcome:
-    """Check an assertion, and return any exception as an outcome."""
+    """Check an assertion, and return any exception as an outcome.
+
+    One that no record can limit is not told which record the criterion is about.
+    """
+    if evidence.subject is not None and assertion.explain_unscoped():
+        evidence = evidence.for_entity(None)
     try:
         return AssertionOutcome("judged", explain_unreported(assertion, assertion.check(evidence), evidence))
     except PatternTooSlow as slow:  # patterns are tested at load, so the agent's text is the cause

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.narrowing import narrow_events
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import compare_fields, describe_match, find_nearest, select
 from clerkship.model.run import FieldCheck
@@ -14,6 +15,7 @@ class EventOccurred(Assertion, EventMatch):
     """An event of this kind, with this payload, is in the log."""
 
     name: ClassVar[str] = "event_occurred"
+    scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "event"
 
     def needs(self) -> Sequence[frozenset[str]]:
@@ -21,7 +23,7 @@ class EventOccurred(Assertion, EventMatch):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for the event; on failure, show the nearest one."""
-        hit = next(select(evidence.events, self), None)
+        hit = next(iter(narrow_events(evidence, select(evidence.events, self))), None)
         if hit is not None:
             field = FieldCheck(path="event", expected=self.event, actual=hit.kind, passed=True, seq=hit.seq)
             return Check.of(True, f"{describe_match(self)} happened at #{hit.seq}", field, *compare_fields(hit, self))

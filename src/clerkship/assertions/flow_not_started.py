@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check
 from clerkship.assertions.flows import FlowIds
 from clerkship.assertions.occurrence import TurnScope
 from clerkship.events import agent
@@ -17,6 +17,7 @@ class FlowNotStarted(Assertion, TurnScope):
     """None of the flows started (ours)."""
 
     name: ClassVar[str] = "flow_not_started"
+    unscoped_reason: ClassVar[str] = UNSCOPED_CONVERSATION
     events: ClassVar[tuple[type[Payload], ...]] = (agent.FlowStarted,)
     shorthand: ClassVar[str | None] = "flow_ids"
     flow_ids: Annotated[FlowIds, Field(description="the flows; a bare name is that one flow")]

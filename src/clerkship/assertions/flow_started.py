@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, cast
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.flows import FlowIds, Operator
 from clerkship.assertions.occurrence import CountedScope, describe_nearest, describe_times
 from clerkship.events import agent
@@ -22,6 +22,7 @@ class FlowStartedAssertion(Assertion, CountedScope):
     """
 
     name: ClassVar[str] = "flow_started"
+    unscoped_reason: ClassVar[str] = UNSCOPED_CONVERSATION
     events: ClassVar[tuple[type[Payload], ...]] = (agent.FlowStarted,)
     shorthand: ClassVar[str | None] = "flow_ids"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)

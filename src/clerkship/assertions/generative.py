@@ -93,6 +93,7 @@ class ReplyRating(NamedTuple):
 class GenerativeResponse(Assertion):
     """A generated reply that a model scores, from its own turn alone."""
 
+    unscoped_reason: ClassVar[str] = "a model reads the conversation"
     judged: ClassVar[bool] = True
     single_turn: ClassVar[bool] = True
     engines: ClassVar[tuple[Literal["calm", "mantle"], ...]] = ("calm",)

@@ -86,6 +86,7 @@ class JudgedAssertion(Assertion):
     """
 
     name: ClassVar[str] = "judged"
+    unscoped_reason: ClassVar[str] = "a model reads the whole trial"
     judged: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "statement"
     differences: ClassVar[tuple[Difference, ...]] = (

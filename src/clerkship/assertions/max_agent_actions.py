@@ -26,6 +26,7 @@ class MaxAgentActions(Assertion):
     engine reports at the start of every session. An agent that does nothing stays within every limit."""
 
     name: ClassVar[str] = "max_agent_actions"
+    unscoped_reason: ClassVar[str] = "it counts everything that the agent did"
     shorthand: ClassVar[str | None] = "limit"
     limit: Annotated[Whole, Field(ge=0, description="the largest number of actions that passes")]
     type: Annotated[

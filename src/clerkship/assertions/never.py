@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.narrowing import narrow_events
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import compare_fields, describe_match, select
 from clerkship.model.run import FieldCheck
@@ -16,6 +17,7 @@ class Never(Assertion, EventMatch):
     """No event of this kind, with this payload, is in the log; or none before another event."""
 
     name: ClassVar[str] = "never"
+    scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "event"
     before: Annotated[
         EventMatch | None,
@@ -26,7 +28,7 @@ class Never(Assertion, EventMatch):
         """Look for the event; on failure, show the first."""
         until = next(select(evidence.events, self.before), None) if self.before is not None else None
         events = takewhile(lambda event: event is not until, evidence.events)
-        hit = next(select(events, self), None)
+        hit = next(iter(narrow_events(evidence, select(events, self), forbids=True)), None)
         suffix = f" before {describe_match(self.before)}" if self.before is not None else ""
         if hit is None:
             field = FieldCheck(path="event", expected=f"no {self.event}", actual="(none)", passed=True)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
-from clerkship.assertions.contract import Assertion, Check, Difference
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference
 from clerkship.events.agent import AGENT_EVENTS
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
@@ -248,6 +248,7 @@ def describe_nearest(evidence: Evidence, name: str, kind: str, field: str) -> tu
 class OccurrenceAssertion(Assertion, TurnScope):
     """Events of one kind about one thing."""
 
+    unscoped_reason: ClassVar[str] = UNSCOPED_CONVERSATION
     event: ClassVar[type[Payload]]
     about: ClassVar[str]
     """The field with the name of the thing."""

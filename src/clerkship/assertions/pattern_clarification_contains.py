@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, cast
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.flows import Operator
 from clerkship.assertions.occurrence import CountedScope, Name, NotEmpty
 from clerkship.events.agent import ClarificationOffered
@@ -19,6 +19,7 @@ class PatternClarificationContains(Assertion, CountedScope):
     """
 
     name: ClassVar[str] = "pattern_clarification_contains"
+    unscoped_reason: ClassVar[str] = UNSCOPED_CONVERSATION
     events: ClassVar[tuple[type[Payload], ...]] = (ClarificationOffered,)
     shorthand: ClassVar[str | None] = "names"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)

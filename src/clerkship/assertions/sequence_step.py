@@ -59,6 +59,8 @@ _NESTED_ASSERTIONS: dict[str, type[HappenedAssertion]] = {
         ToolExecutedAssertion,
     )
 }
+_CONVERSATION_EVENTS = {kind for kind, _ in _NAMED_EVENTS.values()}
+_CONVERSATION_EVENTS |= {check.event.kind for check in _NESTED_ASSERTIONS.values() if check.name != "tool_executed"}
 _UTTERED, _SEQUENCE = BotUttered.name, "sequencing"
 STEP_NAMES = (*_NAMED_EVENTS, _UTTERED, *_NESTED_ASSERTIONS)
 _NAME_BY_KIND = {kind: (name, field) for name, (kind, field) in _NAMED_EVENTS.items()}
@@ -92,6 +94,11 @@ class SequenceStep(EventMatch):
     def utterance(self) -> BotUttered | None:
         """What the agent says in this step; None if the step is another event."""
         return self._utterance
+
+    @property
+    def is_of_conversation(self) -> bool:
+        """Whether the step is an utterance of the agent, or an event of its flows, slots, skills or memory."""
+        return self._utterance is not None or self.event in _CONVERSATION_EVENTS
 
     def accepts(self, event: Event) -> bool:
         """Return whether an event is this step."""

@@ -9,7 +9,8 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
+from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.occurrence import NotEmpty, TurnScope
 from clerkship.assertions.sequence_step import SequenceStep
 from clerkship.events.event import Event
@@ -33,6 +34,7 @@ class Sequencing(Assertion, TurnScope):
     """Each step matches an event strictly after the match of the step before. `within` and `until` limit the gap."""
 
     name: ClassVar[str] = "sequencing"
+    scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "steps"
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
     differences: ClassVar[tuple[Difference, ...]] = (
@@ -50,6 +52,11 @@ class Sequencing(Assertion, TurnScope):
 
     def needs(self) -> Sequence[frozenset[str]]:
         return [frozenset({step.event}) for step in self.steps if step.utterance is None]
+
+    def explain_unscoped(self, record_type: str | None = None) -> str:
+        """Return that a step is one of a conversation, if there is one."""
+        number = next((number for number, step in enumerate(self.steps, 1) if step.is_of_conversation), None)
+        return f"step {number}: {UNSCOPED_CONVERSATION}" if number is not None else ""
 
     def check(self, evidence: Evidence) -> Check:
         """Extend all partial matches by one step at a time."""
@@ -100,9 +107,11 @@ class Sequencing(Assertion, TurnScope):
                 indexes for kind, indexes in evidence.indexes_by_kind.items() if matches_kind(kind, match.event)
             )
             places = sorted(chain.from_iterable(matching))
+        subject = find_subject(evidence) if isinstance(match, SequenceStep) else None
         for number in range(bisect_left(places, start), len(places)):
             event = events[places[number]]
-            if accepts(event) and (self.turn is None or matches_expected(self.turn, evidence.turn_of(event))):
+            is_in_turn = accepts(event) and (self.turn is None or matches_expected(self.turn, evidence.turn_of(event)))
+            if is_in_turn and (subject is None or subject.concerns(data=event.payload)):
                 yield places[number]
 
     def _report_failure(self, evidence: Evidence, number: int, partial_matches: list[SequenceMatch]) -> Check:

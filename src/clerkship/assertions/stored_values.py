@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check, Difference
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference
 from clerkship.assertions.occurrence import (
     CountedScope,
     Name,
@@ -101,6 +101,7 @@ def get_value(event: Event) -> Any:
 class WriteAssertion(Assertion):
     """Checks each entry of a list; all must hold."""
 
+    unscoped_reason: ClassVar[str] = UNSCOPED_CONVERSATION
     shorthand: ClassVar[str | None] = "entries"
     event: ClassVar[type[Payload]]
     cleared: ClassVar[type[Payload] | None] = None

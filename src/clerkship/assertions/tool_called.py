@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, MAX_NAMES, build_arguments_row
 from clerkship.assertions.tools import ReportedCall, ToolCall, find_calls, render_call
 from clerkship.events.agent import ActionExecuted, ToolExecuted
@@ -16,6 +16,7 @@ class ToolCalledAssertion(Assertion, ToolCall):
     """The tool was called without an error, with these arguments, perhaps among others. Reported actions count."""
 
     name: ClassVar[str] = "tool_called"
+    unscoped_reason: ClassVar[str] = UNSCOPED_CONVERSATION
     events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted, ActionExecuted)
     shorthand: ClassVar[str | None] = "tool_name"
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")

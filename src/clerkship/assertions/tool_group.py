@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, NotEmpty, join_first
 from clerkship.assertions.tools import ReportedCall, ToolCall, ToolTurn, find_calls, group_by_turn, pair_calls
 from clerkship.events.agent import ActionExecuted, ToolExecuted
@@ -20,6 +20,7 @@ class ToolGroup(Assertion):
     """
 
     name: ClassVar[str] = "tool_group"
+    unscoped_reason: ClassVar[str] = UNSCOPED_CONVERSATION
     events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted, ActionExecuted)
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
     differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE)

@@ -4,7 +4,7 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check, Difference, Engine
+from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, TurnScope, join_first
 from clerkship.assertions.tools import ReportedCall, ToolMatch, ToolTurn, group_by_turn, pair_calls, pair_greedily
 from clerkship.events.agent import ToolExecuted
@@ -36,6 +36,7 @@ class ToolsWithinOneTurn(Assertion, TurnScope):
     """All calls were made in one turn, each separately; with `allow_extra_calls: false`, no others were."""
 
     name: ClassVar[str] = "tools_within_one_turn"
+    unscoped_reason: ClassVar[str] = UNSCOPED_CONVERSATION
     events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted,)
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
     differences: ClassVar[tuple[Difference, ...]] = (

@@ -4,6 +4,8 @@ from collections.abc import Collection, Iterator, Mapping
 from fnmatch import fnmatchcase
 from functools import cached_property
 
+from pydantic import ValidationError
+
 from clerkship.assertions.contract import Assertion
 from clerkship.domains.component import ComponentSpec
 from clerkship.domains.contract import DomainSpec
@@ -14,6 +16,7 @@ from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.faults.contract import ON_TURN
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.template import Filter
+from clerkship.model.call import AssertionCall
 from clerkship.plugin_loading.load import NO_PLUGINS
 from clerkship.settings import get_template_variables
 from clerkship.simulators.spec import Spec
@@ -52,9 +55,18 @@ class RegisteredCatalog(InactionChecks):
         """Return the kind of sandbox or domain that a step or an assertion needs, or None."""
         return self.steps.get(name).simulator if sort == "step" else self.assertions.get(name).simulator
 
-    def is_scoped(self, name: str) -> bool:
-        """Return whether a criterion's `input_entity_id` narrows what an assertion looks at."""
-        return self.assertions.get(name).scoped
+    def explain_unscoped(self, call: AssertionCall, record_type: str | None) -> str:
+        """Return why a record of a type cannot limit what an assertion checks.
+
+        Empty if it can, and if the assertion is unknown, which is reported anyway.
+        """
+        model = self.assertions.get(call.name) if call.name in self.assertions else None
+        if model is None:
+            return ""
+        try:
+            return model.model_validate(call.args).explain_unscoped(record_type)
+        except ValidationError:  # reported anyway
+            return "" if model.scoped else model.model_construct().explain_unscoped(record_type)
 
     def entity_fields(self, name: str) -> Collection[str]:
         """Return the fields of an assertion that name entities of the task."""

@@ -5,6 +5,7 @@ Apart from the answers of models, the result depends only on the evidence, so a 
 See docs/decisions/0007-outcomes-and-grading.md.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -108,7 +109,7 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
     if criterion.input_entity_id is not None:
         evidence = evidence.for_entity(criterion.input_entity_id)
     outcome = _evaluate_without_model(assertion, evidence) if skip else evaluate(assertion, evidence)
-    check = Check.of(False, skip) if outcome is None else outcome.check
+    check = Check.of(False, skip) if outcome is None else _add_subject(outcome.check, evidence.subject)
     return CriterionRun(
         label=unescape_text(criterion.label),
         assertion=criterion.assertion.name,
@@ -124,6 +125,13 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
         gate=bool(criterion.gate),
         traceback="" if outcome is None else outcome.traceback,
     )
+
+
+def _add_subject(check: Check, entity: str | None) -> Check:
+    """Return a check whose detail says which record it is limited to."""
+    if entity is None or re.search(rf"\b{re.escape(entity)}\b", check.detail):
+        return check
+    return check._replace(detail=f"{check.detail} (only what concerns {entity})")
 
 
 def _evaluate_without_model(assertion: Assertion, evidence: Evidence) -> AssertionOutcome | None:

@@ -65,8 +65,8 @@ class Catalog(Protocol):
     def acts_on(self, sort: str, name: str) -> str | None:
         """Return the kind of sandbox or domain that a step or an assertion needs; None if it needs none."""
 
-    def is_scoped(self, name: str) -> bool:
-        """Return whether a criterion's `input_entity_id` limits the assertion to that entity."""
+    def explain_unscoped(self, call: AssertionCall, record_type: str | None) -> str:
+        """Return why a record of a type cannot limit what an assertion checks; empty if it can."""
 
     def entity_fields(self, name: str) -> Collection[str]:
         """Return the fields of an assertion that hold ids of the task's entities."""

@@ -214,7 +214,6 @@ class LibraryLoader:
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         solution = self._attachments.read_solution(definition)
         check = self._build_check(definition, self._get_info(name))
-        check.check_scopes()
         before = len(self.folder.report.problems)
         is_first = True
         for bound in self._binder.bind(definition, (environment or CONVERSATION_ENVIRONMENT).now):

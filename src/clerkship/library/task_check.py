@@ -3,18 +3,19 @@
 Each part is validated separately, so that a mistake in one part does not hide mistakes in the others.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from clerkship.library.call_check import CallCheck, WrittenPart
 from clerkship.library.environment_check import is_known
-from clerkship.library.shape import as_list, as_map, read_as
+from clerkship.library.shape import as_list, as_map
 from clerkship.library.yaml import KeyPath
 from clerkship.model.call import AssertionCall
 from clerkship.model.names import did_you_mean
 
+WrittenEntities = Mapping[str, Any]
+"""The types of a task's entities by their ids, as they are written."""
 _CONVERSATION_KEYS = ("initial_slots", "stubs", "max_turns", "turn_timeout")
 """Keys of a scenario that only apply if the person starts."""
 
@@ -28,7 +29,7 @@ class TaskCheck:
     def check_task(self, data: Mapping[str, Any]) -> None:
         """Check criteria, steps, people and slots."""
         written = [data.get("for_each"), *as_list(data.get("entities"))]
-        entities = [entity.get("id") for entity in written if isinstance(entity, dict)]
+        entities = {str(entity.get("id")): entity.get("type") for entity in written if isinstance(entity, dict)}
         for number, criterion in enumerate(as_list(data.get("criteria"))):
             self._check_criterion(as_map(criterion), ["criteria", number], entities)
         if isinstance(data.get("scenario"), list):
@@ -73,19 +74,6 @@ class TaskCheck:
                 path: KeyPath = ["goals", "expected_tools", number, key]
                 self.calls.agent.check_assertion(key, written[key], path, self.calls.definition)
 
-    def check_scopes(self) -> None:
-        """Warn of an `input_entity_id` that has no effect: the assertion does not use it, and has no template with the
-        record.
-        """
-        for number, criterion in enumerate(map(as_map, as_list(self.calls.definition.fields.get("criteria")))):
-            call, entity = read_as(AssertionCall, criterion.get("assertion")), criterion.get("input_entity_id")
-            if call is None or not isinstance(entity, str):
-                continue
-            for name in dict.fromkeys(leaf.name for _, leaf in call.leaves() if self._ignores_entity(leaf, entity)):
-                message = f"`input_entity_id` has no effect on `{name}`"
-                hint = f"use a template with the record, {{{{ {entity}.… }}}}"
-                self.calls.definition.warning(["criteria", number, "input_entity_id"], message, hint)
-
     def _check_slots(self, setup: Mapping[str, Any], key: str) -> None:
         slots = setup.get("initial_slots")
         self.calls.agent.check_slots(slots, [key, "initial_slots"], self.calls.definition)
@@ -106,7 +94,7 @@ class TaskCheck:
                 message = f"`{key}` has no effect: the agent starts this task"
                 self.calls.definition.problem(["scenario", key], message, "write `starts: person`, or remove it")
 
-    def _check_criterion(self, data: Mapping[str, Any], path: KeyPath, entities: list[Any]) -> None:
+    def _check_criterion(self, data: Mapping[str, Any], path: KeyPath, entities: WrittenEntities) -> None:
         call = self.calls.check_assertion(data.get("assertion"), [*path, "assertion"])
         entity = data.get("input_entity_id")
         for within, leaf in call.leaves() if call is not None else ():
@@ -115,27 +103,32 @@ class TaskCheck:
                 for number, name in enumerate(as_list(named)):
                     self._check_entity(name, [*here, number], entities)
                 self._check_entity(named, here, entities)
-                if isinstance(entity, str) and named is not None:  # then it could never fail
-                    message = (
-                        f"`input_entity_id` and `{field}` cannot be combined: limited to {entity}, it can never fail"
-                    )
-                    hint = "remove `input_entity_id`"
-                    self.calls.definition.problem([*path, "input_entity_id"], message, hint)
+            if isinstance(entity, str):
+                self._check_scope(leaf, entity, [*path, "input_entity_id"], entities)
         self._check_entity(entity, [*path, "input_entity_id"], entities)
+
+    def _check_scope(self, call: AssertionCall, entity: str, path: KeyPath, entities: WrittenEntities) -> None:
+        """Report an `input_entity_id` that cannot limit what an assertion checks."""
+        named = [field for field in self._entity_fields(call) if as_map(call.args).get(field) is not None]
+        type = entities.get(entity)
+        reason = self.calls.catalog.explain_unscoped(call, type if isinstance(type, str) else None)
+        if reason:
+            message = f"`input_entity_id` cannot limit `{call.name}`: {reason}"
+            hint = "remove `input_entity_id`"
+            hint += "" if named else f"; to name the record in a value, use a template: {{{{ {entity}.… }}}}"
+            self.calls.definition.problem(path, message, hint)
+        elif named:  # then it could never fail
+            message = f"`input_entity_id` and `{named[0]}` cannot be combined: limited to {entity}, it can never fail"
+            self.calls.definition.problem(path, message, "remove `input_entity_id`")
 
     def _entity_fields(self, call: AssertionCall) -> list[str]:
         catalog = self.calls.catalog
         return list(catalog.entity_fields(call.name)) if is_known(catalog.assertion, call.name) else []
 
-    def _check_entity(self, entity_id: Any, path: KeyPath, entities: list[Any]) -> None:
+    def _check_entity(self, entity_id: Any, path: KeyPath, entities: WrittenEntities) -> None:
         if isinstance(entity_id, str) and entity_id not in entities:
-            hint = did_you_mean(entity_id, [name for name in entities if isinstance(name, str)])
+            hint = did_you_mean(entity_id, entities)
             self.calls.definition.problem(path, f"no entity `{entity_id}`", hint or "the task has no entities")
-
-    def _ignores_entity(self, call: AssertionCall, entity: str) -> bool:
-        catalog = self.calls.catalog
-        is_scoped = not is_known(catalog.assertion, call.name) or catalog.is_scoped(call.name)
-        return not is_scoped and not _mentions(call.args, entity)
 
 
 def _list_people(scenario: Mapping[str, Any]) -> list[WrittenPart]:
@@ -145,12 +138,3 @@ def _list_people(scenario: Mapping[str, Any]) -> list[WrittenPart]:
         for number, person in enumerate(as_list(scenario.get("people")))
     ]
     return [(["scenario", "person"], as_map(scenario["person"])), *several] if scenario.get("person") else several
-
-
-def _mentions(data: Any, name: str) -> bool:
-    """Return whether a template in the data contains a name."""
-    if isinstance(data, Mapping):
-        return any(_mentions(value, name) for value in data.values())
-    if isinstance(data, list | tuple):
-        return any(_mentions(value, name) for value in data)
-    return isinstance(data, str) and re.search(rf"\{{[{{%].*\b{re.escape(name)}\b", data, re.DOTALL) is not None

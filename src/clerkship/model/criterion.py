@@ -18,7 +18,9 @@ class Criterion(Frozen):
         Number, Field(ge=0, le=1_000_000, description="weight in the task's score; 0: shown, but not counted")
     ] = 1.0
     axis: Annotated[str | None, Field(description="group of criteria with a score of its own, such as safety")] = None
-    input_entity_id: Annotated[str | None, Field(description="one of the task's entity ids")] = None
+    input_entity_id: Annotated[
+        str | None, Field(description="one of the task's entity ids: only what is about that record is checked")
+    ] = None
     gate: Annotated[
         Flag | None,
         Field(

@@ -7,7 +7,6 @@ from pydantic import ValidationError
 
 from clerkship.assertions.contract import Check
 from clerkship.domains.payer.assertions.payer_state import PayerRecordState
-from clerkship.model.errors import InputError
 from tests.domains.payer.clinic import CLINIC, JANE, PayerClinic, party, request
 from tests.domains.payer.test_claims import CLAIM
 
@@ -87,8 +86,9 @@ def test_the_entity_of_a_criterion_selects_records_about_the_patient(clinic: Pay
     assert check(clinic, "authorization", jane, count=2).passed
     assert check(clinic, "authorization", other, none=True).passed
     assert check(clinic, "appeal", jane).passed
-    with pytest.raises(InputError, match="is not a Patient"):
-        check(clinic, "claim", {"resourceType": "Claim", "id": "1"})
+    assert check(clinic, "claim", {"resourceType": "Claim", "id": "1"}, none=True).passed
+    claim = {"resourceType": "Claim", "id": "1", "identifier": [{"value": "ACC1"}]}
+    assert check(clinic, "claim", claim, where={"account": "ACC1"}).passed
 
 
 @pytest.mark.parametrize(

@@ -85,21 +85,47 @@ def test_unknown_entity_is_rejected(bench: Workbench) -> None:
 
 
 @pytest.mark.parametrize(
-    ("assertion", "warned"),
+    "assertion",
     [
-        ("{fhir_resource_state: {resource_type: Patient}}", False),
-        ("{fhir_was_read: Patient}", False),
-        ("{fhir_no_other_changes: {}}", True),
-        ("{fhir_no_other_changes: {may: [{type: Patient, id: '{{ patient.id }}'}]}}", False),
-        ("{never: {event: fhir.resource.deleted}}", True),
-        ("{never: {event: fhir.resource.deleted, where: {id: '{{ patient.id }}'}}}", False),
+        "{fhir_resource_state: {resource_type: Patient}}",
+        "{fhir_was_read: Patient}",
+        "{never: {event: fhir.resource.deleted}}",
+        "{never: {event: fhir.resource.deleted, where: {id: '{{ patient.id }}'}}}",
+        "{any_of: [{fhir_was_read: Patient}, {event_occurred: fhir.resource.deleted}]}",
     ],
 )
-def test_input_entity_id_without_effect_is_a_warning(bench: Workbench, assertion: str, warned: bool) -> None:
+def test_input_entity_id_is_accepted_where_it_limits_the_check(bench: Workbench, assertion: str) -> None:
     write_task(bench, f"  criteria: [{{label: a, input_entity_id: patient, assertion: {assertion}}}]")
-    warnings = [str(warning) for warning in load_library(bench.folder, CATALOG).warnings]
-    assert any("`input_entity_id` has no effect" in warning for warning in warnings) is warned
-    assert len(warnings) == warned
+    assert [str(warning) for warning in load_library(bench.folder, CATALOG).warnings] == []
+
+
+@pytest.mark.parametrize(
+    ("assertion", "message"),
+    [
+        ("{fhir_no_other_changes: {}}", "cannot limit `fhir_no_other_changes`: it looks for harm to any other record"),
+        (
+            "{fhir_no_other_changes: {may: [{type: Patient, id: '{{ patient.id }}'}]}}",
+            "cannot limit `fhir_no_other_changes`: it looks for harm to any other record; remove `input_entity_id`",
+        ),
+        ("{fhir_was_read: Location}", "cannot limit `fhir_was_read`: Location has no reference to a Patient"),
+        (
+            "{fhir_was_not_read: {patient_other_than: patient}}",
+            "`input_entity_id` and `patient_other_than` cannot be combined: limited to patient, it can never fail",
+        ),
+        ("{answer_matches: '{{ patient.id }}'}", "cannot limit `answer_matches`: a task has one answer"),
+        ("{agent_acted: }", "cannot limit `agent_acted`"),
+        ("{max_agent_actions: 3}", "cannot limit `max_agent_actions`"),
+        ("{judged: The patient was told.}", "cannot limit `judged`: a model reads the whole trial"),
+        ("{slot_was_set: [{name: a, value: 1}]}", "cannot limit `slot_was_set`: it checks the conversation"),
+        ("{sequencing: [{event: fhir.resource.read}, {flow_started: a}]}", "cannot limit `sequencing`: step 2: it"),
+        ("{any_of: [{fhir_was_read: Patient}, {agent_acted: }]}", "cannot limit `agent_acted`"),
+    ],
+)
+def test_input_entity_id_is_a_mistake_where_it_cannot_limit_the_check(
+    bench: Workbench, assertion: str, message: str
+) -> None:
+    [line] = list_mistakes(bench, f"  criteria: [{{label: a, input_entity_id: patient, assertion: {assertion}}}]")
+    assert message in line
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,11 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, FieldMatch
 from clerkship.assertions.field_rows import MAX_NAMES, Rows, compare_count, describe_fields, prefix_paths, share_passed
+from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
 from clerkship.domains.payer.answer import Appeal, Authorization, Member, PayerClaim
 from clerkship.domains.payer.state import PayerState
 from clerkship.events.evidence import Evidence
-from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import check_expected, describe_expected, matches_expected
@@ -37,7 +37,7 @@ MAX_ROWS = 100
 class PayerRecordState(Assertion):
     """An authorization, a claim or an appeal that `where` selects has these fields at the end. Or, with `count` or
     `none`, the number of such records is as expected. `input_entity_id` of a Patient selects records about the
-    patient.
+    patient; of another record, those that have its id or identifier.
     """
 
     name: ClassVar[str] = "payer_state"
@@ -84,7 +84,10 @@ class PayerRecordState(Assertion):
         """Select the records and compare their fields."""
         patient = _find_patient(evidence)
         records = dict(_list_records(evidence.state(PayerState, self.sandbox), self.record))
-        about = {key: data for key, data in records.items() if patient in (None, data["patient"])}
+        if patient is None:
+            about = dict(narrow(evidence, records.items(), lambda item: ItemContent(data=item[1])))
+        else:
+            about = {key: data for key, data in records.items() if data["patient"] == patient}
         selected = {key: data for key, data in about.items() if self._is_selected(data)}
         rows_by_key = {key: tuple(field.compare(data) for field in self.fields) for key, data in selected.items()}
         if self.none or self.count is not None:
@@ -121,13 +124,9 @@ class PayerRecordState(Assertion):
 
 
 def _find_patient(evidence: Evidence) -> str | None:
-    """Return the key of the patient that the criterion is about; None if it is about none."""
-    if evidence.subject is None:
-        return None
+    """Return the key of the patient that the criterion is about; None if it is about none, or another record."""
     record = evidence.record or {}
-    if record.get("resourceType") != "Patient":
-        raise InputError.of(f"the entity `{evidence.subject}` is not a Patient", hint="leave out `input_entity_id`")
-    return f"Patient/{record.get('id')}"
+    return f"Patient/{record.get('id')}" if record.get("resourceType") == "Patient" else None
 
 
 def _list_names(kind: str) -> list[str]:

@@ -18,7 +18,6 @@ from clerkship.model.scenario import Expected
 from clerkship.simulators.cds.assertions.selection import CallAssertion, ResourceFields
 from clerkship.simulators.cds.events import ActionRefused, HookAnswered
 from clerkship.simulators.cds.records import ServiceCall, TriggeredHook
-from clerkship.simulators.cds.state import CdsState
 
 MAX_ROWS = 100
 """Rows of evidence about cards that do not match."""
@@ -88,7 +87,7 @@ class CdsCard(CallAssertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every card of the selected calls; the best one decides."""
-        hooks = self.select_hooks(evidence.state(CdsState, self.sandbox))
+        hooks = self.select_hooks(evidence)
         calls = self.select_calls(hooks)
         conditions = [self._compare_answers(hooks, calls)]
         cards = list(_list_cards(evidence, calls))

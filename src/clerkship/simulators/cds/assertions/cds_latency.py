@@ -16,7 +16,6 @@ from clerkship.model.matcher import matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.cds.assertions.selection import CallAssertion
 from clerkship.simulators.cds.delivery import CdsDelivery
-from clerkship.simulators.cds.state import CdsState
 
 
 class NoMeasurement(PlatformError):
@@ -43,7 +42,7 @@ class CdsLatency(CallAssertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare the durations of the calls. Raises NoMeasurement if there are calls without one."""
-        calls = self.select_calls(self.select_hooks(evidence.state(CdsState, self.sandbox)))
+        calls = self.select_calls(self.select_hooks(evidence))
         seqs = _find_attempts(evidence, {call.message for call in calls})
         if not seqs:
             row = FieldCheck(path="count", expected=self.count, actual=0, passed=False)

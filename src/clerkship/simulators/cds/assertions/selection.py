@@ -7,7 +7,9 @@ from pydantic import Field
 
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.field_rows import matches_field
+from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.cds.hooks import HookName
+from clerkship.events.evidence import Evidence
 from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import Expected
 from clerkship.simulators.cds.records import ServiceCall, TriggeredHook, list_drafts
@@ -21,6 +23,7 @@ class CallAssertion(Assertion):
     """An assertion about calls of the agent's services."""
 
     simulator: ClassVar[str | None] = "cds"
+    scoped: ClassVar[bool] = True
     hook: Annotated[HookName | None, Field(description="only this hook")] = None
     service: Annotated[str | None, Field(description="only the service with this id")] = None
     patient: Annotated[str | None, Field(description="only hooks for this patient, by id or reference")] = None
@@ -30,9 +33,11 @@ class CallAssertion(Assertion):
     ] = {}
     sandbox: Annotated[str | None, Field(description="which EHR; the only one if not given")] = None
 
-    def select_hooks(self, state: CdsState) -> list[TriggeredHook]:
+    def select_hooks(self, evidence: Evidence) -> list[TriggeredHook]:
         """Return the hooks that fired and are selected."""
-        return [hook for hook in state.hooks.values() if self._is_selected(hook)]
+        hooks = evidence.state(CdsState, self.sandbox).hooks.values()
+        about = narrow(evidence, hooks, lambda hook: ItemContent(data=hook.context), forbids=self.passes_on_inaction)
+        return [hook for hook in about if self._is_selected(hook)]
 
     def select_calls(self, hooks: Sequence[TriggeredHook]) -> list[ServiceCall]:
         """Return the calls of the selected service for these hooks."""

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import compare_count, compare_field, prefix_paths, share_passed
+from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
 from clerkship.cds.hooks import HookName
 from clerkship.events.event import Event
@@ -32,6 +33,7 @@ class CdsServiceWasCalled(Assertion):
 
     name: ClassVar[str] = "cds_called"
     simulator: ClassVar[str | None] = "cds_service"
+    scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "service"
     service: Annotated[str | None, Field(description="id of the service; any if not given")] = None
     hook: Annotated[HookName | None, Field(description="the hook; any if not given")] = None
@@ -85,7 +87,13 @@ class CdsServiceWasCalled(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every call; the best one decides."""
-        compared = [(each, tuple(self._compare(each, evidence))) for each in list_calls(evidence, self.sandbox)]
+        calls = narrow(
+            evidence,
+            list_calls(evidence, self.sandbox),
+            lambda call: ItemContent(data=(call.called.context, call.cards)),
+            forbids=self.passes_on_inaction,
+        )
+        compared = [(each, tuple(self._compare(each, evidence))) for each in calls]
         refused = self._describe_refusals(evidence)
         if self.none or self.count is not None:
             return self._check_count(compared, refused)

@@ -27,6 +27,7 @@ from clerkship.simulators.fax.assertions.page_search import (
     build_pictures,
     find_forbidden,
     find_on_pages,
+    narrow_sent,
     open_reader,
 )
 
@@ -81,11 +82,13 @@ class FaxHasDocument(Assertion, FaxMatch):
     (text that the agent sent, a page that it forwarded), otherwise by OCR, where letters that look alike may be mixed
     up. The line at the top, file names and labels do not count. `not_contains` is about all pages of every such fax,
     also of those that were not delivered, in the line at the top, upside down or sideways, and in letters that look
-    alike: with other accents, or O for 0.
+    alike: with other accents, or O for 0. `input_entity_id` selects faxes whose pages, labels or number are about that
+    record.
     """
 
     name: ClassVar[str] = "fax_document"
     simulator: ClassVar[str | None] = "fax"
+    scoped: ClassVar[bool] = True
     contains: Annotated[
         Values,
         Field(
@@ -142,13 +145,14 @@ class FaxHasDocument(Assertion, FaxMatch):
 
     def _check(self, evidence: Evidence) -> Check:
         limits, reader = self.find_limits(evidence), open_reader(evidence)
-        compared = [
-            (fax, tuple(self.compare_properties(fax, limits))) for fax in list_sent_faxes(evidence, self.sandbox)
-        ]
-        faxes = [fax for fax, rows in compared if all(row.passed for row in rows)]
+        sent = list_sent_faxes(evidence, self.sandbox)
+        watched = narrow_sent(evidence, sent, forbids=True) if self.not_contains else ()
+        faxes = [fax for fax in watched if all(row.passed for row in self.compare_properties(fax, limits))]
         forbidden = self._check_forbidden(reader, faxes)
         if not self.contains:
             return forbidden
+        about = narrow_sent(evidence, sent)
+        compared = [(fax, tuple(self.compare_properties(fax, limits))) for fax in about]
         expected = self._check_expected(reader, compared)
         if not self.not_contains:
             return expected

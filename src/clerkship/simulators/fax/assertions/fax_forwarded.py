@@ -15,7 +15,7 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch, matches_number
 from clerkship.simulators.fax.assertions.logged import LoggedFax, get_stored_page, list_sent_faxes
-from clerkship.simulators.fax.assertions.page_search import get_header_height
+from clerkship.simulators.fax.assertions.page_search import get_header_height, narrow_arrived
 from clerkship.simulators.fax.events import FaxArrived
 
 
@@ -23,11 +23,12 @@ class FaxForwarded(Assertion, FaxMatch):
     """A fax that the agent sent, and that was delivered, has all pages of a fax that arrived, in their order and
     unchanged: every dot is the same, below the line that the own machine prints. Pages that were typed or drawn again
     do not count, whatever they say. Files that the fax line or a file drop gave the agent keep their dots: TIFF, PDF
-    and PNG.
+    and PNG. `input_entity_id` selects faxes that arrived by what their pages and their number say.
     """
 
     name: ClassVar[str] = "fax_forwarded"
     simulator: ClassVar[str | None] = "fax"
+    scoped: ClassVar[bool] = True
     fax: Annotated[
         Expected, Field(description="the fax that arrived: its id, or the number that it came from; or a matcher")
     ]
@@ -43,7 +44,8 @@ class FaxForwarded(Assertion, FaxMatch):
 
     def check(self, evidence: Evidence) -> Check:
         """Search each fax for the pages."""
-        payloads = (event.payload for event in evidence.of_kind(FaxArrived.kind))
+        events = narrow_arrived(evidence, evidence.of_kind(FaxArrived.kind))
+        payloads = (event.payload for event in events)
         arrived = [each.header for each in payloads if isinstance(each, FaxArrived) and self._selects(each)]
         if not arrived:
             return _fail(f"no fax {describe_expected(self.fax)} arrived")

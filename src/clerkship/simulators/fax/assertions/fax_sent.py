@@ -15,6 +15,7 @@ from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch
 from clerkship.simulators.fax.assertions.logged import LoggedFax, list_sent_faxes
+from clerkship.simulators.fax.assertions.page_search import narrow_sent
 
 MAX_ROWS = 100
 """Rows of evidence about faxes that do not match."""
@@ -45,11 +46,12 @@ class FaxWasSent(Assertion, FaxMatch):
     """The agent sent a fax like this, and it was delivered; or the number of such faxes is as expected. Without
     `status`, a fax that was busy, not answered, failed or partial does not count. One that was still under way at the
     end does not count as sent, but with `count` it must not be one too many. `none` allows no attempt, whatever became
-    of it.
+    of it. `input_entity_id` selects faxes whose pages, labels or number are about that record.
     """
 
     name: ClassVar[str] = "fax_sent"
     simulator: ClassVar[str | None] = "fax"
+    scoped: ClassVar[bool] = True
     count: Annotated[CountExpectation | None, Field(description="expected number of such faxes")] = None
     none: Annotated[Flag, Field(description="whether there must be no such fax, not even an attempt")] = False
 
@@ -68,9 +70,10 @@ class FaxWasSent(Assertion, FaxMatch):
         """Compare every fax; the best one decides."""
         limits = self.find_limits(evidence)
         default: Any = {"exists": True} if self.none else "delivered"
+        forbids = self.passes_on_inaction
         compared = [
             _Compared(fax, tuple(self.compare_properties(fax, limits)), self.compare_status(fax, default))
-            for fax in list_sent_faxes(evidence, self.sandbox)
+            for fax in narrow_sent(evidence, list_sent_faxes(evidence, self.sandbox), forbids=forbids)
         ]
         if self.none or self.count is not None:
             return self._check_count(compared)

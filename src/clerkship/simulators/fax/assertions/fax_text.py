@@ -15,7 +15,7 @@ from clerkship.model.frozen import Whole
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch
 from clerkship.simulators.fax.assertions.logged import LoggedFax, list_sent_faxes
-from clerkship.simulators.fax.assertions.page_search import PageReader, PageText, open_reader
+from clerkship.simulators.fax.assertions.page_search import PageReader, PageText, narrow_sent, open_reader
 
 MAX_MISREAD = 8
 """Letters and digits in one place that OCR may read wrongly, leave out or see in noise."""
@@ -33,6 +33,7 @@ class FaxHasText(Assertion, FaxMatch):
 
     name: ClassVar[str] = "fax_text"
     simulator: ClassVar[str | None] = "fax"
+    scoped: ClassVar[bool] = True
     text: Annotated[str, Field(min_length=1, description="all that is on the pages")]
     page: Annotated[
         Whole | tuple[Whole, ...] | None,
@@ -56,7 +57,7 @@ class FaxHasText(Assertion, FaxMatch):
         limits, reader = self.find_limits(evidence), open_reader(evidence)
         rows = [
             self._compare(reader, fax)
-            for fax in list_sent_faxes(evidence, self.sandbox)
+            for fax in narrow_sent(evidence, list_sent_faxes(evidence, self.sandbox))
             if all(row.passed for row in self.compare_properties(fax, limits))
             and self.compare_status(fax, "delivered").passed
         ]

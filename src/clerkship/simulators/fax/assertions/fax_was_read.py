@@ -16,6 +16,7 @@ from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.fax.assertions.fax_match import matches_number
+from clerkship.simulators.fax.assertions.page_search import narrow_arrived
 from clerkship.simulators.fax.events import FaxArrived, FaxRead
 from clerkship.simulators.fax.records import FaxHeader
 from clerkship.simulators.fax.sinch.deliveries import IncomingFaxWebhook
@@ -28,11 +29,12 @@ FILE_RENAMED, FOLDER_RENAMED = "files.file.renamed", "files.folder.renamed"
 class FaxWasRead(Assertion):
     """The agent read every page of each fax like this that arrived: its text, a picture of each page, a download, the
     file that a reaction wrote to a file drop, or the file in a webhook call of Sinch's API. A fax that never arrived
-    was not read.
+    was not read. `input_entity_id` selects faxes whose pages or number are about that record.
     """
 
     name: ClassVar[str] = "fax_was_read"
     simulator: ClassVar[str | None] = "fax"
+    scoped: ClassVar[bool] = True
     id: Annotated[Expected | None, Field(description="id of the fax, or a matcher")] = None
     sender: Annotated[Expected | None, Field(alias="from", description="number that it came from")] = None
     page: Annotated[
@@ -56,7 +58,8 @@ class FaxWasRead(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Compare the pages of each fax with those that were read in time."""
         limit = next(select(evidence.events, self.before), None) if self.before is not None else None
-        arrived = [event for event in evidence.of_kind(FaxArrived.kind) if self._selects(event)]
+        events = (event for event in evidence.of_kind(FaxArrived.kind) if self._selects(event))
+        arrived = narrow_arrived(evidence, events)
         if not arrived:
             row = FieldCheck(path="faxes", expected={"gte": 1}, actual=0, passed=False)
             return Check.of(False, "no such fax arrived", row)

@@ -50,13 +50,7 @@ class LoggedFax(NamedTuple):
     @property
     def pages(self) -> list[LoggedPage]:
         """All of its pages."""
-        pages: list[LoggedPage] = []
-        for document, part in enumerate(self.header.parts, 1):
-            pages += [
-                LoggedPage(len(pages) + place, document, place, part.name, page)
-                for place, page in enumerate(part.pages, 1)
-            ]
-        return pages
+        return list_pages(self.header)
 
     @property
     def received_pages(self) -> list[LoggedPage]:
@@ -68,6 +62,16 @@ class LoggedFax(NamedTuple):
         count = len(self.header.pages)
         number = f"{count} page{'s' if count != 1 else ''}"
         return f"{number} to {self.header.to}, {self.status.replace('_', ' ')} (#{self.event.seq})"
+
+
+def list_pages(header: FaxHeader) -> list[LoggedPage]:
+    """Return the pages of a fax, in order."""
+    pages: list[LoggedPage] = []
+    for document, part in enumerate(header.parts, 1):
+        pages += [
+            LoggedPage(len(pages) + place, document, place, part.name, page) for place, page in enumerate(part.pages, 1)
+        ]
+    return pages
 
 
 def list_sent_faxes(evidence: Evidence, sandbox: str | None = None) -> list[LoggedFax]:

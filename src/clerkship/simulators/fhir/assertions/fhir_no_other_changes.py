@@ -38,6 +38,7 @@ class FhirNoOtherChanges(Assertion):
     """
 
     name: ClassVar[str] = "fhir_no_other_changes"
+    unscoped_reason: ClassVar[str] = "it looks for harm to any other record"
     simulator: ClassVar[str | None] = "fhir"
     must: Annotated[
         tuple[ListedChange, ...], Field(description="changes that must happen, at least once or `count` times")

@@ -25,7 +25,7 @@ from clerkship.simulators.fhir.assertions.search_field import (
     find_search_mistakes,
     to_query_pairs,
 )
-from clerkship.simulators.fhir.assertions.subject import CriterionSubject, find_subject
+from clerkship.simulators.fhir.assertions.subject import CriterionSubject, explain_no_reference, find_subject
 from clerkship.simulators.fhir.state import FhirState
 
 MAX_ROWS = 100
@@ -79,6 +79,10 @@ class FhirResourceState(Assertion):
         if len(counted) > 1:
             raise ValueError(f"`{counted[0]}` and `{counted[1]}` cannot be combined")
         return self
+
+    def explain_unscoped(self, record_type: str | None = None) -> str:
+        """Return that no resource of the type can be about a record, if that is so."""
+        return explain_no_reference(self.resource_type, record_type)
 
     @property
     def passes_on_inaction(self) -> bool:

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 from pydantic import AfterValidator, Field
 
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.request_line import render_event_request
@@ -30,11 +31,13 @@ _MAX_SHOWN = 10
 class FhirWasSearchedFor(Assertion):
     """The agent made a search that would have returned this resource if it existed: by parameters that the resource
     matches, in the compartment of its patient, or with `$everything`. Use it for tasks whose answer is that there is
-    none: `fhir_was_read` cannot distinguish a search without a match from no search.
+    none: `fhir_was_read` cannot distinguish a search without a match from no search. `input_entity_id` counts only
+    searches by that record: by a reference, in its compartment, or by what identifies a person.
     """
 
     name: ClassVar[str] = "fhir_was_searched_for"
     simulator: ClassVar[str | None] = "fhir"
+    scoped: ClassVar[bool] = True
     resource: Annotated[
         dict[str, Any],
         AfterValidator(require_valid),
@@ -56,7 +59,8 @@ class FhirWasSearchedFor(Assertion):
             for event in evidence.of_kind(ResourcesSearched.kind)
             if event.source == source and event.actor == "agent"
         ]
-        hit = next((event for event in searches if self._would_show(event, state)), None)
+        about = narrow(evidence, searches, _read_content)
+        hit = next((event for event in about if self._would_show(event, state)), None)
         passed, seq = hit is not None, hit.seq if hit is not None else None
         row = FieldCheck(path="searched", expected=True, actual=passed, passed=passed, seq=seq)
         description = f"a search that would have shown this {self.resource['resourceType']}"
@@ -86,6 +90,15 @@ class FhirWasSearchedFor(Assertion):
     def _matches_parameter(self, pair: tuple[str, str], view: ChartView) -> bool:
         resource: Resource = self.resource
         return matches_search(view, resource["resourceType"], [pair], resource)
+
+
+def _read_content(event: Event) -> ItemContent:
+    """Return what tells whom a search is about: its parameters and its compartment, not what it found."""
+    search = event.payload
+    if not isinstance(search, ResourcesSearched):
+        return ItemContent()
+    pairs = parse_qsl(search.query, keep_blank_values=True)
+    return ItemContent(data=[{"within": search.within}, *({name.partition(":")[0]: value} for name, value in pairs)])
 
 
 def _is_criterion(type: str, pair: tuple[str, str]) -> bool:

@@ -29,7 +29,7 @@ from clerkship.simulators.fhir.assertions.search_field import (
     to_query_pairs,
 )
 from clerkship.simulators.fhir.assertions.shown_resources import ShownResource, find_sandbox_name, find_shown_resources
-from clerkship.simulators.fhir.assertions.subject import CriterionSubject, find_subject
+from clerkship.simulators.fhir.assertions.subject import CriterionSubject, explain_no_reference, find_subject
 from clerkship.simulators.fhir.state import FhirState
 
 
@@ -75,6 +75,10 @@ class ReadAssertion(Assertion):
         if mistakes:
             raise build_located_error(mistakes)
         return self
+
+    def explain_unscoped(self, record_type: str | None = None) -> str:
+        """Return that no resource of the type can be about a record, if that is so."""
+        return explain_no_reference(self.resource_type, record_type)
 
     def _id_mistakes(self) -> Iterator[tuple[FieldPath, str]]:
         """Yield ids with an unknown type, or with a type other than `resource_type`."""

@@ -5,6 +5,7 @@ from typing import Any
 
 from clerkship.events.evidence import Evidence
 from clerkship.fhir.chart import ChartView
+from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.reference import iter_references
 from clerkship.fhir.resource import Resource
 from clerkship.fhir.search import matches_search, search_keys
@@ -43,11 +44,10 @@ class CriterionSubject:
 
         Raise InputError if there are none: the check would find nothing, which would look like a result.
         """
-        names = self._find_reference_parameters(type)
-        if not names and type != self.type:
-            message = f"{type} has no reference to a {self.type}, so no {type} can be about {self}"
-            raise InputError.of(message, hint="remove `input_entity_id` and use `search`")
-        return names
+        mistake = explain_no_reference(type, self.type)
+        if mistake:
+            raise InputError.of(f"{mistake}: {self}", hint="remove `input_entity_id` and use `search`")
+        return find_reference_parameters(type, self.type)
 
     def includes(self, view: ChartView, key: str, resource: Resource) -> bool:
         """Return whether an earlier version of a resource is this record or refers to it."""
@@ -57,22 +57,29 @@ class CriterionSubject:
         if not any(self.key in reference["reference"] for _, reference in iter_references(resource)):
             return False  # a quick test that excludes most resources; `matches_search` is ten times slower
         return any(
-            matches_search(view, type, [(name, self.key)], resource) for name in self._find_reference_parameters(type)
+            matches_search(view, type, [(name, self.key)], resource)
+            for name in find_reference_parameters(type, self.type)
         )
 
-    def _find_reference_parameters(self, type: str) -> Sequence[str]:
-        """Return the search parameters by which a type refers to the record.
 
-        If the record is a patient and the type has the parameter `patient`, it is only that one.
-        """
-        known = get_parameters(type)
-        if self.type == "Patient" and "patient" in known:
-            return ("patient",)
-        return tuple(
-            name
-            for name, parameter in known.items()
-            if parameter.type == "reference" and self.type in parameter.targets
-        )
+def find_reference_parameters(type: str, target: str) -> Sequence[str]:
+    """Return the search parameters by which a type refers to a record of another type.
+
+    If the record is a patient and the type has the parameter `patient`, it is only that one.
+    """
+    known = get_parameters(type)
+    if target == "Patient" and "patient" in known:
+        return ("patient",)
+    return tuple(
+        name for name, parameter in known.items() if parameter.type == "reference" and target in parameter.targets
+    )
+
+
+def explain_no_reference(type: str | None, target: str | None) -> str:
+    """Return that no resource of a type can be about a record of another type; empty if one can, or is not known."""
+    if type is None or target not in RESOURCE_TYPES or type == target or find_reference_parameters(type, target):
+        return ""
+    return f"{type} has no reference to a {target}, so no {type} can be about one"
 
 
 def find_subject(evidence: Evidence) -> CriterionSubject | None:

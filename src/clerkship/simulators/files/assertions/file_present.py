@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check, FieldMatch, compare_value
 from clerkship.assertions.field_rows import MAX_NAMES, Rows
+from clerkship.assertions.narrowing import narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
@@ -16,6 +17,7 @@ from clerkship.model.names import find_nearest_name
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.simulators.files.assertions.file_content import read_content
 from clerkship.simulators.files.content import (
     Content,
     ContentFormat,
@@ -39,12 +41,13 @@ _MAX_COMPARED_NAMES = 2000
 
 class FilePresent(Assertion):
     """A file exists at the path with the expected text, or the expected fields as JSON, CSV or HL7; or the number of
-    such files is as expected.
+    such files is as expected. `input_entity_id` selects files whose path or text is about that record.
     """
 
     name: ClassVar[str] = "file_present"
     aliases: ClassVar[tuple[str, ...]] = ("sftp_file_present",)
     simulator: ClassVar[str | None] = "files"
+    scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "path"
     path: Annotated[
         str,
@@ -116,9 +119,13 @@ class FilePresent(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Compare every file at the path; the best one decides."""
         state = evidence.state(FilesState, self.sandbox)
-        compared_files = {
-            path: tuple(self._compare(state, path)) for path in state.volume.paths() if fnmatchcase(path, self.path)
-        }
+        paths = narrow(
+            evidence,
+            (path for path in state.volume.paths() if fnmatchcase(path, self.path)),
+            lambda path: read_content(path, state.records[path]),
+            forbids=self.passes_on_inaction,
+        )
+        compared_files = {path: tuple(self._compare(state, path)) for path in paths}
         matching = [path for path, rows in compared_files.items() if all(row.passed for row in rows)]
         if self.absent or self.none or self.count is not None or not any(compared_files.values()):
             return self._check_count(matching, compared_files, state)

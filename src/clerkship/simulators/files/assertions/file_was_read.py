@@ -7,19 +7,24 @@ from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import MAX_NAMES
-from clerkship.assertions.occurrence import CountExpectation, describe_times, join_first
+from clerkship.assertions.narrowing import narrow
+from clerkship.assertions.occurrence import CountExpectation, allows_zero, describe_times, join_first
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
+from clerkship.simulators.files.assertions.file_content import read_content_at
 from clerkship.simulators.files.events import FileRead
 from clerkship.simulators.files.paths import check_path as check_glob
 
 
 class FileWasRead(Assertion):
-    """The agent read a file at the path, at any time and over any protocol; or the number of reads is as expected."""
+    """The agent read a file at the path, at any time and over any protocol; or the number of reads is as expected.
+    `input_entity_id` selects files whose path or text was then about that record.
+    """
 
     name: ClassVar[str] = "file_was_read"
+    scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "path"
     path: Annotated[
         str,
@@ -41,12 +46,19 @@ class FileWasRead(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Find the reads in the log."""
-        reads = [
-            (event.seq, event.payload.path)
+        events = [
+            (event, event.payload.path)
             for event in evidence.events
             if isinstance(event.payload, FileRead) and event.actor == "agent" and self.sandbox in (None, event.source)
         ]
-        hits = [(seq, path) for seq, path in reads if fnmatchcase(path, self.path)]
+        reads = [(event.seq, path) for event, path in events]
+        about = narrow(
+            evidence,
+            ((event, path) for event, path in events if fnmatchcase(path, self.path)),
+            lambda read: read_content_at(evidence, read[0].source, read[1], read[0].seq),
+            forbids=self.none or allows_zero(self.count),
+        )
+        hits = [(event.seq, path) for event, path in about]
         if self.none or self.count is not None:
             return self._check_count(hits)
         if hits:

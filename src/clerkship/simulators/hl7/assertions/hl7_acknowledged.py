@@ -17,14 +17,15 @@ from clerkship.model.matcher import check_expected, describe_expected, is_matche
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.simulators.hl7.assertions.selection import MessageAssertion, find_patient, list_messages
+from clerkship.simulators.hl7.assertions.selection import MessageAssertion, find_message_subject, list_messages
 from clerkship.simulators.hl7.intake import ACK
 from clerkship.simulators.hl7.state import ACK_CODES, AckRecord, Hl7State, InboxEntry
 
 
 class Hl7Acknowledged(MessageAssertion):
     """Every message in the agent's inbox, or every selected one, was acknowledged as expected, over HTTP or MLLP.
-    `input_entity_id` of a Patient selects messages that name the patient in PID-3.
+    `input_entity_id` of a Patient selects messages that name the patient in PID-3; of another record, those that have
+    its id or identifier.
     """
 
     name: ClassVar[str] = "hl7_acknowledged"
@@ -57,7 +58,7 @@ class Hl7Acknowledged(MessageAssertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare the agent's acknowledgments of each message."""
-        state, patient = evidence.state(Hl7State, self.sandbox), find_patient(evidence)
+        state, patient = evidence.state(Hl7State, self.sandbox), find_message_subject(evidence)
         arrived = [each for each in state.inbox.values() if self._is_candidate(each)]
         selected = self.select_messages(arrived, patient)
         rows = [self._compare_entry(entry) for entry in selected]

@@ -17,9 +17,9 @@ from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.hl7.assertions.selection import (
     MessageAssertion,
-    PatientSubject,
+    MessageSubject,
     StoredMessage,
-    find_patient,
+    find_message_subject,
     list_messages,
 )
 from clerkship.simulators.hl7.assertions.value import Hl7Field, compare_path
@@ -37,7 +37,7 @@ def _check_segment(name: str) -> str:
 class Hl7Structural(MessageAssertion):
     """A message that the agent sent and that was accepted, or with `direction: arrived` a message in its inbox, has
     these values and segment counts and is valid; or the number of such messages is as expected. `input_entity_id` of
-    a Patient selects messages that name the patient in PID-3.
+    a Patient selects messages that name the patient in PID-3; of another record, those that have its id or identifier.
     """
 
     name: ClassVar[str] = "hl7_structural"
@@ -69,7 +69,7 @@ class Hl7Structural(MessageAssertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every selected message; the best one decides."""
-        state, patient = evidence.state(Hl7State, self.sandbox), find_patient(evidence)
+        state, patient = evidence.state(Hl7State, self.sandbox), find_message_subject(evidence)
         messages: Sequence[StoredMessage] = self._messages(state)
         selected = self.select_messages(messages, patient)
         compared = [(each, tuple(self._compare_message(each.message, each.seq))) for each in selected]
@@ -105,7 +105,7 @@ class Hl7Structural(MessageAssertion):
             yield compare_path(message, "MSH.9", {"exists": True}, seq)
 
     def _check_count(
-        self, compared: list[tuple[StoredMessage, Rows]], state: Hl7State, patient: PatientSubject | None
+        self, compared: list[tuple[StoredMessage, Rows]], state: Hl7State, patient: MessageSubject | None
     ) -> Check:
         expected: Any = 0 if self.none else self.count
         matching = [each for each, rows in compared if all(row.passed for row in rows)]
@@ -119,7 +119,7 @@ class Hl7Structural(MessageAssertion):
         ]
         return Check.of(False, detail + self._describe_refused(state, patient), row, *others[:100])
 
-    def _report_missing(self, state: Hl7State, patient: PatientSubject | None) -> Check:
+    def _report_missing(self, state: Hl7State, patient: MessageSubject | None) -> Check:
         row = FieldCheck(path=self.type or "message", expected={"gte": 1}, actual=0, passed=False)
         sent = self.direction == "sent"
         selection = self.describe_selection(patient)
@@ -131,7 +131,7 @@ class Hl7Structural(MessageAssertion):
             hints = [f"it sent {listing}" if sent else f"there is {listing}"] if messages else []
         return Check.of(False, "; ".join([detail, *hints]) + self._describe_refused(state, patient), row)
 
-    def _explain_missing(self, state: Hl7State, patient: PatientSubject | None) -> Iterator[str]:
+    def _explain_missing(self, state: Hl7State, patient: MessageSubject | None) -> Iterator[str]:
         """Name each condition without which a message would be selected."""
         messages = self._messages(state)
         for path, expected in self.correlate_by.items():
@@ -144,7 +144,7 @@ class Hl7Structural(MessageAssertion):
         if selected:
             yield f"about other patients: {list_messages(selected)}"
 
-    def _describe_refused(self, state: Hl7State, patient: PatientSubject | None, failed: Sequence[str] = ("",)) -> str:
+    def _describe_refused(self, state: Hl7State, patient: MessageSubject | None, failed: Sequence[str] = ("",)) -> str:
         """Describe the selected messages that were refused, and why."""
         if self.direction != "sent" or not failed:
             return ""

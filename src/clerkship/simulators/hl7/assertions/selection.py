@@ -2,23 +2,26 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 from pydantic import AfterValidator, Field
 
 from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Assertion
 from clerkship.assertions.field_rows import MAX_NAMES
+from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
 from clerkship.hl7.message import Hl7Message
 from clerkship.hl7.tables import VERSIONS, load_tables
-from clerkship.model.errors import InputError
 from clerkship.model.matcher import describe_expected
 from clerkship.model.names import did_you_mean
 from clerkship.model.scenario import Expected
 from clerkship.simulators.hl7.assertions.value import PathText, values_at
 from clerkship.simulators.hl7.events import ARRIVED_EVENTS
+
+if TYPE_CHECKING:
+    from clerkship.mentions.subject import RecordSubject
 
 _TYPE = re.compile(r"[A-Z]{3}(\^[A-Z0-9]{3})?")
 
@@ -61,12 +64,17 @@ def _trigger_events(kind: str) -> set[str]:
     return {event for version in VERSIONS for event in load_tables(version)["events"].get(kind, ())}
 
 
+class MessageSubject(Protocol):
+    """The record that a criterion is about, as far as messages name it."""
+
+    def is_named_in(self, message: Hl7Message) -> bool:
+        """Return whether a message is about the record."""
+
+
 class PatientSubject:
     """The patient of a criterion, identified by PID-3."""
 
     def __init__(self, name: str, record: Mapping[str, Any]) -> None:
-        if record.get("resourceType") != "Patient":
-            raise InputError.of(f"the entity `{name}` is not a Patient", hint="leave out `input_entity_id`")
         self.name = name
         identifiers = record.get("identifier")
         values = (
@@ -84,9 +92,27 @@ class PatientSubject:
         return f"{self.name} (PID-3 {', '.join(sorted(self.ids))})"
 
 
-def find_patient(evidence: Evidence) -> PatientSubject | None:
-    """Return the patient of the criterion, if it has one."""
-    return None if evidence.subject is None else PatientSubject(evidence.subject, evidence.record or {})
+class OtherSubject:
+    """Another record, which a message is about if it has its number or, of a person, what identifies them."""
+
+    def __init__(self, subject: "RecordSubject") -> None:
+        self._subject = subject
+
+    def is_named_in(self, message: Hl7Message) -> bool:
+        """Return whether the text of a message identifies the record."""
+        return self._subject.concerns(message.render.split("\r"))
+
+    def __str__(self) -> str:
+        return str(self._subject)
+
+
+def find_message_subject(evidence: Evidence) -> MessageSubject | None:
+    """Return the record that the criterion is about, if it has one."""
+    record = evidence.record
+    if evidence.subject is not None and record is not None and record.get("resourceType") == "Patient":
+        return PatientSubject(evidence.subject, record)
+    subject = find_subject(evidence)
+    return None if subject is None else OtherSubject(subject)
 
 
 class MessageAssertion(Assertion):
@@ -104,12 +130,12 @@ class MessageAssertion(Assertion):
     sandbox: Annotated[str | None, Field(description="which engine; the only one if not given")] = None
 
     def select_messages(
-        self, stored: Iterable[MessageT], patient: PatientSubject | None, *, ignore_path: str = ""
+        self, stored: Iterable[MessageT], patient: MessageSubject | None, *, ignore_path: str = ""
     ) -> list[MessageT]:
         """Return the selected messages. `ignore_path` leaves out one condition of `correlate_by`."""
         return [each for each in stored if self._is_selected(each, patient, ignore_path)]
 
-    def _is_selected(self, stored: StoredMessage, patient: PatientSubject | None, ignore_path: str) -> bool:
+    def _is_selected(self, stored: StoredMessage, patient: MessageSubject | None, ignore_path: str) -> bool:
         if self.type is not None and self.type not in (stored.type, stored.type.partition("^")[0]):
             return False
         if not self.correlate_by and patient is None:
@@ -121,7 +147,7 @@ class MessageAssertion(Assertion):
             if path != ignore_path
         )
 
-    def describe_selection(self, patient: PatientSubject | None) -> str:
+    def describe_selection(self, patient: MessageSubject | None) -> str:
         """Describe which messages are selected."""
         where = ", ".join(f"{path} is {describe_expected(expected)}" for path, expected in self.correlate_by.items())
         about = f" about {patient}" if patient is not None else ""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from clerkship.assertions.narrowing import ItemContent
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.simulators.messages.email.text import html_to_text
@@ -54,6 +55,19 @@ class LoggedMessage(NamedTuple):
         other = f"to {', '.join(self.header.recipients)}" if self.is_sent else f"from {self.header.sender}"
         text = " ".join(self.text.split())
         return f"{self.header.channel} {other}: {text[:60]}{'…' if len(text) > 60 else ''}"
+
+
+def read_content(*messages: LoggedMessage) -> ItemContent:
+    """Return what tells whom messages are about: their addresses, and all that they say."""
+    texts: list[str] = []
+    addresses: list[str] = []
+    for message in messages:
+        header = message.header
+        addresses += [*header.recipients, header.sender]
+        texts += [message.shown_text, header.subject or ""]
+        for attachment in header.attachments:
+            texts += [attachment.name, message.read_attachment(attachment)]
+    return ItemContent(texts, addresses)
 
 
 def list_messages(evidence: Evidence, sandbox: str | None = None) -> list[LoggedMessage]:

@@ -8,6 +8,7 @@ from pydantic import Field, model_validator
 from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import compare_count, prefix_paths, share_passed
+from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
@@ -16,7 +17,7 @@ from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
-from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages, list_refused
+from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages, list_refused, read_content
 from clerkship.simulators.messages.assertions.message_match import MessageMatch, describe_conditions, matches_address
 from clerkship.simulators.messages.events import MessageRefused, MessageSent
 
@@ -28,11 +29,12 @@ _CONDITIONS = ("channel", "to", "sender", "subject", "text", "attachments", "thr
 class MessageWasSent(Assertion, MessageMatch):
     """The agent sent a message like this; or the number of such messages is as expected. Messages that lie in the past,
     automatic replies and refused messages do not count. `to` needs one recipient like this and allows others; `only_to`
-    allows no others.
+    allows no others. `input_entity_id` selects messages to that person, or that mention the record.
     """
 
     name: ClassVar[str] = "message_sent"
     simulator: ClassVar[str | None] = "messages"
+    scoped: ClassVar[bool] = True
     to: Annotated[
         Expected | None,
         Field(
@@ -99,15 +101,17 @@ class MessageWasSent(Assertion, MessageMatch):
     def _compare_all(self, evidence: Evidence) -> Iterator[tuple[str, tuple[FieldCheck, ...]]]:
         """Yield each message in words, with its rows."""
         limits = [self._find_limit(evidence, match) for match in (self.before, self.after)]
+        forbids = self.passes_on_inaction
         if self.refused:
-            for event in list_refused(evidence, self.sandbox):
+            refusals = narrow(evidence, list_refused(evidence, self.sandbox), _read_refused, forbids=forbids)
+            for event in refusals:
                 assert isinstance(event.payload, MessageRefused)
                 name = f"refused {event.payload.channel} to {', '.join(event.payload.to)} (#{event.seq})"
                 yield name, tuple(self._compare_refused(event, event.payload, limits))
             return
-        for message in list_messages(evidence, self.sandbox):
-            if message.is_sent:
-                yield f"{message.describe()} (#{message.event.seq})", tuple(self._compare(message, limits))
+        sent = (message for message in list_messages(evidence, self.sandbox) if message.is_sent)
+        for message in narrow(evidence, sent, read_content, forbids=forbids):
+            yield f"{message.describe()} (#{message.event.seq})", tuple(self._compare(message, limits))
 
     def _find_limit(self, evidence: Evidence, match: EventMatch | None) -> Event | None:
         return next(select(evidence.events, match), None) if match is not None else None
@@ -175,3 +179,8 @@ class MessageWasSent(Assertion, MessageMatch):
     def _describe(self) -> str:
         conditions = describe_conditions(self, (*_CONDITIONS, "only_to", "code"))
         return (" that was refused" if self.refused else "") + (f" with {conditions}" if conditions else "")
+
+
+def _read_refused(event: Event) -> ItemContent:
+    refused = event.payload
+    return ItemContent([refused.text], refused.to) if isinstance(refused, MessageRefused) else ItemContent()

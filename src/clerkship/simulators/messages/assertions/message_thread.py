@@ -7,12 +7,13 @@ from typing import Annotated, ClassVar, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.assertions.narrowing import narrow, narrow_events
 from clerkship.assertions.occurrence import NotEmpty
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import select
 from clerkship.model.run import FieldCheck
-from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages
+from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages, read_content
 from clerkship.simulators.messages.assertions.thread_step import ThreadStep
 from clerkship.simulators.messages.events import MessageArrived, ThreadClosed
 
@@ -28,11 +29,13 @@ class MessageThreadInOrder(Assertion):
     """In one thread, messages like these followed each other; others may lie between them. Each step matches a message
     after that of the step before. A step with `event` matches an event of any sandbox, so that the order of messages
     and other actions can be checked: a text arrived, the chart was read, the answer was sent, the visit was booked.
-    With `closed`, the thread is closed or open at the end, as expected.
+    With `closed`, the thread is closed or open at the end, as expected. `input_entity_id` selects threads and events
+    about that record.
     """
 
     name: ClassVar[str] = "message_thread"
     simulator: ClassVar[str | None] = "messages"
+    scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "steps"
     steps: Annotated[tuple[ThreadStep, ...], NotEmpty, Field(description="in order", json_schema_extra={"minItems": 1})]
     closed: Annotated[
@@ -56,8 +59,10 @@ class MessageThreadInOrder(Assertion):
         threads: dict[tuple[str, str], list[LoggedMessage]] = {}
         for message in list_messages(evidence, self.sandbox):
             threads.setdefault((message.event.source, message.header.thread), []).append(message)
+        about = narrow(evidence, threads.items(), lambda thread: read_content(*thread[1]))
+        threads = dict(about)
         events = [
-            list(select(evidence.events, step.event_match)) if step.event_match is not None else ()
+            list(narrow_events(evidence, select(evidence.events, step.event_match))) if step.event_match else ()
             for step in self.steps
         ]
         closed = _find_closed_threads(evidence)

@@ -50,6 +50,7 @@ class MustNotMention(Assertion):
     """
 
     name: ClassVar[str] = "must_not_mention"
+    unscoped_reason: ClassVar[str] = "it looks for harm to others, and names them itself"
     simulator: ClassVar[str | None] = "messages"
     shorthand: ClassVar[str | None] = "entity"
     holds_on_inaction: ClassVar[bool] = True

@@ -5,11 +5,20 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.scenario import Expected
-from clerkship.simulators.voice.call_log import LoggedPhoneCall, LoggedTurn, list_calls
+from clerkship.simulators.voice.assertions.spoken_text import read_spoken
+from clerkship.simulators.voice.call_log import (
+    LoggedPhoneCall,
+    LoggedTurn,
+    LoggedVoicemail,
+    group_keys,
+    group_passages,
+    list_calls,
+)
 from clerkship.simulators.voice.records import Direction
 
 _PHONE_SIGNS = str.maketrans("", "", " -.()")
@@ -28,9 +37,13 @@ class CallMatch(Frozen):
     ] = None
     sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
 
-    def list_selected(self, evidence: Evidence) -> list[LoggedPhoneCall]:
-        """Return the calls that are meant, in order."""
-        calls = [call for call in list_calls(evidence, self.sandbox) if self._is_selected(call)]
+    def list_selected(self, evidence: Evidence, *, forbids: bool = False) -> list[LoggedPhoneCall]:
+        """Return the calls that are meant, in order; only those about the record of the criterion, if it has one.
+
+        With `forbids`, those that may be about it.
+        """
+        selected = (call for call in list_calls(evidence, self.sandbox) if self._is_selected(call))
+        calls = list(narrow(evidence, selected, read_call_content, forbids=forbids))
         if isinstance(self.call, int):
             return calls[self.call - 1 : self.call] if self.call > 0 else []
         return [call for call in calls if self.call in (None, call.record.id)]
@@ -54,6 +67,25 @@ class CallMatch(Frozen):
         if self.call is not None:
             parts.append(f"number {self.call}" if isinstance(self.call, int) else self.call)
         return "".join(f" {part}" for part in parts)
+
+
+def read_call_content(call: LoggedPhoneCall) -> ItemContent:
+    """Return what tells whom a call is about: its numbers, what was said and keyed, and who was verified."""
+    passages = group_passages(call.turns, lambda turn: True)
+    said = [form for turns in passages for form in _list_forms(" ".join(turn.spoken for turn in turns))]
+    keyed = [keys.digits.strip("#*") for keys in group_keys(call)]
+    verified = [f"member id {each.member_id}" for each in call.verifications]
+    return ItemContent([*said, *keyed, *verified], list_numbers(call), is_spoken=True)
+
+
+def read_voicemail_content(voicemail: LoggedVoicemail) -> ItemContent:
+    """Return what tells whom a voicemail is about: the number that was called, and what was said."""
+    left = voicemail.left
+    return ItemContent([*_list_forms(left.text), *_list_forms(left.before_beep)], [voicemail.to_number], is_spoken=True)
+
+
+def _list_forms(text: str) -> list[str]:
+    return read_spoken(text).list_forms() if text.strip() else []
 
 
 def list_numbers(call: LoggedPhoneCall) -> list[str]:

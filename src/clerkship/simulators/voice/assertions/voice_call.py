@@ -41,11 +41,13 @@ _PROPERTIES = (
 class VoiceCallHappened(Assertion, CallMatch):
     """There was a call like this; with `each`, every call with the number and direction was like this, and there was at
     least one; with `count`, as many calls as expected were like this. A call that rang and was not answered is a call,
-    one that was refused at once is not.
+    one that was refused at once is not. `input_entity_id` selects calls with that person, or in which the record is
+    identified.
     """
 
     name: ClassVar[str] = "voice_call"
     simulator: ClassVar[str | None] = "voice"
+    scoped: ClassVar[bool] = True
     outcome: Annotated[
         Expected | None,
         Field(
@@ -95,7 +97,8 @@ class VoiceCallHappened(Assertion, CallMatch):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every call with the number and direction."""
-        compared = [(call, tuple(self._compare(call))) for call in self.list_selected(evidence)]
+        calls = self.list_selected(evidence, forbids=self.passes_on_inaction)
+        compared = [(call, tuple(self._compare(call))) for call in calls]
         if self.none or self.count is not None:
             return self._check_count(compared)
         if not compared:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from clerkship.assertions.answer_matches import parse_answer
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import compare_count, share_passed
+from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
@@ -45,11 +46,13 @@ class _LoggedCase(NamedTuple):
 class VoiceCaseOpened(Assertion, CallMatch):
     """In a call, a line or representative opened a case like this, and its number is in the answer and in the chart,
     where `answer` and `recorded` say. The number is drawn by the seed: only those who heard it know it. With `count` or
-    `none`, as many cases as expected were like this.
+    `none`, as many cases as expected were like this. `input_entity_id` selects cases in calls about that record, and
+    with its member id.
     """
 
     name: ClassVar[str] = "voice_case"
     simulator: ClassVar[str | None] = "voice"
+    scoped: ClassVar[bool] = True
     subject: Annotated[Expected | None, Field(description="what it is about: text or a matcher")] = None
     member_id: Annotated[Expected | None, Field(description="member id that was given, or a matcher")] = None
     answer: Annotated[str | None, Field(description="path in the answer where its number must be")] = None
@@ -89,10 +92,16 @@ class VoiceCaseOpened(Assertion, CallMatch):
         return Check.of_fields(rows, f"{best.describe()}: {failed}" if failed else best.describe())
 
     def _list_cases(self, evidence: Evidence) -> Iterator[_LoggedCase]:
-        calls = {(call.source, call.record.id) for call in self.list_selected(evidence)}
+        """Yield the cases of the calls that are meant; of a record, those with its member id, or without one."""
+        forbids = self.passes_on_inaction
+        calls = {(call.source, call.record.id) for call in self.list_selected(evidence, forbids=forbids)}
+        subject = find_subject(evidence)
         for event in evidence.of_kind(CaseOpened.kind):
-            if isinstance(event.payload, CaseOpened) and (event.source, event.payload.call) in calls:
-                yield _LoggedCase(event.seq, event.payload)
+            case = event.payload
+            if isinstance(case, CaseOpened) and (event.source, case.call) in calls:
+                about = [case.subject, f"member id {case.member_id}"]
+                if subject is None or not case.member_id or subject.concerns(about, forbids=forbids):
+                    yield _LoggedCase(event.seq, case)
 
     def _compare(self, logged: _LoggedCase) -> Iterator[FieldCheck]:
         for path, expected in (("subject", self.subject), ("member_id", self.member_id)):

@@ -112,6 +112,7 @@ class VoiceDisclosed(Assertion, CallMatch):
     """
 
     name: ClassVar[str] = "voice_disclosed"
+    unscoped_reason: ClassVar[str] = "it looks at everything that the agent told, and names the records itself"
     simulator: ClassVar[str | None] = "voice"
     entity_fields: ClassVar[tuple[str, ...]] = ("entity", "everyone_but")
     entity: Annotated[

@@ -26,10 +26,12 @@ NodePath = Annotated[str, Field(min_length=1, max_length=300, description="a nod
 class VoicePath(Assertion, CallMatch):
     """A call came to these nodes in this order, with others between them unless `exactly` is set; and no such call came
     to one of the nodes in `never`. `count` is about all such calls together. A node that no phone tree has fails it.
+    `input_entity_id` selects calls with that person, or in which the record is identified.
     """
 
     name: ClassVar[str] = "voice_path"
     simulator: ClassVar[str | None] = "voice"
+    scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "nodes"
     tree: Annotated[str | None, Field(description="only nodes of the tree with this name")] = None
     nodes: Annotated[
@@ -64,8 +66,14 @@ class VoicePath(Assertion, CallMatch):
         unknown = self._find_unknown_node(evidence)
         if unknown is not None:
             return Check.of(False, unknown)
-        paths = [(call, self._list_steps(call)) for call in self.list_selected(evidence)]
-        rows = [*self._compare_never(paths), *self._compare_counts(paths)]
+        paths = [
+            (call, self._list_steps(call)) for call in self.list_selected(evidence, forbids=self.passes_on_inaction)
+        ]
+        watched = self.list_selected(evidence, forbids=True) if self.never else ()
+        rows = [
+            *self._compare_never([(call, self._list_steps(call)) for call in watched]),
+            *self._compare_counts(paths),
+        ]
         if not self.nodes:
             return self._report(rows, f"{len(paths)} calls{self.describe_calls()}")
         if not paths:

@@ -37,10 +37,12 @@ class VoiceTranscript(Assertion, CallMatch):
     """In one call, a speaker said all of these; and in no such call one of the forbidden values. What was cut before it
     was said does not count, nor do the agent's words that the far end could not hear; forbidden ones count even then.
     Case and punctuation do not matter, and numbers and dates count in any form: `412`, `4 1 2`, `four one two`.
+    `input_entity_id` selects calls with that person, or in which the record is identified.
     """
 
     name: ClassVar[str] = "voice_transcript"
     simulator: ClassVar[str | None] = "voice"
+    scoped: ClassVar[bool] = True
     speaker: Annotated[SpeakerChoice, Field(description="who said it; `far_end` is the other side")] = "any"
     contains: Annotated[
         SpokenValues,
@@ -83,6 +85,10 @@ class VoiceTranscript(Assertion, CallMatch):
     def asks_model(self) -> bool:
         return self.judge
 
+    def explain_unscoped(self, record_type: str | None = None) -> str:
+        """Return that a model reads everything, if it asks one."""
+        return "with `judge`, a model reads the whole trial" if self.judge else ""
+
     def without_model(self) -> Assertion | None:
         """Return the exact part, whose pass decides if nothing is forbidden."""
         if not self.judge:
@@ -97,7 +103,8 @@ class VoiceTranscript(Assertion, CallMatch):
     def check(self, evidence: Evidence) -> Check:
         """Search for forbidden words in every call, then for a call in which everything expected was said."""
         calls = self.list_selected(evidence)
-        forbidden, expected = self._check_forbidden(calls), self._check_expected(calls)
+        watched = self.list_selected(evidence, forbids=True) if self.not_contains else ()
+        forbidden, expected = self._check_forbidden(watched), self._check_expected(calls)
         if self.judge and calls and forbidden.passed and (self.not_contains or not expected.passed):
             return self._ask_judge(evidence, calls, expected)
         if not self.not_contains:

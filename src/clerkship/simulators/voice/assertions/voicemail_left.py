@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from clerkship.assertions import occurrence
 from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import compare_count, prefix_paths, share_passed
+from clerkship.assertions.narrowing import narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.model.duration import Duration
@@ -16,7 +17,7 @@ from clerkship.model.matcher import describe_expected
 from clerkship.model.pattern import Regex, has_match
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.simulators.voice.assertions.call_match import matches_number
+from clerkship.simulators.voice.assertions.call_match import matches_number, read_voicemail_content
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenValues, read_spoken
 from clerkship.simulators.voice.call_log import LoggedVoicemail, list_calls, list_voicemails
 
@@ -32,10 +33,12 @@ def _to_list(written: Any) -> Any:
 class VoicemailWasLeft(Assertion):
     """The agent left a voicemail like this. Only what was said after the beep is in it. Forbidden words must be in none
     of the voicemails in this mailbox, nor before the beep. Numbers and dates count in any spoken form.
+    `input_entity_id` selects voicemails to that person, or that mention the record.
     """
 
     name: ClassVar[str] = "voicemail_left"
     simulator: ClassVar[str | None] = "voice"
+    scoped: ClassVar[bool] = True
     mailbox: Annotated[str | None, Field(description="name of the mailbox; any if not given")] = None
     number: Annotated[Expected | None, Field(description="number that was called; any if not given")] = None
     contains: Annotated[
@@ -77,7 +80,8 @@ class VoicemailWasLeft(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every voicemail in the mailbox; the best one decides, and forbidden words are searched in all."""
-        voicemails = [each for each in list_voicemails(evidence, self.sandbox) if self._is_selected(each)]
+        selected = [each for each in list_voicemails(evidence, self.sandbox) if self._is_selected(each)]
+        voicemails = narrow(evidence, selected, read_voicemail_content, forbids=self.passes_on_inaction)
         compared = [(each, tuple(self._compare(each))) for each in voicemails]
         if self.none or self.count is not None:
             expected = self._check_count(compared)
@@ -85,7 +89,8 @@ class VoicemailWasLeft(Assertion):
             expected = self._check_best(compared, evidence)
         if not self.not_contains:
             return expected
-        rows = [_search_forbidden(voicemails, value) for value in self.not_contains]
+        watched = list(narrow(evidence, selected, read_voicemail_content, forbids=True))
+        rows = [_search_forbidden(watched, value) for value in self.not_contains]
         said = [f"`{row.expected}` was said (#{row.seq}): {row.actual}" for row in rows if not row.passed]
         detail = "; ".join((f"forbidden: {'; '.join(said)}", expected.detail)) if said else expected.detail
         score = 0.0 if said else expected.score

@@ -16,6 +16,7 @@ from clerkship.assertions.field_rows import (
     prefix_paths,
     share_passed,
 )
+from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
@@ -89,6 +90,7 @@ class TransactionAssertion(Assertion):
     """An assertion about transactions of a clearinghouse."""
 
     simulator: ClassVar[str | None] = "x12"
+    scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "transaction"
     codes: ClassVar[tuple[str, ...]] = ()
     """The transactions that it can be about."""
@@ -142,7 +144,14 @@ class TransactionAssertion(Assertion):
 
     def check(self, evidence: Evidence) -> Check:
         """Compare every selected transaction; the best one decides."""
-        candidates = [ParsedTransaction(each) for each in self.find_candidates(evidence.state(X12State, self.sandbox))]
+        state = evidence.state(X12State, self.sandbox)
+        about = narrow(
+            evidence,
+            self.find_candidates(state),
+            lambda each: read_content(state, each),
+            forbids=self.passes_on_inaction,
+        )
+        candidates = [ParsedTransaction(each) for each in about]
         selected = [each for each in candidates if self._is_selected(each)]
         compared = [(each, tuple(self._compare(each))) for each in selected]
         if self.none or self.count is not None:
@@ -209,6 +218,18 @@ class TransactionAssertion(Assertion):
                 values = ", ".join(selected[0].values(path)) or "nothing"
                 condition = f"{path} {describe_expected(expected)}"
                 yield f"without the condition {condition}: {list_transactions(selected)}, with {values}"
+
+
+def read_content(state: X12State, record: X12Transaction) -> ItemContent:
+    """Return what tells whom a transaction is about: what it says, and the request that it answers.
+
+    An acknowledgment names no patient: it is about what the agent sent in the interchange.
+    """
+    related = [record.other]
+    if record.outcome == "acknowledgment":
+        related = [each.id for each in state.transactions.values() if each.interchange == record.interchange]
+    records = [record, *(state.transactions[id] for id in related if id in state.transactions)]
+    return ItemContent([segment for each in records for segment in each.edi.split(each.delimiters.segment)])
 
 
 def list_transactions(transactions: Sequence[ParsedTransaction]) -> str:
