@@ -24,6 +24,9 @@ from clerkship.assertions.contract import Assertion as Assertion
 from clerkship.assertions.contract import Check as Check
 from clerkship.assertions.contract import FieldMatch as FieldMatch
 from clerkship.assertions.contract import compare_value as compare_value
+from clerkship.assertions.narrowing import ItemContent as ItemContent
+from clerkship.assertions.narrowing import narrow as narrow
+from clerkship.assertions.narrowing import narrow_events as narrow_events
 from clerkship.domains.component import NoConfig as NoConfig
 from clerkship.domains.contract import DomainCall as DomainCall
 from clerkship.domains.contract import DomainSpec as DomainSpec

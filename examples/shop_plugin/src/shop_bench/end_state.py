@@ -13,6 +13,7 @@ class EndState(Assertion):
 
     name: ClassVar[str] = "shop.end_state"
     simulator: ClassVar[str | None] = "shop.orders"
+    unscoped_reason: ClassVar[str] = "it compares all orders"
     changes: Annotated[dict[str, dict[str, Any]], Field(description="order id -> fields with their new values")] = {}
     sandbox: Annotated[str | None, Field(description="which one; the only one if not given")] = None
 
