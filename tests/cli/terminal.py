@@ -14,6 +14,8 @@ from typing import Any, NamedTuple, Self
 from tests.command_server import get_command_path
 
 COMMAND = [sys.executable, "-m", "clerkship"]
+IN_BACKGROUND = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
+"""Starts a command as a shell script starts one in the background, with Ctrl-C ignored."""
 LIMIT = 30.0
 
 
@@ -35,9 +37,11 @@ def clerkship(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 class Process:
     """A command that runs until it is stopped; its lines can be read as it writes them."""
 
-    def __init__(self, folder: Path, *arguments: str, merges_errors: bool = False) -> None:
+    def __init__(
+        self, folder: Path, *arguments: str, merges_errors: bool = False, in_background: bool = False
+    ) -> None:
         self._process = subprocess.Popen(
-            [*COMMAND, *arguments],
+            [*(IN_BACKGROUND if in_background else []), *COMMAND, *arguments],
             cwd=folder,
             env=_environment(),
             stdout=subprocess.PIPE,
@@ -63,8 +67,8 @@ class Process:
         """Kill the process if it is still running."""
         if self._process.poll() is None:
             self._process.kill()
-        self._process.wait()
-        self._reader.join()
+        self._process.wait(LIMIT)
+        self._reader.join(LIMIT)
         for stream in (self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
@@ -92,10 +96,10 @@ class Process:
     def wait(self) -> Stopped:
         """Wait for the end, and return how it ended."""
         code = self._process.wait(LIMIT)
-        self._reader.join()
+        self._reader.join(LIMIT)
         rest = ""
         while not self._lines.empty():
-            rest += self._lines.get()
+            rest += self._lines.get_nowait()
         return Stopped(code, rest, self._read_errors())
 
     def _read_errors(self) -> str:
@@ -105,8 +109,8 @@ class Process:
 class UpProcess(Process):
     """A running `clerkship up --json`."""
 
-    def __init__(self, folder: Path, *arguments: str) -> None:
-        super().__init__(folder, "up", *arguments, "--json")
+    def __init__(self, folder: Path, *arguments: str, in_background: bool = False) -> None:
+        super().__init__(folder, "up", *arguments, "--json", in_background=in_background)
         self.folder = folder
         try:
             self.document: dict[str, Any] = json.loads(self.line())

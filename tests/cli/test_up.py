@@ -321,6 +321,20 @@ def test_events_are_followed_until_the_playground_ends(desk: Path) -> None:
     assert "the playground clinic has ended" in ended.err
 
 
+def test_commands_in_the_background_of_a_script_ignore_ctrl_c_and_end_by_sigterm(desk: Path) -> None:
+    with (
+        UpProcess(desk, "--from", "suite", in_background=True) as up,
+        Process(desk, "events", "--follow", in_background=True) as tail,
+    ):
+        tail.expect("run.started")
+        for process in (up, tail):
+            os.kill(process.pid, signal.SIGINT)
+        url, token = up.way("drop")
+        send_request("PUT", f"{url}/files/a.txt", token, b"x")
+        tail.expect("files.file.written")
+        assert [tail.stop(signal.SIGTERM).code, up.stop(signal.SIGTERM).code] == [0, 0]
+
+
 def test_ctrl_c_ends_the_playground_while_clients_are_connected(desk: Path) -> None:
     with UpProcess(desk, "--from", "suite") as up:
         url, token = up.way("drop")

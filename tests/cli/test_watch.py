@@ -49,6 +49,16 @@ def test_sigterm_ends_it_with_the_exit_code_of_the_last_run(project: Path) -> No
         assert process.stop(signal.SIGTERM).code == 1
 
 
+def test_in_the_background_of_a_script_it_ignores_ctrl_c(project: Path) -> None:
+    command = ("run", "suite", "--agent", "nop", "--watch")
+    with Process(project, *command, merges_errors=True, in_background=True) as process:
+        process.expect("watching 1 file; Ctrl-C stops")
+        os.kill(process.pid, signal.SIGINT)
+        project.joinpath("suite", "a.yml").write_text(SUITE.replace("One", "Uno"))
+        process.expect("fail: Uno")
+        assert process.stop(signal.SIGTERM).code == 1
+
+
 def test_missing_path_is_refused_at_once(project: Path) -> None:
     done = clerkship(project, "run", "nowhere", "--agent", "nop", "--watch")
     assert done.returncode == 2

@@ -1,6 +1,5 @@
 """`clerkship events`: the log of a playground that is up."""
 
-import signal
 from typing import Annotated
 
 import typer
@@ -10,7 +9,7 @@ from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import err, out, print_json, print_json_line
 from clerkship.cli.event_line import print_event
 from clerkship.cli.options import PlaygroundName
-from clerkship.kit.stop_signals import StopFlag
+from clerkship.kit.stop_signals import StopFlag, handle_stop_signals
 from clerkship.service.live_check import build_remote_redactor, check_kinds, matches_any_kind, read_events
 from clerkship.service.remote import PlaygroundUnreachable, RemotePlayground
 from clerkship.service.up_registry import PlaygroundRegistration, find_playground, get_registry_folder
@@ -67,13 +66,13 @@ def _follow(
     console, stop, redactor = out(), StopFlag(), build_remote_redactor(remote)
     offset = remote.about().get("utc_offset", 0)
     # No KeyboardInterrupt: one raised while a line is printed can be lost.
-    signal.signal(signal.SIGINT, lambda number, frame: stop.set())
-    try:
-        while not stop.is_set:
-            for event in read_events(remote, after, redactor):
-                after = event["seq"]
-                if matches_any_kind(event, kinds):
-                    print_json_line(event) if json else print_event(console, event, offset)
-            stop.wait(POLL_SECONDS)
-    except PlaygroundUnreachable:
-        err().print(f"[quiet]the playground {escape(registration.name)} has ended[/]")
+    with handle_stop_signals(stop.set):
+        try:
+            while not stop.is_set:
+                for event in read_events(remote, after, redactor):
+                    after = event["seq"]
+                    if matches_any_kind(event, kinds):
+                        print_json_line(event) if json else print_event(console, event, offset)
+                stop.wait(POLL_SECONDS)
+        except PlaygroundUnreachable:
+            err().print(f"[quiet]the playground {escape(registration.name)} has ended[/]")

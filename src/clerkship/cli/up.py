@@ -2,9 +2,7 @@
 
 import queue
 import shlex
-import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict, replace
 from typing import Annotated, Any
 
@@ -18,6 +16,7 @@ from clerkship.cli.console import err, out, print_json_line, print_warning
 from clerkship.cli.event_line import print_event
 from clerkship.cli.groups import grouped
 from clerkship.events.event import Event
+from clerkship.kit.stop_signals import handle_stop_signals
 from clerkship.kit.zone import format_named
 from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.errors import InputProblem
@@ -105,21 +104,13 @@ class EventPrinter:
         """Add an event to print."""
         self._new_events.put(event.seq)
 
-    @contextmanager
-    def stop_on_signal(self) -> Iterator[None]:
-        """Stop cleanly on Ctrl-C or SIGTERM inside this context; a second Ctrl-C interrupts."""
+    def stop_on_signal(self) -> AbstractContextManager[None]:
+        """Stop cleanly on Ctrl-C, SIGTERM or SIGHUP inside this context; a second one interrupts."""
+        return handle_stop_signals(self._stop)
 
-        def stop(number: int, frame: object) -> None:
-            self._is_stopped = True
-            self._new_events.put(0)
-            signal.signal(number, signal.default_int_handler)
-
-        previous = {number: signal.signal(number, stop) for number in _stop_signals()}
-        try:
-            yield
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler or signal.SIG_DFL)
+    def _stop(self) -> None:
+        self._is_stopped = True
+        self._new_events.put(0)
 
     def follow(self, playground: Playground, console: Console | None, redactor: Redactor) -> None:
         """Print events until it is stopped."""
@@ -138,13 +129,6 @@ class EventPrinter:
         if playground.broken is not None and not self._has_reported_error:
             self._has_reported_error = True
             err().print(f"[fail]✗ platform error:[/] {escape(playground.broken)}; stop it and start again")
-
-
-def _stop_signals() -> list[int]:
-    """Return the signals that stop it: SIGINT, SIGTERM, and SIGHUP unless it is ignored."""
-    hang_up = getattr(signal, "SIGHUP", None)  # not on every platform
-    is_handled = hang_up is not None and signal.getsignal(hang_up) is not signal.SIG_IGN
-    return [signal.SIGINT, signal.SIGTERM, *([hang_up] if hang_up is not None and is_handled else [])]
 
 
 def print_playground(console: Console, running: RunningPlayground) -> None:

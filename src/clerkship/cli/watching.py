@@ -14,7 +14,7 @@ from rich.markup import escape
 
 from clerkship.cli.console import err
 from clerkship.cli.report_options import OutputOptions
-from clerkship.kit.stop_signals import StopFlag
+from clerkship.kit.stop_signals import StopFlag, replace_stop_handlers
 from clerkship.model.errors import InputError
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.watched_files import FileState, WatchedFiles, find_changes, find_watched_files
@@ -59,22 +59,18 @@ class RunWatcher:
 
     @contextmanager
     def stop_on_signal(self) -> Iterator[None]:
-        """Stop on Ctrl-C or SIGTERM inside this context.
+        """Stop on Ctrl-C, SIGTERM or SIGHUP inside this context.
 
-        A terminal sends Ctrl-C to the command too, which then ends its run; SIGTERM is passed on.
+        A terminal sends Ctrl-C to the command too, which then ends its run; the others are passed on as SIGTERM.
         """
 
         def stop(number: int, frame: object) -> None:
             self._stop.set()
-            if number == signal.SIGTERM and self._process is not None:
+            if number != signal.SIGINT and self._process is not None:
                 self._process.terminate()
 
-        previous = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
+        with replace_stop_handlers(stop):
             yield
-        finally:
-            for number, handler in previous.items():
-                signal.signal(number, handler or signal.SIG_DFL)
 
     def run(self) -> None:
         """Run the command to its end and keep its exit code."""

@@ -42,15 +42,25 @@ def handle_stop_signals(stop: Callable[[], None]) -> Iterator[None]:
     An exception could interrupt saving. A second signal raises KeyboardInterrupt. Outside the main thread, which gets
     all signals, nothing changes.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
 
     def on_signal(number: int, frame: object) -> None:
         stop()
         signal.signal(number, signal.default_int_handler)
 
-    # Signals that are ignored, as under `nohup`, stay ignored.
+    with replace_stop_handlers(on_signal):
+        yield
+
+
+@contextmanager
+def replace_stop_handlers(on_signal: Callable[[int, object], None]) -> Iterator[None]:
+    """Handle Ctrl-C, SIGTERM and SIGHUP by a function inside this context.
+
+    Signals that are ignored stay ignored: `nohup` ignores SIGHUP, and a shell script ignores Ctrl-C for a command in
+    the background, which SIGTERM stops. Outside the main thread nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
     signals = [number for number in STOP_SIGNALS if signal.getsignal(number) is not signal.SIG_IGN]
     previous = {number: signal.signal(number, on_signal) for number in signals}
     try:
