@@ -13,6 +13,10 @@ BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 AddEvent = Payload | dict[str, Any]
 
 
+class InitialSlot(agent.SlotSet):
+    """A slot that the scenario sets."""
+
+
 def started(flow: str) -> Payload:
     """A flow began."""
     return agent.FlowStarted(flow_id=flow)
@@ -65,7 +69,7 @@ def build_log(*told: AddEvent) -> LogBuilder:
         if isinstance(part, dict):
             log_builder.add_message(**part)
         else:
-            log_builder.add_event(part)
+            log_builder.add_event(part, actor="scenario" if isinstance(part, InitialSlot) else "agent")
     return log_builder
 
 
@@ -76,6 +80,8 @@ def button(title: str, payload: str | None = None, **more: Any) -> dict[str, Any
 
 YES, NO = button("Yes", "/yes"), button("No", "/no")
 IMAGE = bot_message(custom={"image": "x.png"})
+# The start of a session sets a slot, and `initial_slots` puts another value on top.
+REPLACED = [set_slot("s", "v"), InitialSlot(name="s", value="w"), user_message()]
 ALL_AB = {"flow_ids": ["a", "b"], "operator": "all"}
 ANY_AB = {"flow_ids": ["a", "b"], "operator": "any"}
 CALLS = [{"tool_executed": {"tool_name": "t"}}, {"tool_executed": {"tool_name": "t", "arguments": {"x": 1}}}]
@@ -167,7 +173,19 @@ READINGS: list[tuple[str, Any, list[AddEvent], bool, bool]] = [
     ("slot_was_set", [{"name": "s", "value": {"matches": "^ORD"}}], [set_slot("s", "ORD-1")], True, False),
     ("slot_was_set", [{"name": "s", "value": {"gte": 5}}], [set_slot("s", 7)], True, False),
     ("slot_was_set", [{"name": "s", "value": {"gte": 5}}], [set_slot("s", {"gte": 5})], False, True),
+    ("slot_was_set", [{"name": "s", "value": "v"}], REPLACED, False, True),
+    ("slot_was_set", [{"name": "s", "value": "v", "turn": 0}], REPLACED, False, True),
+    ("slot_was_set", [{"name": "s", "value": "w"}], REPLACED, True, True),
+    ("slot_was_set", [{"name": "s", "count": 1}], REPLACED, True, True),
+    ("slot_was_set", [{"name": "s", "value": "v"}], [*REPLACED, set_slot("s", "v")], True, True),
+    ("slot_was_set", [{"name": "t", "value": "v"}], [set_slot("t", "v"), *REPLACED], True, True),
     # slot_was_not_set
+    ("slot_was_not_set", [{"name": "s", "value": "v"}], REPLACED, True, True),
+    ("slot_was_not_set", [{"name": "s", "value": "w"}], REPLACED, False, False),
+    ("slot_was_not_set", [{"name": "s"}], REPLACED, False, False),
+    ("slot_was_not_set", [{"name": "s"}], [set_slot("s", "v"), InitialSlot(name="s", value=None)], True, True),
+    ("slot_was_not_set", [{"name": "s", "value": "v"}], [*REPLACED, set_slot("s", "v")], False, False),
+    ("slot_was_not_set", [{"name": "t"}], [set_slot("t", "v"), *REPLACED], False, False),
     ("slot_was_not_set", [{"name": "s"}], [], True, True),
     ("slot_was_not_set", [{"name": "s"}], [set_slot("s", "v")], False, False),
     ("slot_was_not_set", [{"name": "s"}], [set_slot("s", "v"), set_slot("s", None)], False, True),
@@ -272,6 +290,23 @@ READINGS: list[tuple[str, Any, list[AddEvent], bool, bool]] = [
     # sequencing
     ("sequencing", STEPS, [started("a"), set_slot("s", None), completed("a")], True, True),
     ("sequencing", STEPS, [set_slot("s", 1), started("a"), completed("a")], False, False),
+    ("sequencing", [{"slot_was_set": "s"}, {"flow_started": "a"}], [started("a"), *REPLACED], False, False),
+    (
+        "sequencing",
+        [{"slot_was_set": "s"}, {"flow_started": "a"}],
+        [set_slot("s", "v"), started("a"), InitialSlot(name="s", value="w")],
+        False,
+        True,
+    ),
+    (
+        "sequencing",
+        [{"event": "agent.slot.set", "where": {"name": "s"}}, {"flow_started": "a"}],
+        [set_slot("s", "v"), started("a"), InitialSlot(name="s", value="w")],
+        True,
+        True,
+    ),
+    ("sequencing", [{"slot_was_set": "t"}, {"slot_was_set": "s"}], [set_slot("t", "v"), *REPLACED], True, True),
+    ("sequencing", [{"slot_was_set": "s"}] * 2, REPLACED, False, True),
     ("sequencing", [{"flow_interrupted": "a"}], [agent.FlowInterrupted(flow_id="a")], True, True),
     ("sequencing", [{"flow_started": "a"}] * 2, [started("a")], False, False),
     ("sequencing", [{"flow_started": "a"}] * 2, [started("a"), bot_message("x"), started("a")], True, True),

@@ -177,3 +177,18 @@ def test_long_value_is_shortened() -> None:
     found = check(log_builder, "slot_was_set", {"name": "s", "value": "y"})
     assert len(found.detail) < 200
     assert len(str(found.evidence[0].actual)) < 2100
+
+
+def test_detail_names_a_value_that_the_scenario_replaced() -> None:
+    log_builder = LogBuilder()
+    log_builder.add_event(agent.SlotSet(name="tier", value="silver"))
+    log_builder.add_event(agent.SlotSet(name="tier", value="gold"), actor="scenario")
+    log_builder.add_message("Hello", actor="person")
+    entry = {"name": "tier", "value": "silver"}
+    assert check(log_builder, "slot_was_set", entry).detail == (
+        "slot tier was never set to 'silver'; it got 'gold' in turn 0 (#2), 'silver' in turn 0 (#1), which "
+        "`initial_slots` replaced"
+    )
+    assert check(log_builder, "slot_was_not_set", entry).detail == (
+        "slot tier was never set to 'silver'; `initial_slots` replaced 'silver' in turn 0 (#1)"
+    )

@@ -18,6 +18,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.rasa.agent import RasaSolver, load_rasa
+from clerkship.service.rescore import rescore
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.rasa.servers import LISTEN, START, Row, SmallRasa, action, bot, reply, slot
@@ -34,6 +35,16 @@ SCENARIO = """
       goals:
         assertions:
           - bot_uttered: {text_matches: bye}
+"""
+REPLACED = """
+            slot_was_not_set: [{name: tier, value: silver}]
+          - slot_was_set: [{name: tier, value: silver}]
+          - slot_was_set: [{name: tier, value: gold, count: 1}]
+          - slot_was_set: [{name: name, value: stranger}]
+          - slot_was_not_set: [{name: name}]
+          - sequencing: [{slot_was_set: tier}, {action_executed: greet}]
+          - sequencing: [{action_executed: greet}, {slot_was_set: name}, {slot_was_set: tier}]
+          - event_occurred: {event: agent.slot.set, where: {name: tier, value: silver}}
 """
 LINES = "{lines: [{say: Hello, metadata: {channel: web}}, Where is it?]}"
 TURNS: list[list[Row]] = [
@@ -151,6 +162,23 @@ def test_slots_are_set_after_session_start_and_greeting_appears_once(bench: Work
         "person: Hello",
         "agent slot.set mood",
     ]
+
+
+def test_slots_that_the_scenario_replaces_do_not_count_as_set(bench: Workbench) -> None:
+    start = [START[0], slot("tier", "silver"), action("greet"), slot("name", "stranger"), LISTEN]
+    text = scenario("{tier: gold}").replace("bot_uttered: {text_matches: bye}", REPLACED.strip())
+    bench.write("a.yml", text)
+    failed: dict[str | None, list[str]] = {
+        None: ["slot_was_set(tier='silver')", "slot_was_not_set(name)", "sequencing(2 steps)"],
+        "rasa": ["slot_was_not_set(name)"],
+    }
+    for compat, labels in failed.items():
+        with SmallRasa(TURNS, start).served() as served:
+            solver: Any = SolverWithoutCapabilities(load_rasa(served.url, Settings()))
+            task_run = bench.run_one(solver, compat=compat)
+        again = rescore(bench.store, task_run.run, RegisteredCatalog())
+        for graded in (task_run, *bench.store.task_runs(again.run.id)):
+            assert [criterion.label for criterion in graded.criteria if not criterion.passed] == labels
 
 
 def test_conversation_id_is_in_the_sidecar_and_not_in_the_log(bench: Workbench) -> None:

@@ -33,13 +33,14 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.names import find_nearest_name as nearest_name
 from clerkship.model.scenario import EventMatch
 
+_SLOT_WAS_SET = "slot_was_set"
 _NAMED_EVENTS: dict[str, tuple[str, str]] = {
     "flow_started": (agent.FlowStarted.kind, "flow_id"),
     "flow_completed": (agent.FlowCompleted.kind, "flow_id"),
     "flow_cancelled": (agent.FlowCancelled.kind, "flow_id"),
     "flow_interrupted": (agent.FlowInterrupted.kind, "flow_id"),
     "action_executed": (agent.ActionExecuted.kind, "name"),
-    "slot_was_set": (agent.SlotSet.kind, "name"),
+    _SLOT_WAS_SET: (agent.SlotSet.kind, "name"),
     "memory_was_set": (agent.MemorySet.kind, "name"),
     "memory_was_cleared": (agent.MemoryCleared.kind, "name"),
 }
@@ -78,8 +79,9 @@ def _allow_bare(schema: dict[str, Any]) -> None:
 class SequenceStep(EventMatch):
     """One event of the sequence: a map with `event` and what it must look like (ours), or a map with one key. The keys
     `flow_started`, `flow_completed`, `flow_cancelled`, `flow_interrupted`, `action_executed`, `slot_was_set`,
-    `memory_was_set` and `memory_was_cleared` take a name. `bot_uttered` takes the name of a response, or its usual
-    fields (ours). The `skill_…` and `ordered_block_…` assertions and `tool_executed` take their usual fields. No key
+    `memory_was_set` and `memory_was_cleared` take a name. `slot_was_set` does not match a value that `initial_slots`
+    replace; `event: agent.slot.set` matches every one. `bot_uttered` takes the name of a response, or its usual fields
+    (ours). The `skill_…` and `ordered_block_…` assertions and `tool_executed` take their usual fields. No key
     takes `count` or `turn`.
     """
 
@@ -89,6 +91,7 @@ class SequenceStep(EventMatch):
     )
     until: Annotated[EventMatch | None, Field(description="must happen before the next event like this (ours)")] = None
     _utterance: BotUttered | None = PrivateAttr(default=None)
+    _is_slot_name: bool = PrivateAttr(default=False)
 
     @property
     def utterance(self) -> BotUttered | None:
@@ -99,6 +102,11 @@ class SequenceStep(EventMatch):
     def is_of_conversation(self) -> bool:
         """Whether the step is an utterance of the agent, or an event of its flows, slots, skills or memory."""
         return self._utterance is not None or self.event in _CONVERSATION_EVENTS
+
+    @property
+    def is_slot_name(self) -> bool:
+        """Whether it is `slot_was_set` with a name, for which not every event of the log counts as set."""
+        return self._is_slot_name
 
     def accepts(self, event: Event) -> bool:
         """Return whether an event is this step."""
@@ -135,7 +143,9 @@ class SequenceStep(EventMatch):
             step = build({"event": "*", "actor": "agent", "where": utterance.expected()})
             step._utterance = utterance
             return step
-        return build(_build_named(name, argument) if name in _NAMED_EVENTS else _build_from_assertion(name, argument))
+        step = build(_build_named(name, argument) if name in _NAMED_EVENTS else _build_from_assertion(name, argument))
+        step._is_slot_name = name == _SLOT_WAS_SET
+        return step
 
 
 def _describe_utterance(utterance: BotUttered) -> str:

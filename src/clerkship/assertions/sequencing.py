@@ -1,7 +1,7 @@
 """`sequencing`: events happened in this order, each strictly after the one before."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
 from functools import partial
 from itertools import chain
@@ -13,6 +13,7 @@ from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Chec
 from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.occurrence import NotEmpty, TurnScope
 from clerkship.assertions.sequence_step import SequenceStep
+from clerkship.assertions.stored_values import REPLACED_DIFFERENCE, is_replaced
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import compare_fields, describe_match, find_nearest, matches, matches_kind
@@ -39,6 +40,7 @@ class Sequencing(Assertion, TurnScope):
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
     differences: ClassVar[tuple[Difference, ...]] = (
         Difference("an empty list", "refused: it checks nothing", "passes there; refused here too"),
+        REPLACED_DIFFERENCE,
     )
     steps: Annotated[
         tuple[SequenceStep, ...], NotEmpty, Field(description="in order", json_schema_extra={"minItems": 1})
@@ -101,7 +103,7 @@ class Sequencing(Assertion, TurnScope):
     def _find_positions(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
         """Yield the positions of matching events from `start` on, in the selected turns."""
         events, places = evidence.events, evidence.indexes_by_kind.get(match.event, [])
-        accepts = match.accepts if isinstance(match, SequenceStep) else partial(matches, match=match)
+        accepts = self._build_filter(evidence, match)
         if "*" in match.event:
             matching = (
                 indexes for kind, indexes in evidence.indexes_by_kind.items() if matches_kind(kind, match.event)
@@ -113,6 +115,15 @@ class Sequencing(Assertion, TurnScope):
             is_in_turn = accepts(event) and (self.turn is None or matches_expected(self.turn, evidence.turn_of(event)))
             if is_in_turn and (subject is None or subject.concerns(data=event.payload)):
                 yield places[number]
+
+    @staticmethod
+    def _build_filter(evidence: Evidence, match: EventMatch) -> Callable[[Event], bool]:
+        """Return a function that tells whether an event matches."""
+        if not isinstance(match, SequenceStep):
+            return partial(matches, match=match)
+        if not match.is_slot_name or evidence.is_rasa_compatible:
+            return match.accepts
+        return lambda event: match.accepts(event) and not is_replaced(event, evidence)
 
     def _report_failure(self, evidence: Evidence, number: int, partial_matches: list[SequenceMatch]) -> Check:
         step, events = self.steps[number], evidence.events

@@ -15,7 +15,8 @@ from clerkship.events.event import Payload
 class SlotWasNotSet(WasNotWrittenAssertion):
     """No slot was set at any time, or none to the value given: the negation of `slot_was_set`. A reset to `null` is
     not a value; empty text, `false` and 0 are. With `at: end`, only the last value counts: a slot that was set and
-    then reset passes. With `turn`, only those turns are checked."""
+    then reset passes. A value that `initial_slots` of the scenario replace, such as one from the start of a session,
+    does not count as set; what they leave in place does. With `turn`, only those turns are checked."""
 
     name: ClassVar[str] = "slot_was_not_set"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)

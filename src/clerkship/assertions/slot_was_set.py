@@ -6,7 +6,7 @@ from pydantic import Field
 
 from clerkship.assertions.contract import Difference, Engine
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, NotEmpty
-from clerkship.assertions.stored_values import CountedValueEntry, WasWrittenAssertion
+from clerkship.assertions.stored_values import REPLACED_DIFFERENCE, CountedValueEntry, WasWrittenAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
 
@@ -16,8 +16,9 @@ RESET_DIFFERENCE = Difference("a reset to `null`, no `value` given", "does not c
 
 class SlotWasSet(WasWrittenAssertion):
     """Each slot was set at some time: to the value given, or to any. A reset to `null` does not count, unless
-    `value: null` is given. With `at: end`, only the last value counts. Slots that the scenario sets before the first
-    turn count; `turn: {gte: 1}` leaves them out."""
+    `value: null` is given. With `at: end`, only the last value counts. `initial_slots` of the scenario count, and so
+    does what the agent sets before them, such as at the start of a session, unless they replace it. `turn: {gte: 1}`
+    leaves out both."""
 
     name: ClassVar[str] = "slot_was_set"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)
@@ -26,6 +27,7 @@ class SlotWasSet(WasWrittenAssertion):
         MATCHER_DIFFERENCE,
         EMPTY_LIST_DIFFERENCE,
         RESET_DIFFERENCE,
+        REPLACED_DIFFERENCE,
     )
     event: ClassVar[type[Payload]] = agent.SlotSet
     null_is_set: ClassVar[bool] = False

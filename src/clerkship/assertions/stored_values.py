@@ -1,7 +1,7 @@
 """Base classes of assertions on named values: slots and memories."""
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
@@ -18,6 +18,7 @@ from clerkship.assertions.occurrence import (
     join_first,
     values_equal,
 )
+from clerkship.events.agent import SlotSet
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import to_evidence_value
@@ -27,6 +28,26 @@ from clerkship.model.scenario import Expected
 
 _COUNT_AND_END = "`count` counts the whole history, and `at: end` checks the last value only; leave one out"
 LAST_WRITE_DIFFERENCE = Difference("which writes count", "all of them; with `at: end` the last", "the last")
+REPLACED_DIFFERENCE = Difference("a value that `initial_slots` replaces", "does not count as set", "counts as set")
+
+
+def is_replaced(event: Event, evidence: Evidence) -> bool:
+    """Return whether an event set a slot before `initial_slots` put another value on top.
+
+    What an agent does before that is set-up, such as the start of a session. What it leaves in place counts.
+    """
+    if not isinstance(event.payload, SlotSet):
+        return False
+    return event.seq < evidence.cached(_find_initial_slots).get(event.payload.name, 0)
+
+
+def _find_initial_slots(evidence: Evidence) -> Mapping[str, int]:
+    """Return the number of the event that set each slot of the scenario, by name."""
+    return {
+        event.payload.name: event.seq
+        for event in evidence.of_kind(SlotSet.kind)
+        if event.actor == "scenario" and isinstance(event.payload, SlotSet)
+    }
 
 
 class NamedEntry(TurnScope):
@@ -134,8 +155,11 @@ class WriteAssertion(Assertion):
         """Check one entry."""
 
     def find_writes(self, entry: NamedEntry, evidence: Evidence) -> Sequence[Event]:
-        """Return the events that set the entry, in the selected turns."""
-        return entry.select_turns(evidence, self._find_events(entry, evidence))
+        """Return the events that set the entry, in the selected turns; with `compat: rasa` also what was replaced."""
+        writes = entry.select_turns(evidence, self._find_events(entry, evidence))
+        if evidence.is_rasa_compatible and getattr(entry, "count", None) is None:
+            return writes
+        return [event for event in writes if not is_replaced(event, evidence)]
 
     def _find_events(self, entry: NamedEntry, evidence: Evidence, *kinds: str) -> list[Event]:
         events = evidence.of_kind(*(kinds or (self.event.kind,)))
@@ -171,13 +195,18 @@ class WriteAssertion(Assertion):
         kind = self.event.kind
         writes = self._find_events(entry, evidence)
         if writes and hasattr(writes[-1].payload, "value"):
-            return "it got " + join_first(writes[::-1], lambda event: f"{_shorten_value(event)} {evidence.when(event)}")
+            return "it got " + join_first(writes[::-1], lambda event: _describe_write(event, evidence))
         if writes:
             return f"it {describe_done(kind)} " + join_first(writes[::-1], evidence.when)
         other = find_closest(entry.name, evidence.of_kind(kind), "name")
         if other is None:
             return f"no {get_event_subject(kind)} {describe_done(kind)}"
         return f"nearest: {getattr(other.payload, 'name', '')} {describe_done(kind)} {evidence.when(other)}"
+
+
+def _describe_write(event: Event, evidence: Evidence) -> str:
+    replaced = ", which `initial_slots` replaced" if is_replaced(event, evidence) else ""
+    return f"{_shorten_value(event)} {evidence.when(event)}{replaced}"
 
 
 def _shorten_value(event: Event) -> str:
@@ -280,7 +309,8 @@ class WasNotWrittenAssertion(WriteAssertion):
         shown = hit or next(reversed(writes), None)
         row = self._row(entry, shown, passed=hit is None)
         if hit is None:
-            return EntryResult(row, f"{self.describe_entry(entry)} was never set{entry.value_text}{entry.scope_text}")
+            words = f"{self.describe_entry(entry)} was never set{entry.value_text}{entry.scope_text}"
+            return EntryResult(row, words + self._note_replaced(entry, evidence))
         words = f"{self.describe_entry(entry)} was set to {_shorten_value(hit)} {evidence.when(hit)}"
         return EntryResult(
             row, f"{words}; expected never set{entry.value_text}{entry.scope_text}{self._hint(entry, evidence)}"
@@ -294,6 +324,13 @@ class WasNotWrittenAssertion(WriteAssertion):
         words = self.describe_last(entry, evidence, last)
         unwanted = f"not {describe_expected(entry.value)}" if entry.has_value else "no value"
         return EntryResult(row, words if passed else f"{words}; expected {unwanted} at the end")
+
+    def _note_replaced(self, entry: ValueEntry, evidence: Evidence) -> str:
+        """Name a value that would count, had the scenario not replaced it."""
+        writes = entry.select_turns(evidence, self._find_events(entry, evidence))
+        replaced = (event for event in writes if is_replaced(event, evidence) and self.sets(entry, event, rasa=False))
+        first = next(replaced, None)
+        return "" if first is None else f"; `initial_slots` replaced {_shorten_value(first)} {evidence.when(first)}"
 
     def _hint(self, entry: ValueEntry, evidence: Evidence) -> str:
         """Return a hint to `at: end` if that would have passed."""
