@@ -52,7 +52,7 @@ def measure_alone(measure: Callable[..., list[int]], *arguments: str) -> list[in
     name = measure.__name__
     code = f"import json, sys; from {measure.__module__} import {name}; print(json.dumps({name}(*sys.argv[1:])))"
     command = [sys.executable, "-c", code, *arguments]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr
     counts: list[int] = json.loads(done.stdout)
     return counts

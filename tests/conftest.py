@@ -2,13 +2,15 @@
 
 import gc
 import os
-from collections.abc import Iterator
+import signal
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.command_server import stop_command_server
+from tests.waiting import time_limit
 from tests.workbench import Workbench
 
 os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, messages name the command alike
@@ -24,6 +26,29 @@ SLOWEST = {
 # On a busy machine, inputs are generated slowly; that is no defect of a test.
 settings.register_profile("shared_machine", suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("shared_machine")
+
+
+TIME_LIMIT = 600.0
+"""Seconds that setup, call and teardown of a test may take each: many times what they need on a busy machine."""
+LONG_TIME_LIMIT = 3000.0
+"""Seconds for tests that install and start the programs of others."""
+
+
+def pytest_configure() -> None:
+    """Let Ctrl-C interrupt, for tests that send it: a shell script ignores it for programs in the background."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(wrapper=True)
+def _limit_time(item: pytest.Item) -> Generator[None]:
+    """End a test that hangs, or whose fixtures do."""
+    is_long = item.get_closest_marker("live") or item.get_closest_marker("model")
+    with time_limit(LONG_TIME_LIMIT if is_long else TIME_LIMIT):
+        return (yield)
+
+
+pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = _limit_time
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -89,7 +89,7 @@ def _in_background(line: str, here: Path, environment: dict[str, str]) -> Iterat
         assert process.wait(30) == 0, line
     finally:
         process.kill()
-        process.wait()
+        process.wait(30)
 
 
 def _run_line(line: str, here: Path, environment: dict[str, str]) -> Path:
@@ -148,9 +148,9 @@ def test_readme_has_the_two_first_commands() -> None:
 
 
 def test_files_name_no_package_index_and_no_local_path() -> None:
-    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split(
-        "\n"
-    )
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
+    ).stdout.split("\n")
     tracked = [ROOT / name for name in listed if name and (ROOT / name).is_file()]
     marks = re.compile(rb"/simple/|index-url\s*=|extra-index|/root/|/home/\w+/")
     found = [p.name for p in tracked if p.name != "test_docs.py" and marks.search(p.read_bytes())]

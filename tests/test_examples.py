@@ -20,6 +20,7 @@ import pytest
 from clerkship.service.scaffold_project import create_project
 from examples.order_support.rasa_server import serve
 from tests.command_server import get_command_path
+from tests.processes import start_process
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 PYTHON = shlex.quote(sys.executable)
@@ -50,12 +51,9 @@ def assert_passes(done: "subprocess.CompletedProcess[str]") -> None:
 def run_server(script: Path, **environ: str) -> Iterator[str]:
     """Start a server of the examples on a free port, and yield the address that it prints."""
     command = [sys.executable, str(script), "--port", "0"]
-    with subprocess.Popen(command, env=os.environ | environ, stdout=subprocess.PIPE, text=True) as process:
+    with start_process(command, env=os.environ | environ, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        try:
-            yield process.stdout.readline().strip()
-        finally:
-            process.terminate()
+        yield process.stdout.readline().strip()
 
 
 def test_python_program_example_passes(practice: Path) -> None:

@@ -1,9 +1,18 @@
-"""Tests do not depend on the speed of the machine: no fixed pauses, no assertions on measured time."""
+"""Tests do not depend on the speed of the machine, nor on how they are started, and none waits for ever."""
 
 import ast
 import re
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
+
+from tests.cli.terminal import IN_BACKGROUND
+from tests.waiting import time_limit
 
 ROOT = Path(__file__).parent
 CLOCKS = {"monotonic", "perf_counter", "process_time", "time", "thread_time"}
@@ -17,6 +26,16 @@ ALLOWED_PAUSES = {
     "kit/test_descriptors.py": "the loop must run into the exhausted descriptors; asyncio reports no event",
     "engine/held_agent.py": "an agent that is killed in the middle of its work",
     "playground/test_faults.py": "polls a connection in the loop under test",
+}
+
+WAITS = {"wait", "join", "communicate"}
+PROGRAM_RUNNERS = {"run", "call", "check_call", "check_output"}
+SIMULATED_TIME = {"sandboxes", "clinic", "desk", "caller"}
+"""Names of what waits in simulated time: until nothing is due."""
+ALLOWED_WAITS = {
+    "command_server.py": "its process group is killed before",
+    "live/watchdog.py": "the server of the live tests, until its standard input is closed",
+    "processes.py": "kills the program before",
 }
 
 
@@ -91,3 +110,87 @@ def test_tests_do_not_assert_on_measured_time() -> None:
                     if isinstance(part, ast.Assert) and _asserts_on_time(part, measured)
                 ]
     assert found == [], "count what is done, or use tests.waiting.processor_limit"
+
+
+def _find_waits_without_limit(tree: ast.Module) -> Iterator[ast.Call]:
+    """Yield calls that wait for a thread or a program, however long that takes."""
+    awaited = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Await)}
+    entered = {id(item.context_expr) for node in ast.walk(tree) if isinstance(node, ast.With) for item in node.items}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or id(node) in awaited:
+            continue
+        name, owner = _called_name(node), _get_owner(node)
+        has_limit = any(keyword.arg in ("timeout", None) for keyword in node.keywords)
+        waits = name in WAITS and not node.args and owner not in SIMULATED_TIME
+        runs = name in PROGRAM_RUNNERS and owner == "subprocess"
+        if ((waits or runs) and not has_limit) or (name == "Popen" and id(node) in entered):
+            yield node
+
+
+def _get_owner(call: ast.Call) -> str:
+    """Return the last name before the name of a method: `sandboxes` of `site.sandboxes.wait()`."""
+    owner = call.func.value if isinstance(call.func, ast.Attribute) else None
+    return owner.attr if isinstance(owner, ast.Attribute) else getattr(owner, "id", "")
+
+
+def test_tests_do_not_wait_without_a_limit() -> None:
+    files = _files_that_call(*WAITS, *PROGRAM_RUNNERS, "Popen")
+    found = {(name, call.lineno) for name, tree in files for call in _find_waits_without_limit(tree)}
+    places = sorted(f"{name}:{line}" for name, line in found if name not in ALLOWED_WAITS)
+    assert places == [], "give a timeout; start programs with tests.processes.start_process"
+    assert ALLOWED_WAITS.keys() - {name for name, _ in found} == set(), "remove files without such waits from the list"
+
+
+@pytest.mark.parametrize(
+    ("code", "count"),
+    [
+        ("process.wait(); thread.join(); process.communicate(); subprocess.run(command)", 4),
+        ("process.wait(3); thread.join(timeout=3); subprocess.run(command, timeout=3); run(command)", 0),
+        ("site.sandboxes.wait(); clinic.wait(); ', '.join(names)", 0),
+        ("with subprocess.Popen(command) as process: process.kill()", 1),
+        ("with start_process(command) as process: process.poll()", 0),
+    ],
+)
+def test_waits_without_a_limit_are_found(code: str, count: int) -> None:
+    assert len(list(_find_waits_without_limit(ast.parse(code)))) == count
+
+
+def _assert_is_limited() -> None:
+    assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+@pytest.fixture
+def limited() -> Iterator[None]:
+    """Check that setup and teardown have a limit too."""
+    _assert_is_limited()
+    yield
+    _assert_is_limited()
+
+
+@pytest.mark.usefixtures("limited")
+def test_each_phase_of_a_test_has_a_time_limit_and_can_be_interrupted() -> None:
+    _assert_is_limited()
+
+
+def test_interrupts_work_in_tests_that_run_in_the_background() -> None:
+    limited = f"{__file__}::{test_each_phase_of_a_test_has_a_time_limit_and_can_be_interrupted.__name__}"
+    command = [
+        *IN_BACKGROUND,
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:xdist",
+        limited,
+    ]
+    done = subprocess.run(command, cwd=ROOT.parent, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_test_that_hangs_is_ended() -> None:
+    with pytest.raises(pytest.fail.Exception, match=r"not over within 0\.01 s"), time_limit(0.01):
+        threading.Event().wait(60)

@@ -58,6 +58,26 @@ def processor_limit(seconds: float = 30.0) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
+@contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Fail if the block is not over after some seconds of wall time, whatever it waits for.
+
+    It is for what would wait for ever, so it must be far more than a busy machine needs. What catches the failure gets
+    it again.
+    """
+
+    def fail(*_: object) -> Never:
+        pytest.fail(f"not over within {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, seconds, DEADLINE)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
 def record_sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     """Record the delays that coroutines ask for, except in threads that run already. They still wait that long."""
     delays: list[float] = []

@@ -68,7 +68,7 @@ def works(task_item: dict[str, Any], sandboxes: Any) -> dict[str, Any]:
     """Use every feature of handles, and return the results."""
     drop, found = sandboxes.get_as(Files), dict[str, Any]()
     sys.stdout.write("printed by Python\n")
-    subprocess.run(["echo", "printed by a child"], check=True)
+    subprocess.run(["echo", "printed by a child"], check=True, timeout=120)
     try:
         drop.read("nowhere.txt")
     except Refused as error:
@@ -103,7 +103,7 @@ def works(task_item: dict[str, Any], sandboxes: Any) -> dict[str, Any]:
     threads = [threading.Thread(target=drop.write, args=(f"{number}", b"x")) for number in range(4)]
     for thread in threads:
         thread.start()
-        thread.join()
+        thread.join(60)
     drop.write("big.bin", b"0123456789" * 500_000)
     found["big"] = len(drop.read("big.bin"))
     return found

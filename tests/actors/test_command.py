@@ -5,7 +5,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -22,6 +21,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.settings import Settings, get_inherited_environment
 from tests.actors.programs import TALK, WORK, gone, program, running, suite
+from tests.processes import start_process
 from tests.waiting import wait_until
 from tests.workbench import Workbench
 
@@ -263,7 +263,7 @@ def test_ctrl_c_ends_all_programs(tmp_path: Path, strokes: int) -> None:
     (tmp_path / "suite" / "a.yml").write_text("task: {name: Wait, criteria: []}\n", encoding="utf-8")
     reference = program(tmp_path, FAMILY)
     command = [sys.executable, "-m", "clerkship", "run", "suite", "-a", reference, "--store", "s.db", "-k", "3"]
-    with subprocess.Popen([*command, "-c", "1"], cwd=tmp_path, stdout=-1, stderr=-1, text=True) as process:
+    with start_process([*command, "-c", "1"], cwd=tmp_path, stdout=-1, stderr=-1) as process:
         wait_until(lambda: (tmp_path / "agent" / "ready").exists() or process.poll() is not None)
         assert process.poll() is None
         for _ in range(strokes):

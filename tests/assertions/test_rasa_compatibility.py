@@ -81,7 +81,7 @@ def button(title: str, payload: str | None = None, **more: Any) -> dict[str, Any
 YES, NO = button("Yes", "/yes"), button("No", "/no")
 IMAGE = bot_message(custom={"image": "x.png"})
 # The start of a session sets a slot, and `initial_slots` puts another value on top.
-REPLACED = [set_slot("s", "v"), InitialSlot(name="s", value="w"), user_message()]
+REPLACED: list[AddEvent] = [set_slot("s", "v"), InitialSlot(name="s", value="w"), user_message()]
 ALL_AB = {"flow_ids": ["a", "b"], "operator": "all"}
 ANY_AB = {"flow_ids": ["a", "b"], "operator": "any"}
 CALLS = [{"tool_executed": {"tool_name": "t"}}, {"tool_executed": {"tool_name": "t", "arguments": {"x": 1}}}]

@@ -127,11 +127,11 @@ class BarrierJudge:
     name = "a meeting"
 
     def __init__(self, size: int) -> None:
-        self._barrier = threading.Barrier(size, timeout=20)
+        self._barrier = threading.Barrier(size)
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Wait for all questions, then answer."""
-        self._barrier.wait()
+        self._barrier.wait(20)
         return ModelAnswer(question.shape.model_validate(build_verdict(True, "Yes.")), self.name)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:

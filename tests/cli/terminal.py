@@ -37,9 +37,7 @@ def clerkship(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
 class Process:
     """A command that runs until it is stopped; its lines can be read as it writes them."""
 
-    def __init__(
-        self, folder: Path, *arguments: str, merges_errors: bool = False, in_background: bool = False
-    ) -> None:
+    def __init__(self, folder: Path, *arguments: str, merges_errors: bool = False, in_background: bool = False) -> None:
         self._process = subprocess.Popen(
             [*(IN_BACKGROUND if in_background else []), *COMMAND, *arguments],
             cwd=folder,
@@ -91,9 +89,9 @@ class Process:
     def stop(self, number: int = signal.SIGINT) -> Stopped:
         """Send a signal and wait for the end."""
         self._process.send_signal(number)
-        return self.wait()
+        return self.wait_for_end()
 
-    def wait(self) -> Stopped:
+    def wait_for_end(self) -> Stopped:
         """Wait for the end, and return how it ended."""
         code = self._process.wait(LIMIT)
         self._reader.join(LIMIT)

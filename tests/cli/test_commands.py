@@ -29,7 +29,9 @@ def _in_a_folder_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_version_is_that_of_the_package() -> None:
-    done = subprocess.run([sys.executable, "-m", "clerkship", "--version"], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "clerkship", "--version"], capture_output=True, text=True, check=True, timeout=120
+    )
     assert done.stdout == f"clerkship {__version__}\n"
 
 

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 from clerkship.cli.app import run
 from tests.actors.programs import gone, running
+from tests.processes import start_process
 from tests.simulators.fhir.task_suite import ENVIRONMENT, TASK
 from tests.waiting import wait_until
 
@@ -46,7 +46,9 @@ def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def list_run_ids() -> list[str]:
     """Return the ids of the stored runs, oldest first."""
-    done = subprocess.run([sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True, timeout=120
+    )
     return [item["run"]["id"] for item in json.loads(done.stdout)][::-1]
 
 
@@ -109,14 +111,13 @@ def test_rescore_with_edited_criteria_shows_old_and_new_verdicts(capsys: pytest.
 def test_killed_run_is_listed_as_interrupted_and_can_be_resumed(capsys: pytest.CaptureFixture[str]) -> None:
     slow = os.environ | {"SLOWLY": "30"}
     command = [sys.executable, "-m", "clerkship", "run", "suite", "--agent", "python:looked_at:Agent"]
-    process = subprocess.Popen(command, env=slow, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    wait_until(lambda: Path("started").exists())
-    assert run(["list"]) == 0
-    assert "running" in capsys.readouterr().out
-    assert run(["resume"]) == 2
-    assert "another process is at work" in capsys.readouterr().err
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+    with start_process(command, env=slow, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_until(lambda: Path("started").exists() or process.poll() is not None)
+        assert run(["list"]) == 0
+        assert "running" in capsys.readouterr().out
+        assert run(["resume"]) == 2
+        assert "another process is at work" in capsys.readouterr().err
+        process.kill()
     assert run(["list"]) == 0
     assert "interrupted: clerkship resume run-" in capsys.readouterr().out
     assert run(["resume"]) == 0
@@ -173,8 +174,10 @@ def test_number_and_its_text_are_printed_differently(capsys: pytest.CaptureFixtu
 
 def test_closed_pipe_does_not_stop_a_run() -> None:
     command = f"{sys.executable} -m clerkship run suite --agent nop -k 20 | head -2"
-    subprocess.run(command, shell=True, capture_output=True, check=True)
-    done = subprocess.run([sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True)
+    subprocess.run(command, shell=True, capture_output=True, check=True, timeout=120)
+    done = subprocess.run(
+        [sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True, timeout=120
+    )
     [found] = json.loads(done.stdout)
     assert (found["run"]["status"], sum(found["counts"]["statuses"].values())) == ("completed", 40)
 
@@ -197,10 +200,10 @@ def test_sigterm_also_stops_programs_of_agents(tmp_path: Path) -> None:
     ]
     Path("work").mkdir()
     Path("waits.py").write_text("import pathlib, time\npathlib.Path('work/ready').touch()\ntime.sleep(600)\n")
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    wait_until(lambda: Path("work/ready").exists())
-    process.terminate()
-    process.communicate()
+    with start_process(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        wait_until(lambda: Path("work/ready").exists() or process.poll() is not None)
+        process.terminate()
+        process.wait(60)
     assert process.returncode == 130
     assert Path("work/ready").exists()
     assert gone(running(tmp_path / "waits.py"))

@@ -123,7 +123,9 @@ def test_sandbox_is_used_with_curl_and_checked_from_a_second_terminal(desk: Path
         assert up.document["task_item"] == {"instruction": "File what lies in inbox/."}
         [file] = (desk / ".clerkship" / "up").iterdir()
         assert (file.name, stat.S_IMODE(file.stat().st_mode)) == ("clinic.json", 0o600)
-        listed = subprocess.run(up.document["sandboxes"]["drop"]["curl"], shell=True, capture_output=True, check=True)
+        listed = subprocess.run(
+            up.document["sandboxes"]["drop"]["curl"], shell=True, capture_output=True, check=True, timeout=120
+        )
         assert [found["path"] for found in json.loads(listed.stdout)["files"]] == ["inbox/a.txt"]
 
         before = typed("check")
@@ -176,7 +178,7 @@ def test_clock_moves_by_waiting_and_runs_scheduled_steps(desk: Path) -> None:
 
 
 def _split_words(curl: str) -> list[str]:
-    done = subprocess.run(f"printf '%s\\n' {curl}", shell=True, capture_output=True, text=True, check=True)
+    done = subprocess.run(f"printf '%s\\n' {curl}", shell=True, capture_output=True, text=True, check=True, timeout=120)
     return done.stdout.splitlines()
 
 
@@ -316,7 +318,7 @@ def test_events_are_followed_until_the_playground_ends(desk: Path) -> None:
             assert "run.started" in other.line()
             assert other.stop().code == 0
         assert up.stop().code == 0
-        ended = tail.wait()
+        ended = tail.wait_for_end()
     assert (ended.code, ended.out) == (0, "")
     assert "the playground clinic has ended" in ended.err
 

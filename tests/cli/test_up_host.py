@@ -69,7 +69,7 @@ def test_host_that_is_no_ipv4_address_is_refused(desk: Path, host: str) -> None:
 
 def test_address_of_another_machine_cannot_be_used(desk: Path) -> None:
     with Process(desk, "up", "--host", "192.0.2.1", merges_errors=True) as process:
-        stopped = process.wait()
+        stopped = process.wait_for_end()
     assert stopped.code == 2
     wanted = (
         "cannot listen on port 0 of 192.0.2.1: cannot assign requested address; "

@@ -16,6 +16,7 @@ from hl7.mllp import open_hl7_connection
 
 from clerkship.hl7.message import parse_message
 from tests.clients.conftest import NODE
+from tests.processes import start_process
 from tests.simulators.hl7.feed import BODIES, Feed, Lab, message, read_msa
 from tests.waiting import wait_until
 
@@ -106,7 +107,7 @@ def test_medplum_listener_acknowledges_deliveries(lab: Lab, medplum: Path, mode:
         port = free.getsockname()[1]
     command = ["node", str(NODE / "mllp_listen.mjs"), str(medplum), str(port), mode, str(len(BODIES))]
     changed = {"|P|2.5.1": "|P|2.5.1|||AL|AL"} if mode == "enhanced" else {}
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as node:
+    with start_process(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as node:
         assert node.stdout is not None
         assert node.stdout.readline() == "ready\n"
         lab.handle.listen("127.0.0.1", port)

@@ -58,7 +58,10 @@ class ProcessControl:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._process.communicate()
+        try:
+            self._process.communicate(timeout=60)
+        finally:
+            self._process.kill()
 
     def kill(self, child: int, after: float, *, working: bool) -> None:
         """Kill a child after a while; with `working`, not before its agents are at work."""

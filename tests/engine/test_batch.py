@@ -27,6 +27,7 @@ from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.registry import load_simulators
 from clerkship.store.sqlite import SqliteStore
+from tests.processes import start_process
 from tests.raw_routes import RawCall, raw_route
 from tests.workbench import Workbench
 
@@ -91,7 +92,7 @@ def test_ctrl_c_does_not_wait_for_agents_and_keeps_finished_trials(tmp_path: Pat
         text = TASK.replace("name: Wait", f"name: Wait {number}, task_item: {{number: {number}}}")
         (tmp_path / f"{number}.yml").write_text(text)
     command = [sys.executable, "-m", "clerkship", "run", ".", "-a", "python:agent:agent", "-c", "1", "--store", "s.db"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with start_process(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stderr is not None
         while "waiting" not in process.stderr.readline():
             assert process.poll() is None
@@ -161,6 +162,7 @@ def test_concurrency_above_the_limit_of_the_system_is_lowered(tmp_path: Path) ->
         capture_output=True,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100)),
+        timeout=120,
     )
     assert done.returncode == 0, done.stderr
     assert orjson.loads(done.stdout)["counts"]["verdicts"] == {"pass": 100}

@@ -70,10 +70,18 @@ def test_warnings_and_unconfigured_logging_are_kept_and_shown_for_each_trial(tmp
     )
     command = (sys.executable, "-m", "clerkship")
     subprocess.run(
-        [*command, "run", ".", "-a", "python:bot", "-k", "2", "-c", "1"], cwd=tmp_path, capture_output=True, check=False
+        [*command, "run", ".", "-a", "python:bot", "-k", "2", "-c", "1"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        timeout=120,
     )
     shown = subprocess.run(
-        [*command, "show", "latest", "Work", "--trial", "2"], cwd=tmp_path, capture_output=True, check=True
+        [*command, "show", "latest", "Work", "--trial", "2"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=True,
+        timeout=120,
     )
     text = shown.stdout.decode()
     assert "output of the agent" in text

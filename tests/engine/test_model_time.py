@@ -96,7 +96,7 @@ def run_until(running: TrialBatch, requests: threading.Event) -> None:
     stopper = threading.Thread(target=stop)
     stopper.start()
     running.run()
-    stopper.join()
+    stopper.join(60)
 
 
 def test_time_of_the_model_does_not_count_against_limits_of_the_agent(bench: Workbench) -> None:

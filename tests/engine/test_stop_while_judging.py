@@ -69,7 +69,7 @@ def test_trial_stopped_while_judged_is_stored_as_cancelled_with_its_log(bench: W
     stopper = threading.Thread(target=stop)
     stopper.start()
     batch.run()
-    stopper.join()
+    stopper.join(60)
     [finished] = stored
     task_run = finished.task_run
     assert batch.cancelled

@@ -13,6 +13,8 @@ import pytest
 
 from clerkship.engine.finished_trial import OVERLOADED
 from clerkship.engine.watchdog import MAX_GAP_SECONDS, OverloadCounter, ProcessorLoad, Watchdog, is_overloaded
+from tests.processes import start_process
+from tests.waiting import wait_until
 from tests.workbench import Workbench
 
 TASK = """
@@ -161,10 +163,9 @@ def test_stopped_process_does_not_time_out(tmp_path: Path) -> None:
     (tmp_path / "task.yml").write_text(TASK.format(number=1, timeout=3).replace("\n    ", "\n"), encoding="utf-8")
     (tmp_path / "waits.py").write_text(AGENT, encoding="utf-8")
     command = [sys.executable, "-m", "clerkship", "run", "task.yml", "--agent", "python:waits:agent", "--store", "s.db"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
-        while not (tmp_path / "started").exists():
-            assert process.poll() is None
-            os.sched_yield()
+    with start_process(command, cwd=tmp_path, stdout=subprocess.PIPE) as process:
+        wait_until(lambda: (tmp_path / "started").exists() or process.poll() is not None)
+        assert process.poll() is None
         process.send_signal(signal.SIGSTOP)
         with pytest.raises(subprocess.TimeoutExpired):
             process.wait(5)

@@ -108,5 +108,5 @@ def test_table_is_loaded_on_first_use() -> None:
     code = (
         "from clerkship.fhir import definitions as d; print(len(d.RESOURCE_TYPES), d._load_table.cache_info().misses)"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True, timeout=120)
     assert done.stdout.strip() == "146 0"

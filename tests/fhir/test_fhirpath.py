@@ -246,7 +246,10 @@ def test_plain_paths_do_not_import_the_parser() -> None:
 from clerkship.fhir.fhirpath import find_values
 find_values({}, "a.b[0]")
 print("fhirpathpy" in sys.modules)"""
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+    assert (
+        subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout
+        == "False\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -30,7 +30,9 @@ def probe(path: Path) -> tuple[str, int]:
 
     `ru_maxrss` cannot be used: a child process starts with the value of its parent.
     """
-    ended = subprocess.run([sys.executable, "-c", PROBE, str(path)], capture_output=True, text=True, check=True)
+    ended = subprocess.run(
+        [sys.executable, "-c", PROBE, str(path)], capture_output=True, text=True, check=True, timeout=120
+    )
     said, megabytes = ended.stdout.strip().rsplit("\n", 1)
     return said, int(megabytes)
 

@@ -74,7 +74,7 @@ def run(what: str, command: Sequence[str], folder: Path, log: Path) -> None:
                         raise LiveFailed(f"{what}: not done after {LIMIT:.0f} s; see {log}") from None
         finally:
             process.kill()
-            process.wait()
+            process.wait(60)
     if code:
         raise LiveFailed(f"{what}: exit code {code}; the end of {log}:\n{tail(log)}")
     print_progress(f"  done in {monotonic() - began:.0f} s")
@@ -208,7 +208,7 @@ def serve(programs: Path, home: Path, options: Sequence[str] = (), token: str = 
             yield url
         finally:
             print_progress(f"ending {home.name} at {url}")
-            process.communicate()
+            process.communicate(timeout=60)
 
 
 def _await(process: "subprocess.Popen[bytes]", url: str, query: Mapping[str, str], log: Path) -> None:

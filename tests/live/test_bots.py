@@ -29,7 +29,7 @@ process.communicate()
     server = int(process.stdout.readline())
     if abruptly:
         process.kill()
-    process.communicate()
+    process.communicate(timeout=60)
     assert gone([server])
 
 

@@ -208,10 +208,10 @@ def test_rejected_key_fails_at_once_and_is_not_shown() -> None:
 
 
 def test_model_can_be_asked_from_a_running_loop_and_many_threads() -> None:
-    together = threading.Barrier(3, timeout=20)
+    together = threading.Barrier(3)
 
     def answer(asked: Asked) -> Answered:
-        together.wait()
+        together.wait(20)
         return said(GOOD)
 
     with Served(answer) as served:
@@ -231,14 +231,14 @@ def test_model_can_be_asked_from_a_running_loop_and_many_threads() -> None:
 
 
 def test_concurrent_requests_are_limited() -> None:
-    gate, pair, under_way, most = threading.Lock(), threading.Barrier(2, timeout=20), 0, 0
+    gate, pair, under_way, most = threading.Lock(), threading.Barrier(2), 0, 0
 
     def answer(asked: Asked) -> Answered:
         nonlocal under_way, most
         with gate:
             under_way += 1
             most = max(most, under_way)
-        pair.wait()
+        pair.wait(20)
         with gate:
             under_way -= 1
         return said(GOOD)

@@ -201,5 +201,5 @@ def test_paced_clock_is_waited_for_without_the_lock() -> None:
         other.start()
         pass_time(playground, HOUR, arrived.is_set)
         assert arrived.is_set()
-    other.join()
+    other.join(60)
     assert playground.now - playground.started_at < HOUR

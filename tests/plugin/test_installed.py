@@ -22,7 +22,13 @@ def _inherited() -> dict[str, str]:
 def install(*words: str) -> None:
     """Run `uv`."""
     done = subprocess.run(
-        ["uv", "--quiet", *words], cwd=ROOT, env=_inherited(), capture_output=True, text=True, check=False
+        ["uv", "--quiet", *words],
+        cwd=ROOT,
+        env=_inherited(),
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
     )
     assert done.returncode == 0, done.stderr
 

@@ -417,11 +417,13 @@ def test_cli_works_with_a_broken_plugin_installed(tmp_path: Path) -> None:
 def test_pytest_warns_once_of_a_broken_plugin(tmp_path: Path) -> None:
     site = tmp_path / "site"
     install_package(site, "globex_broken", "1 / 0", "globex")
-    test = f"def test_one(clerkship, run=1):\n    assert clerkship.run({str(SUITE)!r}, agent='oracle').passed\n"
-    (tmp_path / "test_it.py").write_text(test + test.replace("one", "two"), encoding="utf-8")
+    test = f"(clerkship, run=1):\n    assert clerkship.run({str(SUITE)!r}, agent='oracle').passed\n"
+    (tmp_path / "test_it.py").write_text(f"def test_one{test}def test_two{test}", encoding="utf-8")
     environment = os.environ | {"PYTHONPATH": str(site)}
     command = [sys.executable, "-m", "pytest", "-q", "-W", "error", "test_it.py"]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False, timeout=120
+    )
     assert "2 passed" in done.stdout, done.stdout
     assert done.stdout.count("clerkship: plug-in `globex` (globex-broken 0.1.0) is broken: ZeroDivisionError") == 1
 

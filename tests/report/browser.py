@@ -61,7 +61,10 @@ class Browser:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self._process.terminate()
-        self._process.wait()
+        try:
+            self._process.wait(30)
+        finally:
+            self._process.kill()
         self._commands.close()
         self._answers.close()
 

@@ -121,10 +121,10 @@ def test_each_criterion_is_judged_in_its_own_request(scenario: Workbench) -> Non
 
 
 def test_criteria_of_one_trial_are_judged_concurrently(scenario: Workbench) -> None:
-    both = threading.Barrier(2, timeout=20)
+    both = threading.Barrier(2)
 
     def verdict(statement: str) -> Answered:
-        both.wait()
+        both.wait(20)
         return answer_pass(statement)
 
     with Served(answer_by_criterion(verdict)) as served:

@@ -224,7 +224,12 @@ def test_new_assertion_package_passes_its_tests(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout
     command = [sys.executable, "-c", "import pytest, sys; sys.exit(pytest.main(['-q']))"]
     tested = subprocess.run(
-        command, cwd=project, env={"PYTHONPATH": str(project / "src"), "PATH": ""}, capture_output=True, check=False
+        command,
+        cwd=project,
+        env={"PYTHONPATH": str(project / "src"), "PATH": ""},
+        capture_output=True,
+        check=False,
+        timeout=120,
     )
     assert b"2 passed" in tested.stdout, tested.stdout
 

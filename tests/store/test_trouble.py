@@ -83,6 +83,7 @@ def test_file_size_limit_ends_the_command_with_an_error(bench: Workbench) -> Non
         text=True,
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000)),
+        timeout=120,
     )
     assert ended.returncode == 2
     assert "goes on" in ended.stderr or "go on with `clerkship resume`" in ended.stderr
@@ -93,6 +94,7 @@ def test_file_size_limit_ends_the_command_with_an_error(bench: Workbench) -> Non
         capture_output=True,
         text=True,
         check=False,
+        timeout=120,
     )
     assert again.returncode == 1, again.stderr  # an agent that does nothing fails
     with SqliteStore(path) as store:
@@ -125,7 +127,7 @@ def test_two_processes_write_to_one_store_at_once(bench: Workbench) -> None:
         for _ in range(3)
     ]
     for process in started:
-        _, complaint = process.communicate()
+        _, complaint = process.communicate(timeout=120)
         assert process.returncode == 1, complaint  # nop does not pass
     with SqliteStore(path) as store:
         assert [counts.done for _, counts in store.runs()] == [300, 300, 300]

@@ -111,7 +111,7 @@ def serve_with_own_server(serve: Verb, services: Any, on_feedback: Any = None) -
     finally:
         server.shutdown()
         server.server_close()
-        thread.join()
+        thread.join(60)
 
 
 def enrich_cards(request: Json, cards: list[Json]) -> list[Json]:

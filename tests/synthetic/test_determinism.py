@@ -35,7 +35,9 @@ def test_changed_bytes_require_a_new_generator_version() -> None:
 @pytest.mark.parametrize("hash_seed", ["0", "4242"])
 def test_another_process_generates_the_same_bytes(hash_seed: str) -> None:
     environ = {"PYTHONHASHSEED": hash_seed, "TZ": "Asia/Tokyo", "LC_ALL": "C"}
-    ran = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environ, check=True)
+    ran = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, env=environ, check=True, timeout=120
+    )
     assert ran.stdout.strip() == digest(generate_lines(30, 11))
 
 

@@ -9,6 +9,7 @@ import pytest
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.simulators.cds.handle import Cds
 from tests.clients.cds_judges.judges import PROGRAMS, find_healthchain, healthchain_errors
+from tests.processes import start_process
 from tests.workbench import Workbench
 
 ENVIRONMENT = """
@@ -33,7 +34,7 @@ tasks:
 def service_url() -> Iterator[str]:
     """The base URL of a running service."""
     command = [find_healthchain(), str(PROGRAMS / "healthchain_serve.py")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with start_process(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{int(process.stdout.readline())}/cds"
         process.communicate(timeout=30)

@@ -13,6 +13,7 @@ from clerkship.sandbox.handle import Sandboxes
 from clerkship.simulators.cds.handle import Cds
 from tests.clients.cds_judges.judges import PROGRAMS
 from tests.clients.installs import CannotInstall, python_environment
+from tests.processes import start_process
 from tests.workbench import Workbench
 
 ENVIRONMENT = """
@@ -74,7 +75,7 @@ def start_service() -> Iterator[VerifyingService]:
     except CannotInstall as problem:
         pytest.skip(str(problem))
     command = [str(python), str(PROGRAMS / "pyjwt_serve.py")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with start_process(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         service = VerifyingService(f"http://127.0.0.1:{int(process.stdout.readline())}")
         try:

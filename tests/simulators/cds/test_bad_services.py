@@ -47,7 +47,7 @@ class BadServer:
             self.closed.set()
             server.shutdown()
             server.server_close()
-            thread.join()
+            thread.join(60)
 
     def _build_handler(self) -> type[BaseHTTPRequestHandler]:
         bad = self
