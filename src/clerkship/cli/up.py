@@ -57,7 +57,7 @@ def up(
 
     Prints the address and token of each sandbox, then every event. With --task, it sets up the task as a run would:
     steps, scheduled steps and the person. In the same folder, `clerkship events` prints the log and `clerkship check`
-    grades the task so far. Ctrl-C stops it; nothing is stored.
+    grades the task so far. Ctrl-C or SIGTERM stops it; nothing is stored.
 
     Exit codes: 0 stopped, 2 it could not be started.
 
