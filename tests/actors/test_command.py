@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -377,7 +378,7 @@ def test_a_program_that_the_system_will_not_start_is_the_agents_error(bench: Wor
     broken.write_bytes(b"\x7fELF nonsense")
     broken.chmod(0o755)
     suite(bench, WORK)
-    task_run = bench.run_one(f"command:{broken}", isolate="never")
+    task_run = bench.run_one(f"command:{shlex.quote(str(broken))}", isolate="never")
     assert task_run.ending == "agent_failed"
     assert "could not be started: Exec format error" in task_run.agent_error
 
@@ -428,7 +429,7 @@ def test_credentials_in_a_programs_stderr_are_not_logged(bench: Workbench, tmp_p
         "print({'TOKEN': drop['token'], 'URL': drop['url'], 'PORT': str(drop['sftp']['port'])}, file=sys.stderr)\n"
         "sys.exit(3)\n"
     )
-    reference = f"command:{sys.executable} {leaks}"
+    reference = f"command:{shlex.quote(sys.executable)} {shlex.quote(str(leaks))}"
     first, second = bench.run_one(reference), bench.run_one(reference)
     assert "[token of drop]" in first.agent_error
     assert "clk_sbx_" not in first.agent_error

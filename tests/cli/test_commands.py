@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import sqlite3
 import subprocess
 import sys
@@ -320,7 +321,7 @@ def test_isolation_is_reported_and_always_rejects_agents_without_it(capsys: pyte
     Path("suite").mkdir()
     Path("suite/a.yml").write_text("task: {name: Work, criteria: []}")
     Path("agent.py").write_text("print('done')\ndef agent(task_item): ...\n")
-    agent = f"command:{sys.executable} agent.py"
+    agent = f"command:{shlex.quote(sys.executable)} agent.py"
     assert run(["run", "suite", "--agent", agent, "--junit", "junit.xml", "--markdown", "run.md"]) == 0
     level = offered()[0]
     assert f"isolation {ISOLATION[level]}" in capsys.readouterr().out
@@ -344,7 +345,7 @@ def test_standard_error_of_a_program_is_shown_without_control_characters(
         "for number in range(100): print('complaint', number, file=sys.stderr)\n"
         "sys.exit('\\x1b[2Jthe [bold]end[/]')\n"
     )
-    assert run(["run", "suite", "--agent", f"command:{sys.executable} noisy.py"]) == 1
+    assert run(["run", "suite", "--agent", f"command:{shlex.quote(sys.executable)} noisy.py"]) == 1
     text = capsys.readouterr().out
     assert "it ended with exit code 1" in text
     assert "complaint 99" in text

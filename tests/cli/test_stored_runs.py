@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -173,7 +174,7 @@ def test_number_and_its_text_are_printed_differently(capsys: pytest.CaptureFixtu
 
 
 def test_closed_pipe_does_not_stop_a_run() -> None:
-    command = f"{sys.executable} -m clerkship run suite --agent nop -k 20 | head -2"
+    command = f"{shlex.quote(sys.executable)} -m clerkship run suite --agent nop -k 20 | head -2"
     subprocess.run(command, shell=True, capture_output=True, check=True, timeout=120)
     done = subprocess.run(
         [sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True, timeout=120
@@ -196,7 +197,7 @@ def test_sigterm_also_stops_programs_of_agents(tmp_path: Path) -> None:
         "run",
         "suite",
         "--agent",
-        f"command:{sys.executable} {tmp_path}/waits.py",
+        f"command:{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path))}/waits.py",
     ]
     Path("work").mkdir()
     Path("waits.py").write_text("import pathlib, time\npathlib.Path('work/ready').touch()\ntime.sleep(600)\n")

@@ -56,6 +56,7 @@ def test_in_the_background_of_a_script_it_ignores_ctrl_c(project: Path) -> None:
         os.kill(process.pid, signal.SIGINT)
         project.joinpath("suite", "a.yml").write_text(SUITE.replace("One", "Uno"))
         process.expect("fail: Uno")
+        process.expect("watching 1 file; Ctrl-C stops")
         assert process.stop(signal.SIGTERM).code == 1
 
 

@@ -1,5 +1,6 @@
 """Agents and models get the time in the environment's time zone; the log is in UTC."""
 
+import shlex
 import sys
 from pathlib import Path
 from typing import Any
@@ -45,7 +46,10 @@ def test_python_agent_gets_local_time_and_the_log_is_in_utc(bench: Workbench) ->
 def test_program_gets_local_time_in_its_message_and_from_the_clock(bench: Workbench, tmp_path: Path) -> None:
     bench.write("suite.yml", SUITE)
     (tmp_path / "agent.py").write_text(PROGRAM, encoding="utf-8")
-    assert bench.run_one(f"command:{sys.executable} {tmp_path / 'agent.py'}").verdict == "pass"
+    assert (
+        bench.run_one(f"command:{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'agent.py'))}").verdict
+        == "pass"
+    )
 
 
 def test_model_gets_local_time(bench: Workbench) -> None:

@@ -1,6 +1,7 @@
 """The example package `shop_plugin`: a benchmark of another tool, ported with `clerkship.plugin` alone."""
 
 import ast
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -88,7 +89,9 @@ def test_criterion_finds_the_event_reported_by_the_agent(catalog: RegisteredCata
 
 def test_program_reports_the_event_as_json(catalog: RegisteredCatalog, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(REPORTS, encoding="utf-8")
-    task_run, store = run(catalog, tmp_path, f"command:{sys.executable} {tmp_path / 'agent.py'}")
+    task_run, store = run(
+        catalog, tmp_path, f"command:{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'agent.py'))}"
+    )
     assert passed(task_run)["shop.end_state"]  # lines and requests of a program have no common order
     reported = [event for event in map(orjson.loads, store.log(task_run)) if event["kind"] == "shop.policy.consulted"]
     assert [(event["actor"], event["payload"]) for event in reported] == [("agent", {"rule": "cancellation"})]
