@@ -51,6 +51,11 @@ def _limit_time(item: pytest.Item) -> Generator[None]:
 pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = _limit_time
 
 
+def pytest_enter_pdb() -> None:
+    """Set no limit to debugging."""
+    signal.setitimer(signal.ITIMER_REAL, 0)
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Start the slowest tests first, so that no process runs them alone at the end."""
     items.sort(key=lambda item: item.path.name not in SLOWEST)

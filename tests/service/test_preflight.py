@@ -140,7 +140,7 @@ def test_script_with_a_missing_interpreter_stops_the_run(bench: Workbench, tmp_p
     with pytest.raises(
         InputError, match=f"its first line names the interpreter `{interpreter}`, which is not installed"
     ):
-        bench.run(f"command:{script}")
+        bench.run(f"command:{shlex.quote(str(script))}")
 
 
 @pytest.mark.parametrize("words", [f"{PYTHON} -c 'print(42)' missing.py", f"{PYTHON} -m json.tool missing.py"])
