@@ -1,6 +1,7 @@
 """Changes to saved trials are detected at the end of the run, and by every later reader."""
 
 import json
+import shlex
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -323,7 +324,7 @@ def test_list_reports_changed_heads(attack: str, path: Path, capsys: pytest.Capt
     run_id = changed.split()[0]
     assert changed.split() == [run_id, "?", "python:desk", "suite"]
     assert intact.split()[1:] == ["2/3", "python:desk", "suite"]
-    assert status == f"{run_id} CHANGED: clerkship show {run_id} --store {path}"
+    assert status == f"{run_id} CHANGED: clerkship show {run_id} --store {shlex.quote(str(path))}"
     code, out, _ = cli(capsys, "list", "--store", str(path), "--json")
     assert (code, [one["seals"]["state"] for one in json.loads(out)]) == (2, ["changed", "intact"])
 

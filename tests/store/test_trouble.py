@@ -5,8 +5,9 @@ import resource
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -181,24 +182,29 @@ def as_before(path: Path) -> None:
     old.close()
 
 
-def test_older_read_only_store_is_read_without_upgrade(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents):
-        if "pytest" in str(folder):
-            folder.chmod(0o755)
-    bench = Workbench(tmp_path)
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that other users can read. Those of pytest are closed to them."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+def test_older_read_only_store_is_read_without_upgrade(open_folder: Path) -> None:
+    bench = Workbench(open_folder)
     bench.write("a.yml", TASK)
     bench.run(writes)
     bench.store.close()
     as_before(bench.store.path)
     bench.store.path.chmod(0o444)
-    tmp_path.chmod(0o555)
+    open_folder.chmod(0o555)
 
     def look() -> object:
         with SqliteStore(bench.store.path, create=False) as store:
             return whole(store), store.calibrations("openai:a")
 
     assert as_nobody(look) == "([('Write', 1, 'pass')], ())"
-    tmp_path.chmod(0o755)
+    open_folder.chmod(0o755)
 
 
 def test_log_is_read_in_segments(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -242,18 +248,15 @@ def as_nobody(work: Callable[[], object]) -> str:
         return said.read().decode()
 
 
-def test_read_only_store_can_be_read_and_refuses_writes(tmp_path: Path) -> None:
-    for folder in (tmp_path, *tmp_path.parents):
-        if "pytest" in str(folder):  # pytest's own folders are closed to others
-            folder.chmod(0o755)
-    bench = Workbench(tmp_path)
+def test_read_only_store_can_be_read_and_refuses_writes(open_folder: Path) -> None:
+    bench = Workbench(open_folder)
     bench.write("a.yml", TASK)
     bench.run(writes)
     path = bench.store.path
     bench.store.close()
     assert not path.with_name(f"{path.name}-wal").exists()
     path.chmod(0o444)
-    tmp_path.chmod(0o555)
+    open_folder.chmod(0o555)
 
     def look() -> object:
         with SqliteStore(path, create=False) as store:
@@ -267,8 +270,8 @@ def test_read_only_store_can_be_read_and_refuses_writes(tmp_path: Path) -> None:
     assert as_nobody(look) == "[('Write', 1, 'pass')]"
     assert "choose a writable place with --store" in as_nobody(write)
     assert "choose a writable place with --store" in as_nobody(lambda: SqliteStore(path))
-    assert "choose a writable place with --store" in as_nobody(lambda: SqliteStore(tmp_path / "new.db"))
-    tmp_path.chmod(0o755)
+    assert "choose a writable place with --store" in as_nobody(lambda: SqliteStore(open_folder / "new.db"))
+    open_folder.chmod(0o755)
 
 
 def test_concurrent_creators_of_a_store_wait_for_each_other(tmp_path: Path) -> None:
