@@ -95,6 +95,18 @@ def test_run_rerun_compare_rescore_and_resume_as_json(capsysbinary: pytest.Captu
     assert (code, resumed["counts"]["verdicts"]) == (0, {"pass": 4})
 
 
+def test_compare_of_a_run_with_itself_is_refused_with_what_to_write(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
+    assert run(["compare", "latest"]) == 2
+    error = capsys.readouterr().err
+    assert f"there is only one run, {list_run_ids()[0]}, and nothing to compare it with" in error
+    assert "run the tasks again, then `clerkship compare latest~1 latest`" in error
+    assert run(["rerun", "latest", "--agent", "python:looked_at:Agent"]) == 0
+    assert run(["compare", "latest", "--json"]) == 2
+    assert "`clerkship compare latest~1 latest` compares the last two runs" in capsys.readouterr().err
+    assert run(["compare", "latest~1"]) == 0
+
+
 def test_rescore_with_edited_criteria_shows_old_and_new_verdicts(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["run", "suite", "--agent", "python:looked_at:Agent"]) == 0
     Path("suite/a.yml").write_text(SUITE.replace("answer_matches: 2", "answer_matches: 3"))

@@ -48,8 +48,8 @@ def compare(
 
     A report named `-` is written to standard output instead.
 
-    Exit codes: 0 no gate failed, 1 a gate failed, 2 not comparable (no task in common, errored trials, a criterion of
-    a gating axis that is no longer judged, or a run that was changed after it was saved).
+    Exit codes: 0 no gate failed, 1 a gate failed, 2 not comparable (twice the same run, no task in common, errored
+    trials, a criterion of a gating axis that is no longer judged, or a run that was changed after it was saved).
 
     Examples:
 

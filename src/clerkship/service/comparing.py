@@ -1,5 +1,6 @@
 """Compare two stored runs."""
 
+from clerkship.model.errors import InputError
 from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, TaskRun
 from clerkship.report.comparison import Comparison, build_comparison
@@ -14,17 +15,30 @@ def compare_runs(
 ) -> Comparison:
     """Compare two runs of one store, task by task, with values of variables redacted.
 
-    Raise SealBroken if one was changed. Parts that could not be checked are added to `notes`; for `damaged` see
-    `Store.task_runs`.
+    Raise InputError if both are the same run, and SealBroken if one was changed. Parts that could not be checked are
+    added to `notes`; for `damaged` see `Store.task_runs`.
     """
     old, new = store.run(before), store.run(after)
-    for run in dict.fromkeys((old.id, new.id)):
+    if old.id == new.id:
+        raise _build_same_run_error(store, old.id)
+    for run in (old.id, new.id):
         check = require_intact(store, run)
         if notes is not None:
             notes += check.notes()
     return build_comparison(
         old, _load_trials_by_content(store, old, damaged), new, _load_trials_by_content(store, new, damaged)
     )
+
+
+def _build_same_run_error(store: Store, run_id: str) -> InputError:
+    """Return the error for two references to one run: a comparison of a run with itself finds no difference."""
+    if len(store.runs(limit=2)) < 2:
+        return InputError.of(
+            f"there is only one run, {run_id}, and nothing to compare it with",
+            hint="run the tasks again, then `clerkship compare latest~1 latest`",
+        )
+    hint = "`clerkship compare latest~1 latest` compares the last two runs; `clerkship list` shows all"
+    return InputError.of(f"both are the run {run_id}", hint=hint)
 
 
 def _load_trials_by_content(store: Store, run: BenchmarkRun, damaged: list[str] | None) -> list[TaskRun]:
