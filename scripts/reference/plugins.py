@@ -41,6 +41,10 @@ _SPEC_FIELDS = {
     "config": "the model of its config in an environment",
     "dataset": "the type of dataset that it is loaded from",
     "prepare": "builds its base from its datasets, once; every playground keeps its changes on top of that base",
+    "names": (
+        'names that a config and the base define, by sort: `{"shelf": lambda config, base: config.shelves}`; a field '
+        'with `NameOf("shelf")` must hold one of them'
+    ),
     "configure": "fills in what its config leaves to the environment: `configure(config, environment)`",
     "domains": "the `DomainSpec` of each domain that its operations call; an environment must have each of them",
     "refuse": "renders a `Refusal` in its protocol; as JSON if not given",

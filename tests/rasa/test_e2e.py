@@ -209,7 +209,7 @@ def test_assertion_order_adds_one_criterion() -> None:
     }
     assert len(checks) == 7 + 1 + 2
     for step in order["steps"]:
-        fields = CATALOG.payloads(step["event"])[step["event"]]
+        fields = CATALOG.payloads(step["event"])[step["event"]].model_fields
         assert all(path.split(".")[0] in fields for path in step["where"])
 
 

@@ -11,6 +11,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import is_agent_action
 from clerkship.events.lifecycle import FaultInjected, RunForked
 from clerkship.events.query import matches_kind
+from clerkship.model.closed import REQUEST_METHOD
 from clerkship.model.frozen import Whole
 from clerkship.model.run import FieldCheck
 
@@ -39,6 +40,7 @@ class MaxAgentActions(Assertion):
     ] = None
     method: Annotated[
         str | None,
+        REQUEST_METHOD,
         Field(description="count only requests with this method: `POST`, or over SFTP and MLLP such as `write_file`"),
     ] = None
 

@@ -1,6 +1,6 @@
 """What simulators and domains have in common: state, events, config, datasets, steps and assertions."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,6 +58,9 @@ class ComponentSpec:
     """Datasets from which the exercise of the conformance suite starts."""
     filters: Mapping[str, Filter] = field(default_factory=dict)
     """Template filters that it defines, by name."""
+    names: Mapping[str, Callable[[Any, Any], Collection[str]]] = field(default_factory=dict)
+    """Functions by sort that list the names which a config and the base define, such as mailboxes. A `NameOf` in a step
+    or assertion refers to them."""
 
 
 def find_misnamed(spec: ComponentSpec) -> list[str]:

@@ -108,22 +108,22 @@ class RegisteredCatalog(InactionChecks):
         return dict(self.agent_event_kinds.items())
 
     @cached_property
-    def _payloads(self) -> dict[str, Mapping[str, Collection[str]]]:
+    def _payloads(self) -> dict[str, Mapping[str, type[Payload]]]:
         return {}
 
     def variables(self) -> Mapping[str, str]:
         """Return the environment variables that `${NAME}` in a file may refer to."""
         return get_template_variables()
 
-    def payloads(self, name: str) -> Mapping[str, Collection[str]]:
-        """Return the kinds of event that match a name or a pattern with `*`, with the fields of their payloads."""
+    def payloads(self, name: str) -> Mapping[str, type[Payload]]:
+        """Return the kinds of event that match a name or a pattern with `*`, with their payloads."""
         if name not in self._payloads:
             kinds = [kind for kind in (*self.simulators, *self.domains) if _may_match(name, kind)]
             # Only the kinds whose events can match are imported.
             component_events = [event for kind in kinds for event in self.component(kind).events]
             candidates = (*LIFECYCLE_EVENTS, *self.agent_events.values(), *component_events)
             matching = [event for event in candidates if _matches(name, event.kind)]
-            self._payloads[name] = {event.kind: event.model_fields.keys() for event in matching}
+            self._payloads[name] = {event.kind: event for event in matching}
         return self._payloads[name]
 
     def event_names(self) -> Collection[str]:

@@ -1,7 +1,7 @@
 """Check the assertions, the steps and the people of a definition: their names exist and their arguments are valid."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -12,10 +12,13 @@ from clerkship.library.agent_check import AgentCheck
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
 from clerkship.library.environment_check import EnvironmentInfo, is_known
+from clerkship.library.named_fields import list_named_values
 from clerkship.library.record_check import TimedStep, find_missing_records
 from clerkship.library.shape import as_list, as_map, read_as
+from clerkship.library.task_names import TASK_SORTS, TaskNames
 from clerkship.library.yaml import KeyPath
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
+from clerkship.model.closed import find_unknown_value
 from clerkship.model.conversation_key import build_place
 from clerkship.model.environment import CONVERSATION_KIND, MESSAGES_KIND, VOICE_KIND
 from clerkship.model.names import did_you_mean
@@ -38,6 +41,8 @@ class CallCheck:
     agent: AgentCheck
     environment: EnvironmentInfo | None
     """None if it is unknown; then only what needs no environment is checked."""
+    task: TaskNames = field(default_factory=TaskNames)
+    """The names that the task defines."""
 
     def check_assertion(self, written: Any, path: KeyPath) -> AssertionCall | None:
         """Check an assertion and return it; return None if it does not have the form of one."""
@@ -46,8 +51,8 @@ class CallCheck:
             self._check_call("assertion", call.name, call.args, path)
         return call
 
-    def check_steps(self, steps: Any, path: KeyPath) -> None:
-        """Check a list of steps, and that the records they act on exist."""
+    def check_steps(self, steps: Any, path: KeyPath) -> list[BaseModel]:
+        """Check a list of steps, and that the records they act on exist. Return those that are valid."""
         timed: list[TimedStep] = []
         for number, written in enumerate(as_list(steps)):
             call = read_as(StepCall, written)
@@ -60,6 +65,12 @@ class CallCheck:
         if self.environment is not None and self.environment.initial_records:
             for where, message in find_missing_records(timed, self.environment.initial_records):
                 self.definition.problem(where, message)
+        valid: list[BaseModel] = [step for _, _, step in timed if step is not None]
+        named = replace(self, task=self.task.with_steps(valid))
+        for _, where, step in timed:
+            if step is not None:
+                named._check_named_values(step, where, is_criterion=False)
+        return valid
 
     def check_person(self, written: Any, path: KeyPath) -> None:
         """Check the person of a scenario: the sandbox, and the names in the script."""
@@ -116,6 +127,8 @@ class CallCheck:
             self._check_operation(parsed.model_dump(), here)
         if self.environment is not None:
             self.definition.report_mistakes(parsed, here, self.environment.domains.values())
+        if parsed is not None and sort == "assertion":
+            self._check_named_values(parsed, here, is_criterion=True)
         kind = self.catalog.acts_on(sort, name)
         if parsed is not None and kind is not None:
             self._check_sandbox(kind.__eq__, getattr(parsed, "sandbox", None), kind, here)
@@ -131,6 +144,39 @@ class CallCheck:
                 hint = "make it a separate criterion, or assert what must happen"
                 self.definition.warning([*here, call.name], message, hint)
 
+    def _check_named_values(self, parsed: BaseModel, path: KeyPath, *, is_criterion: bool) -> None:
+        """Check that the names in a step or assertion exist, except those that a template fills in."""
+        component = getattr(parsed, "sandbox", None)
+        for place, name, marker in list_named_values(parsed):
+            wanted, here = marker.normalize(name), [*path, *place]
+            if wanted in self.task.find(marker.sort) or self._is_filled_in(here):
+                continue
+            known, where = self._find_known_names(marker.sort, component)
+            if known is None or wanted in known:
+                continue
+            is_open = is_criterion and marker.or_mentioned
+            if not is_open or not self.task.mentions(name, marker.normalize):
+                hint = did_you_mean(wanted, known) or ("" if known else f"there is no {marker.sort}")
+                hint += " (one that the task itself mentions is accepted too)" if is_open else ""
+                self.definition.problem(here, f"no {marker.sort} `{name[:60]}`{where}", hint.strip())
+
+    def _find_known_names(self, sort: str, component: str | None) -> tuple[frozenset[str] | None, str]:
+        """Return the names of a sort, None if they are unknown, and where they are defined, for an error."""
+        if sort in TASK_SORTS:
+            return self.task.find(sort), ""
+        info = self.environment
+        return (None, "") if info is None else (info.names.find(sort, component), f" in {info.name}")
+
+    def _is_filled_in(self, path: KeyPath) -> bool:
+        """Return whether the text at a path has a template or a variable in the file."""
+        data = self.definition.data
+        for key in path:
+            if isinstance(data, Mapping):
+                data = data.get(key, data)
+            elif isinstance(data, list) and isinstance(key, int) and key < len(data):
+                data = data[key]
+        return isinstance(data, str) and any(sign in data for sign in ("{{", "{%", "${"))
+
     def _check_names(self, data: Any, path: KeyPath) -> None:
         """Check that the sandboxes, domains and event kinds in the arguments exist."""
         for here, part in _find_maps(data, path):
@@ -143,9 +189,10 @@ class CallCheck:
                 self._check_event(event, as_map(part.get("where")), here)
 
     def _check_event(self, name: str, where: Mapping[str, Any], path: KeyPath) -> None:
-        """Check that an event kind exists, and that the paths in `where` start at a field of its payload.
+        """Check that an event kind exists, that the paths in `where` start at a field of its payload, and that values
+        of closed sets exist.
 
-        A condition on an unknown field would never match, so a `never` on it would always pass.
+        A condition on an unknown field or value would never match, so a `never` on it would always pass.
         """
         payloads = self.catalog.payloads(name)
         if not payloads:
@@ -157,12 +204,17 @@ class CallCheck:
             hint = self.catalog.missing(name) or did_you_mean(name, known)
             self.definition.problem([*path, "event"], message, hint)
             return
-        fields = {field for names in payloads.values() for field in names}
-        for key in where:
+        fields = {field for payload in payloads.values() for field in payload.model_fields}
+        for key, expected in where.items():
             first = next(iter(split_path(key)), "")
             if first not in fields:
                 hint = did_you_mean(first, fields)
                 self.definition.problem([*path, "where", key], f"`{name}` has no field `{first}`", hint, key=True)
+                continue
+            having = [payload for payload in payloads.values() if first in payload.model_fields]
+            unknown = [find_unknown_value(payload, key, expected) for payload in having]
+            if all(unknown):  # a pattern may match several kinds: one with such a value is enough
+                self.definition.problem([*path, "where", key], unknown[0])
 
     def _check_operation(self, fault: Mapping[str, Any], path: KeyPath) -> None:
         """Report a fault on a domain or on an unknown operation: it would never be triggered."""

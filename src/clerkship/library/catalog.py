@@ -3,6 +3,8 @@
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
+from pydantic import BaseModel
+
 from clerkship.library.dataset_type import DatasetType
 from clerkship.library.template import Filter
 from clerkship.model.call import AssertionCall
@@ -26,6 +28,14 @@ class ComponentEntry(Protocol):
     def dataset(self) -> str | None:
         """The type of dataset that it is loaded from."""
 
+    @property
+    def prepare(self) -> Callable[[Sequence[Dataset]], Mapping[str, Any]]:
+        """A function that returns the initial records of its sandboxes, by key, from its datasets."""
+
+    @property
+    def names(self) -> Mapping[str, Callable[[Any, Any], Collection[str]]]:
+        """Functions by sort that list the names which a config and the initial records define."""
+
 
 class SimulatorEntry(ComponentEntry, Protocol):
     """A kind of simulator, as far as files refer to it."""
@@ -33,10 +43,6 @@ class SimulatorEntry(ComponentEntry, Protocol):
     @property
     def domains(self) -> Sequence[ComponentEntry]:
         """The kinds of domain that its operations call."""
-
-    @property
-    def prepare(self) -> Callable[[Sequence[Dataset]], Mapping[str, Any]]:
-        """A function that returns the initial records of its sandboxes, by key, from its datasets."""
 
     @property
     def converses(self) -> bool:
@@ -95,8 +101,8 @@ class Catalog(Protocol):
     def reacts_to(self, target: str) -> Collection[str]:
         """Return all events, of any kind of simulator, that one kind reacts to."""
 
-    def payloads(self, name: str) -> Mapping[str, Collection[str]]:
-        """Return the event kinds that match a name or a pattern with `*`, each with the fields of its payload."""
+    def payloads(self, name: str) -> Mapping[str, type[BaseModel]]:
+        """Return the event kinds that match a name or a pattern with `*`, each with the model of its payload."""
 
     def event_names(self) -> Collection[str]:
         """Return all kinds of event. This imports all simulators."""

@@ -1,11 +1,12 @@
 """Check an environment: the kinds, configs and datasets of its sandboxes and domains, and its reactions."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from clerkship.kit.registry import UnknownName
 from clerkship.library.catalog import Catalog
 from clerkship.library.definition import Definition
+from clerkship.library.environment_names import EnvironmentNames
 from clerkship.library.record_check import InitialRecords
 from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.yaml import KeyPath
@@ -33,6 +34,8 @@ class EnvironmentInfo:
     domains: Mapping[str, str]
     initial_records: Mapping[str, InitialRecords]
     """The initial records of its sandboxes, as far as they could be loaded."""
+    names: EnvironmentNames = field(default_factory=EnvironmentNames)
+    """The names that its sandboxes and domains define."""
 
     @property
     def components(self) -> Mapping[str, str]:
@@ -41,11 +44,14 @@ class EnvironmentInfo:
 
 
 def build_environment_info(
-    data: Mapping[str, object], initial_records: Mapping[str, InitialRecords] | None = None
+    data: Mapping[str, object],
+    initial_records: Mapping[str, InitialRecords] | None = None,
+    names: EnvironmentNames | None = None,
 ) -> EnvironmentInfo:
     """Return the names in an environment as the file has them, valid or not."""
+    sandboxes, domains = _read_kinds(data, "simulators"), _read_kinds(data, "domains")
     return EnvironmentInfo(
-        str(data.get("name")), _read_kinds(data, "simulators"), _read_kinds(data, "domains"), initial_records or {}
+        str(data.get("name")), sandboxes, domains, initial_records or {}, names or EnvironmentNames()
     )
 
 

@@ -25,6 +25,7 @@ from clerkship.library.definitions import FolderDefinitions
 from clerkship.library.entities import FOR_EACH_KEY, EntityBinder, TaskBindings
 from clerkship.library.entity_finder import DatasetFinder
 from clerkship.library.environment_check import EnvironmentCheck, EnvironmentInfo, build_environment_info
+from clerkship.library.environment_names import collect_environment_names
 from clerkship.library.file_keys import OWN_KEYS, top_keys
 from clerkship.library.foreign import load_test_reader
 from clerkship.library.labelled import LABELLED_KEY
@@ -73,6 +74,7 @@ class LibraryLoader:
     def __post_init__(self) -> None:
         self._variables = self.catalog.variables()
         self._reporter = Reporter(self.folder.report)
+        self._infos: dict[str | None, EnvironmentInfo | None] = {}
         self._definitions = FolderDefinitions(self.folder, self._reporter, self.catalog.built_in_datasets())
         self._personas = PersonaLoader(self.folder, self._definitions)
         self._conftest = ConftestReader(self.folder, self._reporter)
@@ -330,11 +332,21 @@ class LibraryLoader:
         return "" if self._definitions.has_any("environment") else None
 
     def _get_info(self, name: str | None) -> EnvironmentInfo | None:
+        """Return what is known of an environment; the datasets must be loaded before."""
+        if name not in self._infos:
+            self._infos[name] = self._build_info(name)
+        return self._infos[name]
+
+    def _build_info(self, name: str | None) -> EnvironmentInfo | None:
         if name is None:
             return build_environment_info(CONVERSATION_ENVIRONMENT.model_dump())
         definition = self._definitions.get("environment", name) if name else None
-        records = collect_initial_records(self.environments.get(name), self.datasets, self.catalog) if name else {}
-        return build_environment_info(definition.fields, records) if definition is not None else None
+        if definition is None:
+            return None
+        environment = self.environments.get(name)
+        records = collect_initial_records(environment, self.datasets, self.catalog)
+        names = collect_environment_names(environment, self.datasets, self.catalog)
+        return build_environment_info(definition.fields, records, names)
 
     def _render(self, definition: Definition, bound: TaskBindings) -> Any:
         if not isinstance(definition.data, dict):

@@ -4,12 +4,13 @@ Each part is validated separately, so that a mistake in one part does not hide m
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from clerkship.library.call_check import CallCheck, WrittenPart
 from clerkship.library.environment_check import is_known
 from clerkship.library.shape import as_list, as_map
+from clerkship.library.task_names import TaskNames, collect_task_names
 from clerkship.library.yaml import KeyPath
 from clerkship.model.call import AssertionCall
 from clerkship.model.names import did_you_mean
@@ -30,19 +31,24 @@ class TaskCheck:
         """Check criteria, steps, people and slots."""
         written = [data.get("for_each"), *as_list(data.get("entities"))]
         entities = {str(entity.get("id")): entity.get("type") for entity in written if isinstance(entity, dict)}
-        for number, criterion in enumerate(as_list(data.get("criteria"))):
-            self._check_criterion(as_map(criterion), ["criteria", number], entities)
-        if isinstance(data.get("scenario"), list):
-            self.calls.check_steps(data["scenario"], ["scenario"])
         scenario = as_map(data.get("scenario"))
-        self.calls.check_steps(scenario.get("steps"), ["scenario", "steps"])
         people = _list_people(scenario)
+        checked = self._with_names(collect_task_names(data, [person for _, person in people]))
+        steps = checked.calls.check_steps(scenario.get("steps"), ["scenario", "steps"])
+        if isinstance(data.get("scenario"), list):
+            steps = checked.calls.check_steps(data["scenario"], ["scenario"])
+        checked = checked._with_names(checked.calls.task.with_steps(steps))
+        for number, criterion in enumerate(as_list(data.get("criteria"))):
+            checked._check_criterion(as_map(criterion), ["criteria", number], entities)
         for path, person in people:
             self.calls.check_person(person, path)
         self.calls.check_one_per_conversation(people)
         if scenario.get("starts", "agent") == "agent":
             self._check_unused(scenario, people)
         self._check_slots(scenario, "scenario")
+
+    def _with_names(self, names: TaskNames) -> "TaskCheck":
+        return TaskCheck(replace(self.calls, task=names))
 
     def check_form(self, data: Mapping[str, Any]) -> None:
         """Report criteria with the name of an assertion that is not under `assertion`.
@@ -64,9 +70,11 @@ class TaskCheck:
     def check_scenario(self, data: Mapping[str, Any]) -> None:
         """Check a scenario file: its assertions, its person and its setup."""
         setup, goals = as_map(data.get("setup")), as_map(data.get("goals"))
+        checked = self._with_names(collect_task_names(data, [as_map(setup.get("person"))]))
+        steps = checked.calls.check_steps(setup.get("steps"), ["setup", "steps"])
+        checked = checked._with_names(checked.calls.task.with_steps(steps))
         for number, written in enumerate(as_list(goals.get("assertions"))):
-            self.calls.check_assertion(written, ["goals", "assertions", number])
-        self.calls.check_steps(setup.get("steps"), ["setup", "steps"])
+            checked.calls.check_assertion(written, ["goals", "assertions", number])
         self.calls.check_person(setup.get("person") or {}, ["setup", "person"])
         self._check_slots(setup, "setup")
         for number, written in enumerate(as_list(goals.get("expected_tools"))):
@@ -96,16 +104,14 @@ class TaskCheck:
 
     def _check_criterion(self, data: Mapping[str, Any], path: KeyPath, entities: WrittenEntities) -> None:
         call = self.calls.check_assertion(data.get("assertion"), [*path, "assertion"])
-        entity = data.get("input_entity_id")
-        for within, leaf in call.leaves() if call is not None else ():
-            for field in self._entity_fields(leaf):
-                named, here = as_map(leaf.args).get(field), [*path, "assertion", *within, field]
-                for number, name in enumerate(as_list(named)):
-                    self._check_entity(name, [*here, number], entities)
-                self._check_entity(named, here, entities)
-            if isinstance(entity, str):
-                self._check_scope(leaf, entity, [*path, "input_entity_id"], entities)
-        self._check_entity(entity, [*path, "input_entity_id"], entities)
+        entity, here = data.get("input_entity_id"), [*path, "input_entity_id"]
+        if not isinstance(entity, str):
+            return
+        for _, leaf in call.leaves() if call is not None else ():
+            self._check_scope(leaf, entity, here, entities)
+        if entity not in entities:
+            hint = did_you_mean(entity, entities) or "the task has no entities"
+            self.calls.definition.problem(here, f"no entity `{entity}`", hint)
 
     def _check_scope(self, call: AssertionCall, entity: str, path: KeyPath, entities: WrittenEntities) -> None:
         """Report an `input_entity_id` that cannot limit what an assertion checks."""
@@ -124,11 +130,6 @@ class TaskCheck:
     def _entity_fields(self, call: AssertionCall) -> list[str]:
         catalog = self.calls.catalog
         return list(catalog.entity_fields(call.name)) if is_known(catalog.assertion, call.name) else []
-
-    def _check_entity(self, entity_id: Any, path: KeyPath, entities: WrittenEntities) -> None:
-        if isinstance(entity_id, str) and entity_id not in entities:
-            hint = did_you_mean(entity_id, entities)
-            self.calls.definition.problem(path, f"no entity `{entity_id}`", hint or "the task has no entities")
 
 
 def _list_people(scenario: Mapping[str, Any]) -> list[WrittenPart]:

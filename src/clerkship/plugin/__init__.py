@@ -75,6 +75,8 @@ from clerkship.library.source import Unreadable as Unreadable
 from clerkship.library.template import Filter as Filter
 from clerkship.model.agent_domain import AgentCapabilities as AgentCapabilities
 from clerkship.model.agent_domain import AgentDomain as AgentDomain
+from clerkship.model.closed import NameOf as NameOf
+from clerkship.model.closed import OneOf as OneOf
 from clerkship.model.dataset import Dataset as Dataset
 from clerkship.model.dataset import DatasetFile as DatasetFile
 from clerkship.model.dataset import Record as Record

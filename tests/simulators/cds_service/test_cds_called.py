@@ -290,7 +290,6 @@ def test_every_card_needs_the_feedback(ward: Ward) -> None:
         ({"patient": "ana", "count": {"gte": 1}}, True),
         ({"none": True}, False),
         ({"patient": "ben", "none": True}, True),
-        ({"service": "other", "none": True}, True),
         ({"cards": 0}, True),
         ({"cards": 0, "order": {DRUG: "ibuprofen 600 mg"}}, False),
         ({"card": {"summary": {"matches": "warfarin"}, "suggestion": "Cancel the order"}}, True),

@@ -236,7 +236,6 @@ def test_mistake_in_a_step_is_found_when_it_is_loaded(fields: dict[str, Any], pr
         ("text: x, missing_pages: [2]", "missing_pages has 2, but the fax has 1 pages"),
         ("text: x, missing_pages: [1]", "missing_pages has all pages"),
         ("base64: f0VMRgA=", "document:"),
-        ("text: x, to: '+15550100999'", "+15550100999 is not a number of the organization"),
     ],
 )
 def test_fax_that_cannot_arrive_is_an_error_of_the_scenario(bench: Workbench, fields: str, problem: str) -> None:

@@ -6,6 +6,7 @@ from clerkship.domains.payer.book import PayerDataset
 from clerkship.domains.payer.config import PayerConfig, apply_environment_time
 from clerkship.domains.payer.events import EVENTS
 from clerkship.domains.payer.exercise import DATASET, EXERCISE
+from clerkship.domains.payer.names import NAMES
 from clerkship.domains.payer.state import PayerState
 from clerkship.domains.payer.steps.determine import PayerDetermine
 from clerkship.domains.payer.steps.set_authorization import PayerSetAuthorization
@@ -20,6 +21,7 @@ SPEC = DomainSpec(
     config=PayerConfig,
     dataset="fhir",
     prepare=PayerDataset,
+    names=NAMES,
     configure=apply_environment_time,
     assertions=(PayerRecordState,),
     steps=(PayerDetermine, PayerSetAuthorization, PayerSetEligibility, PayerSetClaim),

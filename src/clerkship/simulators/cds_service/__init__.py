@@ -2,7 +2,7 @@
 
 from clerkship.simulators.cds_service.assertions.cds_called import CdsServiceWasCalled
 from clerkship.simulators.cds_service.attack import CdsServiceAttack
-from clerkship.simulators.cds_service.config import CdsServiceConfig
+from clerkship.simulators.cds_service.config import SERVICE, CdsServiceConfig
 from clerkship.simulators.cds_service.events import EVENTS
 from clerkship.simulators.cds_service.exercise import EXERCISE
 from clerkship.simulators.cds_service.handle import CdsServices
@@ -24,6 +24,7 @@ SPEC = Spec(
     exercise=EXERCISE,
     example="/cds-services",
     config=CdsServiceConfig,
+    names={SERVICE.sort: lambda config, base: [service.id for service in config.services]},
     assertions=(CdsServiceWasCalled,),
     steps=(SetCards,),
     authentication=(AUTHENTICATION,),

@@ -8,9 +8,11 @@ from clerkship.cds.card import Card
 from clerkship.cds.hooks import HookName
 from clerkship.cds.prefetch import find_template_problem
 from clerkship.cds.service import CdsService
+from clerkship.model.closed import NameOf
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.authentication.client_jwt import MAX_CLIENTS, JwtClient
 
+SERVICE = NameOf("CDS service")
 RuleName = Literal["allergy", "interaction", "duplicate_order"]
 MEDICATIONS = "MedicationRequest?patient={{context.patientId}}&status=active&_include=MedicationRequest:medication"
 PREFETCH_OF_RULES: dict[RuleName, dict[str, str]] = {

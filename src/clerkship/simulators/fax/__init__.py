@@ -15,6 +15,7 @@ from clerkship.simulators.fax.events import EVENTS
 from clerkship.simulators.fax.exercise import DATASET, EXERCISE
 from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.http import ROUTES
+from clerkship.simulators.fax.names import NAMES
 from clerkship.simulators.fax.operations import OPERATIONS
 from clerkship.simulators.fax.scaffold import SCAFFOLD
 from clerkship.simulators.fax.sinch.deliveries import SINCH_DELIVERIES
@@ -41,6 +42,7 @@ SPEC = Spec(
     configure=apply_environment_zone,
     dataset="fax_texts",
     prepare=ShippedTexts,
+    names=NAMES,
     dataset_types=(FAX_TEXTS_DATASET,),
     extras=(
         SimulatorExtra("fax", "pages can neither be sent nor received", is_needed=True),

@@ -1,6 +1,7 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
 from clerkship.fhir.chart_cache import load_chart
+from clerkship.fhir.names import NAMES
 from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.scoped import ScopedBearerToken
 from clerkship.sandbox.cors import CorsPolicy
@@ -39,6 +40,7 @@ SPEC = Spec(
     config=FhirConfig,
     dataset="fhir",
     prepare=load_chart,
+    names=NAMES,
     configure=apply_environment_zone,
     refuse=render_refusal,
     authentication=(ScopedBearerToken(),),

@@ -16,6 +16,7 @@ from clerkship.simulators.messages.events import EVENTS
 from clerkship.simulators.messages.exercise import DATASET, EXERCISE
 from clerkship.simulators.messages.handle import Messages
 from clerkship.simulators.messages.http import ROUTES
+from clerkship.simulators.messages.names import NAMES
 from clerkship.simulators.messages.operations import OPERATIONS
 from clerkship.simulators.messages.scaffold import SCAFFOLD
 from clerkship.simulators.messages.state import MessagesState
@@ -42,6 +43,7 @@ SPEC = Spec(
     config=MessagesConfig,
     dataset="fhir",
     prepare=PatientContacts,
+    names=NAMES,
     listeners=(Smtp,),
     outbound=TWILIO_DELIVERIES,
     authentication=(BearerToken(), BasicPassword(user_field="account_sid"), SmtpUser()),

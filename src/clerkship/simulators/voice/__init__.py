@@ -17,6 +17,7 @@ from clerkship.simulators.voice.faults import FAULT_STEPS
 from clerkship.simulators.voice.handle import Voice
 from clerkship.simulators.voice.http import ROUTES
 from clerkship.simulators.voice.mailbox_operations import MAILBOX_OPERATIONS
+from clerkship.simulators.voice.names import NAMES
 from clerkship.simulators.voice.operations import OPERATIONS
 from clerkship.simulators.voice.scaffold import SCAFFOLD
 from clerkship.simulators.voice.state import VoiceState
@@ -43,6 +44,7 @@ SPEC = Spec(
     configure=apply_environment_zone,
     dataset="fhir",
     prepare=load_chart,
+    names=NAMES,
     outbound=(VoiceWebhook,),
     steps=(CallAgent, LeaveVoicemailStep, ChangeMenu, ChangeLine, *FAULT_STEPS),
     channels=("phone",),

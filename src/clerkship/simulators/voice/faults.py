@@ -21,10 +21,13 @@ from clerkship.simulators.voice.events import (
     DigitsSpoken,
     HoldStarted,
 )
+from clerkship.simulators.voice.names import LINE, PHONE_NUMBER, QUEUE
 from clerkship.simulators.voice.spoken_digits import count_digits, replace_digit
 from clerkship.steps.fault_step import build_fault_step
 
-_NumberFilter = Annotated[PhoneNumber | None, Field(description="only calls with this number; all if not given")]
+_NumberFilter = Annotated[
+    PhoneNumber | None, PHONE_NUMBER, Field(description="only calls with this number; all if not given")
+]
 
 
 class VoiceFault(EventFault):
@@ -84,10 +87,10 @@ class WrongTransfer(VoiceFault):
 
     name: ClassVar[str] = "voice.wrong_transfer"
     event: ClassVar[type[Payload]] = CallTransferred
-    to: Annotated[PhoneNumber, Field(description="the number that the agent is connected to instead")]
-    number: Annotated[PhoneNumber | None, Field(description="only transfers to this number or its representatives")] = (
-        None
-    )
+    to: Annotated[PhoneNumber, PHONE_NUMBER, Field(description="the number that the agent is connected to instead")]
+    number: Annotated[
+        PhoneNumber | None, PHONE_NUMBER, Field(description="only transfers to this number or its representatives")
+    ] = None
 
     def affects(self, event: CallTransferred) -> bool:
         """Return whether the transfer would go to the right place."""
@@ -106,9 +109,9 @@ class LongHold(VoiceFault):
     event: ClassVar[type[Payload]] = HoldStarted
     factor: Annotated[Number | Whole | None, Field(gt=1, le=1_000, description="how many times as long")] = None
     wait: Annotated[Duration | None, Field(description="how long they wait, instead of a factor")] = None
-    number: Annotated[PhoneNumber | None, Field(description="only queues of the line with this number")] = None
+    number: Annotated[PhoneNumber | None, LINE, Field(description="only queues of the line with this number")] = None
     queue: Annotated[
-        str | None, Field(min_length=1, description="only the queue with this name: `node`, or `tree/node`")
+        str | None, QUEUE, Field(min_length=1, description="only the queue with this name: `node`, or `tree/node`")
     ] = None
 
     @model_validator(mode="after")

@@ -112,7 +112,7 @@ def test_detail_distinguishes_unacknowledged_from_unread() -> None:
 @pytest.mark.parametrize(
     ("args", "expected"),
     [
-        ({"code": "OK"}, "`code` is one of AA, AE, AR, CA, CE, CR"),
+        ({"code": "OK"}, "unknown value `OK`; known: AA, AE, AR, CA, CE, CR"),
         ({"count": 1, "none": True}, "do not go together"),
         ({"within": "soon"}, "expected a duration"),
         ({"correlate_by": {"PID": {"matchs": "x"}}}, "unknown matcher"),

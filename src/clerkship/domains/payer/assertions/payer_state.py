@@ -12,6 +12,7 @@ from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_
 from clerkship.domains.payer.answer import Appeal, Authorization, Member, PayerClaim
 from clerkship.domains.payer.state import PayerState
 from clerkship.events.evidence import Evidence
+from clerkship.model.closed import find_unknown_value
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import check_expected, describe_expected, matches_expected
@@ -69,10 +70,20 @@ class PayerRecordState(Assertion):
             for place, path in paths
             if (first := (split_path(path) or [path])[0]) not in known
         ]
-        if mistakes:
-            raise build_located_error(mistakes)
         for expected in (*self.where.values(), *(field.expected for field in self.fields)):
             check_expected(expected)
+        values: list[tuple[FieldPath, str, Any]] = [
+            (("where", path), path, value) for path, value in self.where.items()
+        ]
+        values += [(("fields", n, "expected"), field.path, field.expected) for n, field in enumerate(self.fields)]
+        unknown = [
+            (place, find_unknown_value(_MODELS[self.record], path, expected))
+            for place, path, expected in values
+            if (split_path(path) or [path])[0] in _MODELS[self.record].model_fields
+        ]
+        mistakes += [(place, message) for place, message in unknown if message]
+        if mistakes:
+            raise build_located_error(mistakes)
         return self
 
     @property

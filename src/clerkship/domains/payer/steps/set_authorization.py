@@ -6,8 +6,10 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.domains.payer.inquiry import RequestedService, ReviewType
+from clerkship.domains.payer.names import MEMBER_ID, PAYER
 from clerkship.domains.payer.scenario_changes import RecordedAuthorization, select_member
 from clerkship.domains.payer.state import PayerState
+from clerkship.fhir.names import PATIENT
 from clerkship.steps.contract import Step, StepHost
 
 
@@ -19,9 +21,11 @@ class PayerSetAuthorization(Step):
     name: ClassVar[str] = "payer.set_authorization"
     simulator: ClassVar[str | None] = "payer"
     reference: Annotated[str, Field(min_length=1, max_length=50, description="the payer's reference number")]
-    member_id: Annotated[str | None, Field(description="id of the member")] = None
-    patient: Annotated[str | None, Field(description="the patient of the chart, such as Patient/pat-0013")] = None
-    payer: Annotated[str | None, Field(description="number of the payer")] = None
+    member_id: Annotated[str | None, MEMBER_ID, Field(description="id of the member")] = None
+    patient: Annotated[str | None, PATIENT, Field(description="the patient of the chart, such as Patient/pat-0013")] = (
+        None
+    )
+    payer: Annotated[str | None, PAYER, Field(description="number of the payer")] = None
     provider_id: Annotated[str, Field(min_length=1, description="NPI of the provider that requested it")]
     status: Annotated[Literal["approved", "denied", "pending", "cancelled"], Field(description="its status")]
     number: Annotated[

@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.domains.payer.answer import Adjustment
+from clerkship.domains.payer.names import ACCOUNT, CLAIM
 from clerkship.domains.payer.plan import Dollars
 from clerkship.domains.payer.scenario_changes import select_claim
 from clerkship.domains.payer.state import PayerState
@@ -21,8 +22,8 @@ class PayerSetClaim(Step):
 
     name: ClassVar[str] = "payer.set_claim"
     simulator: ClassVar[str | None] = "payer"
-    number: Annotated[str | None, Field(description="the payer's number")] = None
-    account: Annotated[str | None, Field(description="the provider's own number")] = None
+    number: Annotated[str | None, CLAIM, Field(description="the payer's number")] = None
+    account: Annotated[str | None, ACCOUNT, Field(description="the provider's own number")] = None
     status: Annotated[Literal["received", "pended", "denied", "paid"], Field(description="the new status")]
     reason: Annotated[str | None, Field(description="why it is pended or denied, such as missing_authorization")] = None
     text: Annotated[str | None, Field(description="an explanation for people")] = None

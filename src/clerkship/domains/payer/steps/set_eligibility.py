@@ -6,9 +6,11 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.domains.payer.inquiry import ServiceType
+from clerkship.domains.payer.names import MEMBER_ID, PAYER, PLAN
 from clerkship.domains.payer.plan import Amount, Dollars
 from clerkship.domains.payer.scenario_changes import select_member
 from clerkship.domains.payer.state import PayerState
+from clerkship.fhir.names import PATIENT
 from clerkship.model.frozen import Whole
 from clerkship.steps.contract import Step, StepHost
 
@@ -23,12 +25,14 @@ class PayerSetEligibility(Step):
 
     name: ClassVar[str] = "payer.set_eligibility"
     simulator: ClassVar[str | None] = "payer"
-    member_id: Annotated[str | None, Field(description="id of the member")] = None
-    patient: Annotated[str | None, Field(description="the patient of the chart, such as Patient/pat-0013")] = None
-    payer: Annotated[str | None, Field(description="number of the payer")] = None
+    member_id: Annotated[str | None, MEMBER_ID, Field(description="id of the member")] = None
+    patient: Annotated[str | None, PATIENT, Field(description="the patient of the chart, such as Patient/pat-0013")] = (
+        None
+    )
+    payer: Annotated[str | None, PAYER, Field(description="number of the payer")] = None
     start: Annotated[date | None, Field(description="first covered day")] = None
     end: Annotated[date | None, Field(description="last covered day; null if it has no end")] = None
-    plan: Annotated[str | None, Field(min_length=1, description="id of the plan")] = None
+    plan: Annotated[str | None, PLAN, Field(min_length=1, description="id of the plan")] = None
     group: Annotated[str | None, Field(description="number of the group")] = None
     order: Annotated[Whole | None, Field(ge=1, le=9, description="1 if it pays first, 2 if it pays second")] = None
     deductible_met: Annotated[Dollars | None, Field(description="dollars paid toward the deductible")] = None

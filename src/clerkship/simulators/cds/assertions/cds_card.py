@@ -1,15 +1,16 @@
 """`cds_card`: the agent's services answered with the expected cards, or stayed silent."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Check, compare_value
 from clerkship.assertions.field_rows import MAX_NAMES, compare_count, compare_field, prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, join_first
-from clerkship.cds.card import ActionType, Card, SuggestedAction, Suggestion
+from clerkship.cds.card import ActionType, Card, Indicator, SuggestedAction, Suggestion
 from clerkship.events.evidence import Evidence
+from clerkship.model.closed import OneOf
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING
@@ -61,7 +62,11 @@ class CdsCard(CallAssertion):
     """
 
     name: ClassVar[str] = "cds_card"
-    indicator: Annotated[Expected | None, Field(description="info, warning or critical, or a matcher")] = None
+    indicator: Annotated[
+        Expected | None,
+        OneOf(*get_args(Indicator)),
+        Field(description="info, warning or critical, or a matcher"),
+    ] = None
     summary: Annotated[Expected | None, Field(description="literal or matcher for the summary")] = None
     detail: Annotated[Expected | None, Field(description="literal or matcher for the detail")] = None
     source: Annotated[Expected | None, Field(description="literal or matcher for the label of the source")] = None

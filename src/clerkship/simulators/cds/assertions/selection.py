@@ -10,6 +10,7 @@ from clerkship.assertions.field_rows import matches_field
 from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.cds.hooks import HookName
 from clerkship.events.evidence import Evidence
+from clerkship.fhir.names import PATIENT
 from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import Expected
 from clerkship.simulators.cds.records import ServiceCall, TriggeredHook, list_drafts
@@ -26,7 +27,7 @@ class CallAssertion(Assertion):
     scoped: ClassVar[bool] = True
     hook: Annotated[HookName | None, Field(description="only this hook")] = None
     service: Annotated[str | None, Field(description="only the service with this id")] = None
-    patient: Annotated[str | None, Field(description="only hooks for this patient, by id or reference")] = None
+    patient: Annotated[str | None, PATIENT, Field(description="only hooks for this patient, by id or reference")] = None
     order: Annotated[
         ResourceFields,
         Field(description="only hooks with such a draft order or appointment: path -> literal or matcher"),

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.cds.hooks import HookName, check_context, is_reference
+from clerkship.fhir.names import PATIENT
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.cds.config import CardDecision
 from clerkship.simulators.cds.state import CdsState
@@ -30,7 +31,7 @@ class CdsFire(Step):
     name: ClassVar[str] = "cds.fire"
     simulator: ClassVar[str | None] = "cds"
     hook: HookName
-    patient: Annotated[str, Field(description="id of the patient, such as `{{ patient.id }}`")]
+    patient: Annotated[str, PATIENT, Field(description="id of the patient, such as `{{ patient.id }}`")]
     user: Annotated[str, Field(description="the user, such as Practitioner/1")] = PLACEHOLDER_USER
     encounter: Annotated[str | None, Field(description="id of the encounter")] = None
     orders: Annotated[

@@ -13,12 +13,14 @@ from clerkship.cds.hooks import HookName
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, select
+from clerkship.fhir.names import PATIENT
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.cds_service.assertions.expected_card import ExpectedCard, ExpectedFeedback
 from clerkship.simulators.cds_service.assertions.logged_calls import LoggedCall, list_calls, list_refused_calls
+from clerkship.simulators.cds_service.config import SERVICE
 
 MAX_ROWS = 100
 """Rows of evidence about calls that do not match."""
@@ -35,10 +37,12 @@ class CdsServiceWasCalled(Assertion):
     simulator: ClassVar[str | None] = "cds_service"
     scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "service"
-    service: Annotated[str | None, Field(description="id of the service; any if not given")] = None
+    service: Annotated[str | None, SERVICE, Field(description="id of the service; any if not given")] = None
     hook: Annotated[HookName | None, Field(description="the hook; any if not given")] = None
     patient: Annotated[
-        str | None, Field(description="the patient, by id or reference, whom all data of the call must belong to")
+        str | None,
+        PATIENT,
+        Field(description="the patient, by id or reference, whom all data of the call must belong to"),
     ] = None
     order: Annotated[
         ContextFields,

@@ -1,12 +1,14 @@
 """Conditions on a card that answered a call, and on the feedback about it."""
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
 from clerkship.assertions.contract import compare_value
+from clerkship.cds.card import Indicator
 from clerkship.events.event import Event
+from clerkship.model.closed import OneOf
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import matches_expected
 from clerkship.model.path import MISSING, lookup
@@ -20,7 +22,11 @@ UNKNOWN_SUGGESTION = "accepted a suggestion that the card does not have"
 class ExpectedCard(Frozen):
     """Properties of a card that answered a call."""
 
-    indicator: Annotated[Expected | None, Field(description="info, warning or critical, or a matcher")] = None
+    indicator: Annotated[
+        Expected | None,
+        OneOf(*get_args(Indicator)),
+        Field(description="info, warning or critical, or a matcher"),
+    ] = None
     summary: Annotated[Expected | None, Field(description="literal or matcher for the summary")] = None
     detail: Annotated[Expected | None, Field(description="literal or matcher for the detail")] = None
     source: Annotated[Expected | None, Field(description="literal or matcher for the label of the source")] = None

@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.cds.card import Card
+from clerkship.simulators.cds_service.config import SERVICE
 from clerkship.simulators.cds_service.state import CdsServiceState
 from clerkship.steps.contract import Step, StepHost
 
@@ -14,7 +15,7 @@ class SetCards(Step):
 
     name: ClassVar[str] = "cds_service.set_cards"
     simulator: ClassVar[str | None] = "cds_service"
-    service: Annotated[str, Field(description="the id of the service")]
+    service: Annotated[str, SERVICE, Field(description="the id of the service")]
     cards: Annotated[tuple[Card, ...], Field(description="the cards; none for a service without advice")]
     sandbox: Annotated[str | None, Field(description="which sandbox; the only one if not given")] = None
 

@@ -17,6 +17,7 @@ from clerkship.simulators.fax.assertions.fax_match import FaxMatch, matches_numb
 from clerkship.simulators.fax.assertions.logged import LoggedFax, get_stored_page, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import get_header_height, narrow_arrived
 from clerkship.simulators.fax.events import FaxArrived
+from clerkship.simulators.fax.names import FAX
 
 
 class FaxForwarded(Assertion, FaxMatch):
@@ -30,7 +31,9 @@ class FaxForwarded(Assertion, FaxMatch):
     simulator: ClassVar[str | None] = "fax"
     scoped: ClassVar[bool] = True
     fax: Annotated[
-        Expected, Field(description="the fax that arrived: its id, or the number that it came from; or a matcher")
+        Expected,
+        FAX,
+        Field(description="the fax that arrived: its id, or the number that it came from; or a matcher"),
     ]
     page: Annotated[
         Whole | None, Field(description="where its first page is in the fax that is sent, from 1; anywhere by default")

@@ -1,7 +1,7 @@
 """Conditions on one fax that the agent sent: its numbers, its pages, its status and when it was sent."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, NamedTuple, get_args
 
 from pydantic import Field
 
@@ -9,6 +9,7 @@ from clerkship.assertions.occurrence import CountExpectation
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, field_check, select
+from clerkship.model.closed import OneOf
 from clerkship.model.conversation_key import normalise_phone
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
@@ -17,6 +18,8 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.fax.assertions.logged import LoggedFax
 from clerkship.simulators.fax.events import FaxQueued
+from clerkship.simulators.fax.names import FAX, FAX_NUMBER, OWN_NUMBER
+from clerkship.simulators.fax.records import FaxStatus
 
 CONDITIONS = ("to", "sender", "pages", "in_reply_to", "status")
 
@@ -33,16 +36,22 @@ class FaxMatch(Frozen):
 
     to: Annotated[
         Expected | None,
+        FAX_NUMBER,
         Field(description="fax number that it was sent to, in any notation; a list of which one, or a matcher"),
     ] = None
-    sender: Annotated[Expected | None, Field(alias="from", description="own fax number that it was sent from")] = None
+    sender: Annotated[
+        Expected | None, OWN_NUMBER, Field(alias="from", description="own fax number that it was sent from")
+    ] = None
     pages: Annotated[CountExpectation | None, Field(description="number of its pages, such as 3 or {lte: 5}")] = None
     in_reply_to: Annotated[
         Expected | None,
+        FAX,
         Field(description="the fax that it answers: its id, or the number that it came from; or a matcher"),
     ] = None
     status: Annotated[
-        Expected | None, Field(description="status at the end of the run, such as busy or {in: [delivered, partial]}")
+        Expected | None,
+        OneOf(*get_args(FaxStatus)),
+        Field(description="status at the end of the run, such as busy or {in: [delivered, partial]}"),
     ] = None
     before: Annotated[EventMatch | None, Field(description="only before the first event like this")] = None
     after: Annotated[EventMatch | None, Field(description="only after the first event like this; it must happen")] = (

@@ -18,6 +18,7 @@ from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.fax.assertions.fax_match import matches_number
 from clerkship.simulators.fax.assertions.page_search import narrow_arrived
 from clerkship.simulators.fax.events import FaxArrived, FaxRead
+from clerkship.simulators.fax.names import FAX, FAX_NUMBER
 from clerkship.simulators.fax.records import FaxHeader
 from clerkship.simulators.fax.sinch.deliveries import IncomingFaxWebhook
 
@@ -35,8 +36,8 @@ class FaxWasRead(Assertion):
     name: ClassVar[str] = "fax_was_read"
     simulator: ClassVar[str | None] = "fax"
     scoped: ClassVar[bool] = True
-    id: Annotated[Expected | None, Field(description="id of the fax, or a matcher")] = None
-    sender: Annotated[Expected | None, Field(alias="from", description="number that it came from")] = None
+    id: Annotated[Expected | None, FAX, Field(description="id of the fax, or a matcher")] = None
+    sender: Annotated[Expected | None, FAX_NUMBER, Field(alias="from", description="number that it came from")] = None
     page: Annotated[
         Whole | tuple[Whole, ...] | None, Field(description="only this page, or these pages, from 1; all by default")
     ] = None

@@ -12,6 +12,7 @@ from clerkship.model.duration import Duration
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag, Whole
 from clerkship.sandbox.request import Refusal
+from clerkship.simulators.fax.names import OWN_NUMBER
 from clerkship.simulators.fax.outgoing import IncomingDocument, IncomingFax
 from clerkship.simulators.fax.state import FaxState
 from clerkship.simulators.fax.steps.document import DocumentSource, StepDocument
@@ -45,7 +46,7 @@ class ReceiveFax(Step, DocumentSource):
             description="its id, such as fax_0302, so that criteria can name it; a new one by default",
         ),
     ] = ""
-    to: Annotated[str, Field(description="own number that it arrives at; the first by default")] = ""
+    to: Annotated[str, OWN_NUMBER, Field(description="own number that it arrives at; the first by default")] = ""
     text_file: Annotated[
         str | None, Field(description="a text file beside the task's, its templates filled in, instead of `text`")
     ] = None

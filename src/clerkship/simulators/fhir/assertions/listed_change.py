@@ -10,6 +10,7 @@ from clerkship.fhir.chart import ChartView
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import resource_matches
 from clerkship.fhir.fhirpath import PathText, parse_plain_path
+from clerkship.fhir.names import RESOURCE_ID
 from clerkship.fhir.search import matches_search
 from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
@@ -53,7 +54,7 @@ class ListedChange(Frozen):
 
     change: Literal["created", "updated", "deleted", "any"] = "any"
     type: Annotated[ResourceTypeName | None, Field(description="resource type; any if not given")] = None
-    id: Annotated[str | None, Field(description="resource id; `Patient/42` gives the type too")] = None
+    id: Annotated[str | None, RESOURCE_ID, Field(description="resource id; `Patient/42` gives the type too")] = None
     search: SearchField = {}
     where: Annotated[
         dict[PathText, Expected],

@@ -14,6 +14,7 @@ from clerkship.events.query import describe_match, select
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import resource_matches
 from clerkship.fhir.fhirpath import PathText
+from clerkship.fhir.names import RESOURCE_ID
 from clerkship.fhir.search import matches_search
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
@@ -40,7 +41,9 @@ class ReadAssertion(Assertion):
     scoped: ClassVar[bool] = True
     resource_type: Annotated[ResourceTypeName | None, Field(description="resource type; any if not given")] = None
     id: Annotated[
-        str | tuple[str, ...] | None, Field(description="one id or several; `Patient/42` gives the type too")
+        str | tuple[str, ...] | None,
+        RESOURCE_ID,
+        Field(description="one id or several; `Patient/42` gives the type too"),
     ] = None
     search: SearchField = {}
     where: Annotated[

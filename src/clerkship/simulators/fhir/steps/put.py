@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 
 from clerkship.fhir.choice import list_choice_names
 from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.fhir.names import list_resource_names
 from clerkship.fhir.reference import iter_references, parse_reference
 from clerkship.fhir.resource import Resource, get_key
 from clerkship.fhir.validation import validate
@@ -79,6 +80,10 @@ class FhirPut(Step):
 
     def list_resulting_records(self) -> tuple[Collection[str], Collection[str]]:
         return ((get_key(self.resource),) if "id" in self.resource else ()), ()
+
+    def list_names(self) -> Iterable[tuple[str, str]]:
+        """Return the names by which criteria and other steps can refer to the resource."""
+        return list_resource_names(get_key(self.resource)) if "id" in self.resource else ()
 
     def run(self, host: StepHost) -> None:
         state, action = host.state(FhirState, self.sandbox)

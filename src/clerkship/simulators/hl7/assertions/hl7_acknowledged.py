@@ -11,9 +11,10 @@ from clerkship.assertions.field_rows import compare_count
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import to_evidence_value
+from clerkship.model.closed import OneOf
 from clerkship.model.duration import Duration, render_duration
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import check_expected, describe_expected, is_matcher, matches_expected
+from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
@@ -32,7 +33,9 @@ class Hl7Acknowledged(MessageAssertion):
     simulator: ClassVar[str | None] = "hl7"
     scoped: ClassVar[bool] = True
     control_id: Annotated[str | None, Field(description="control id of the message to be acknowledged")] = None
-    code: Annotated[Expected, Field(description="AA, AE, AR, CA, CE or CR, or a matcher such as {in: [AA, CA]}")] = "AA"
+    code: Annotated[
+        Expected, OneOf(*ACK_CODES), Field(description="AA, AE, AR, CA, CE or CR, or a matcher such as {in: [AA, CA]}")
+    ] = "AA"
     text: Annotated[Expected | None, Field(description="expected MSA-3: literal or matcher")] = None
     within: Annotated[Duration | None, Field(description="how soon after the message arrived, in simulated time")] = (
         None
@@ -46,9 +49,6 @@ class Hl7Acknowledged(MessageAssertion):
     def _check_options(self) -> Self:
         if self.none and self.count is not None:
             raise ValueError("`count` and `none` do not go together")
-        check_expected(self.code)
-        if not is_matcher(self.code) and self.code not in ACK_CODES:
-            raise ValueError(f"`code` is one of {', '.join(ACK_CODES)}, or a matcher")
         return self
 
     @property

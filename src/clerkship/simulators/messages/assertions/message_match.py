@@ -12,9 +12,8 @@ from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.messages.assertions.logged import LoggedMessage
+from clerkship.simulators.messages.names import normalize_address
 from clerkship.simulators.messages.records import Channel
-
-_PHONE_SIGNS = str.maketrans("", "", " -.()")
 
 
 class AttachmentMatch(Frozen):
@@ -88,18 +87,6 @@ def matches_address(expected: Any, addresses: Sequence[str]) -> bool:
     if isinstance(expected, str):
         return normalize_address(expected) in map(normalize_address, addresses)
     return any(matches_expected(expected, address) for address in addresses)
-
-
-def normalize_address(address: str) -> str:
-    """Return an address as it is compared: a phone number without separators, others in lower case."""
-    plain = address.strip()
-    if plain.startswith("Patient/"):
-        return plain
-    digits = plain.translate(_PHONE_SIGNS)
-    if not digits.removeprefix("+").isdigit():
-        return plain.lower()
-    # A number of ten digits is one of North America, whose country code is 1.
-    return f"+1{digits}" if len(digits) == 10 else f"+{digits.removeprefix('+')}"
 
 
 def describe_conditions(match: Frozen, names: Sequence[str]) -> str:

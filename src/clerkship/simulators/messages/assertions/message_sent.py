@@ -1,7 +1,7 @@
 """`message_sent`: the agent sent the expected message, or sent none."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -13,6 +13,7 @@ from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, field_check, select
+from clerkship.model.closed import OneOf
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
@@ -20,6 +21,8 @@ from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages, list_refused, read_content
 from clerkship.simulators.messages.assertions.message_match import MessageMatch, describe_conditions, matches_address
 from clerkship.simulators.messages.events import MessageRefused, MessageSent
+from clerkship.simulators.messages.names import ADDRESS, OWN_ADDRESS
+from clerkship.simulators.messages.records import DeliveryStatus
 
 MAX_ROWS = 100
 """Rows of evidence about messages that do not match."""
@@ -37,20 +40,23 @@ class MessageWasSent(Assertion, MessageMatch):
     scoped: ClassVar[bool] = True
     to: Annotated[
         Expected | None,
+        ADDRESS,
         Field(
             description="one of its recipients (also cc and bcc), which may be several: an address such as Patient/p1, "
             "a list of which one, or a matcher"
         ),
     ] = None
     only_to: Annotated[
-        Expected | None, Field(description="all of its recipients: every one must be this one, or match")
+        Expected | None, ADDRESS, Field(description="all of its recipients: every one must be this one, or match")
     ] = None
     sender: Annotated[
-        Expected | None, Field(alias="from", description="own number or address that it was sent from")
+        Expected | None, OWN_ADDRESS, Field(alias="from", description="own number or address that it was sent from")
     ] = None
-    status: Annotated[Expected | None, Field(description="final status, such as delivered or {not: undelivered}")] = (
-        None
-    )
+    status: Annotated[
+        Expected | None,
+        OneOf(*get_args(DeliveryStatus)),
+        Field(description="final status, such as delivered or {not: undelivered}"),
+    ] = None
     count: Annotated[CountExpectation | None, Field(description="expected number of such messages")] = None
     none: Annotated[Flag, Field(description="whether there must be no such message")] = False
     before: Annotated[EventMatch | None, Field(description="only before the first event like this")] = None

@@ -20,6 +20,7 @@ from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_
 from clerkship.simulators.messages.assertions.message_match import matches_address
 from clerkship.simulators.messages.events import MessageSent
 from clerkship.simulators.messages.html_text import read_html
+from clerkship.simulators.messages.names import ADDRESS
 from clerkship.simulators.messages.records import Channel
 
 MAX_ROWS = 50
@@ -67,7 +68,9 @@ class MustNotMention(Assertion):
     ] = ()
     by: Annotated[tuple[Kind, ...], Field(min_length=1, description="what counts as a mention")] = KINDS
     last_four: Annotated[Flag, Field(description="whether the last four digits of a number count")] = False
-    to: Annotated[Expected | None, Field(description="only messages to this recipient: address or matcher")] = None
+    to: Annotated[
+        Expected | None, ADDRESS, Field(description="only messages to this recipient: address or matcher")
+    ] = None
     channel: Annotated[Channel | None, Field(description="only messages of this channel")] = None
     also_in: Annotated[
         tuple[Literal["chat", "answer"], ...], Field(description="check what the agent said, and its answer, too")

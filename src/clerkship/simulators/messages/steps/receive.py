@@ -10,6 +10,7 @@ from clerkship.model.conversation_key import normalise_address
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
+from clerkship.simulators.messages.names import OWN_ADDRESS
 from clerkship.simulators.messages.outgoing import BINARY_TYPE, TEXT_TYPE, IncomingMessage, NewAttachment
 from clerkship.simulators.messages.records import Channel, MessageRecord
 from clerkship.simulators.messages.state import MessagesState
@@ -52,7 +53,7 @@ class ReceiveMessage(Step):
     simulator: ClassVar[str | None] = "messages"
     channel: Annotated[Channel, Field(description="sms, email or portal")]
     sender: Annotated[str, Field(alias="from", description="an address, or the key of a patient: Patient/pat-0001")]
-    to: Annotated[str | None, Field(description="own number or address; the first by default")] = None
+    to: Annotated[str | None, OWN_ADDRESS, Field(description="own number or address; the first by default")] = None
     text: str = ""
     subject: str | None = None
     attachments: tuple[StepAttachment, ...] = ()

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Refusal
+from clerkship.simulators.messages.names import OWN_ADDRESS
 from clerkship.simulators.messages.outgoing import OutgoingMessage
 from clerkship.simulators.messages.records import Channel
 from clerkship.simulators.messages.state import MessagesState
@@ -19,7 +20,9 @@ class SentBefore(Step):
     simulator: ClassVar[str | None] = "messages"
     channel: Annotated[Channel, Field(description="sms, email or portal")]
     to: Annotated[str, Field(description="a phone number, an e-mail address or a portal account")]
-    sender: Annotated[str, Field(alias="from", description="own number or address; the first by default")] = ""
+    sender: Annotated[
+        str, OWN_ADDRESS, Field(alias="from", description="own number or address; the first by default")
+    ] = ""
     text: str
     subject: str | None = None
     sandbox: Annotated[str | None, Field(description="which sandbox; the only one if not given")] = None

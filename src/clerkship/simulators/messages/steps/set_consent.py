@@ -8,6 +8,7 @@ from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.config import PhoneNumber
 from clerkship.simulators.messages.consent import Consent
+from clerkship.simulators.messages.names import OWN_ADDRESS
 from clerkship.simulators.messages.state import MessagesState
 from clerkship.steps.contract import Step, StepHost
 
@@ -20,7 +21,9 @@ class SetConsent(Step):
     number: PhoneNumber
     consent: Annotated[Consent, Field(description="opted_out or opted_in")]
     own_number: Annotated[
-        PhoneNumber | None, Field(description="for one number of the organization; for all of them if not given")
+        PhoneNumber | None,
+        OWN_ADDRESS,
+        Field(description="for one number of the organization; for all of them if not given"),
     ] = None
     sandbox: Annotated[str | None, Field(description="which sandbox; the only one if not given")] = None
 

@@ -19,9 +19,8 @@ from clerkship.simulators.voice.call_log import (
     group_passages,
     list_calls,
 )
+from clerkship.simulators.voice.names import PHONE_NUMBER, normalize_number
 from clerkship.simulators.voice.records import Direction
-
-_PHONE_SIGNS = str.maketrans("", "", " -.()")
 
 
 class CallMatch(Frozen):
@@ -29,6 +28,7 @@ class CallMatch(Frozen):
 
     number: Annotated[
         Expected | None,
+        PHONE_NUMBER,
         Field(description="number of the other side, also after a transfer; a list of which one, or a matcher"),
     ] = None
     direction: Annotated[Direction | None, Field(description="outbound: the agent called")] = None
@@ -103,11 +103,3 @@ def matches_number(expected: Any, numbers: Sequence[str]) -> bool:
             return not matches_number(expected["not"], numbers) and (not rest or matches_number(rest, numbers))
         return any(matches_expected(expected, number) for number in numbers)
     return normalize_number(str(expected)) in map(normalize_number, numbers)
-
-
-def normalize_number(number: str) -> str:
-    """Return a phone number without separators; one of ten digits is of North America, whose country code is 1."""
-    digits = number.strip().translate(_PHONE_SIGNS)
-    if not digits.removeprefix("+").isdigit():
-        return digits.lower()
-    return f"+1{digits}" if len(digits) == 10 else f"+{digits.removeprefix('+')}"

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import Field, model_validator
 
@@ -12,6 +12,7 @@ from clerkship.assertions.field_rows import compare_count, prefix_paths, share_p
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
+from clerkship.model.closed import OneOf
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Whole
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
@@ -21,6 +22,8 @@ from clerkship.model.scenario import Expected
 from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
 from clerkship.simulators.voice.call_log import LoggedPhoneCall
 from clerkship.simulators.voice.metrics import CallMetrics, measure_call
+from clerkship.simulators.voice.names import TRANSFER_TARGET
+from clerkship.simulators.voice.records import CallOutcome, CallParty
 
 MAX_ROWS = 100
 """Rows of evidence about calls that do not match."""
@@ -50,13 +53,16 @@ class VoiceCallHappened(Assertion, CallMatch):
     scoped: ClassVar[bool] = True
     outcome: Annotated[
         Expected | None,
+        OneOf(*get_args(CallOutcome)),
         Field(
             description="how it ended: completed, busy, no_answer, rejected, failed, dropped or abandoned; or a "
             "matcher. A call that is still open has none"
         ),
     ] = None
     ended_by: Annotated[
-        Expected | None, Field(description="who ended it: agent, line, representative, person or system")
+        Expected | None,
+        OneOf(*get_args(CallParty)),
+        Field(description="who ended it: agent, line, representative, person or system"),
     ] = None
     min_duration: Annotated[Duration | None, Field(description="shortest time from the answer to the end")] = None
     max_duration: Annotated[Duration | None, Field(description="longest time from the answer to the end")] = None
@@ -64,7 +70,9 @@ class VoiceCallHappened(Assertion, CallMatch):
     max_hold: Annotated[Duration | None, Field(description="longest time on hold, in all")] = None
     transfers: Annotated[CountExpectation | None, Field(description="how often it was transferred")] = None
     transferred_to: Annotated[
-        Expected | None, Field(description="one of its transfers: a number, the name of a representative, or a matcher")
+        Expected | None,
+        TRANSFER_TARGET,
+        Field(description="one of its transfers: a number, the name of a representative, or a matcher"),
     ] = None
     max_reprompts: Annotated[
         Whole | None, Field(ge=0, description="how often the line may reject an entry, or hear none")

@@ -21,6 +21,7 @@ from clerkship.simulators.voice.assertions.disclosed_facts import RecordFact, Re
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, SpokenValues, read_spoken
 from clerkship.simulators.voice.assertions.transcript_search import list_passages
 from clerkship.simulators.voice.call_log import KeyPress, Listener, LoggedPhoneCall, group_keys
+from clerkship.simulators.voice.names import MAILBOX
 
 MAX_ROWS = 50
 DisclosedKind = Kind | RecordKind
@@ -135,7 +136,7 @@ class VoiceDisclosed(Assertion, CallMatch):
     listener: Annotated[
         Listener | None, Field(description="only what was told to a line, representative, person or mailbox")
     ] = None
-    mailbox: Annotated[str | None, Field(description="only what was recorded in this mailbox")] = None
+    mailbox: Annotated[str | None, MAILBOX, Field(description="only what was recorded in this mailbox")] = None
     before: Annotated[Literal["identity_verified"] | None, Field(description="only before identity was verified")] = (
         None
     )

@@ -15,12 +15,13 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.call_log import LoggedPhoneCall, VisitedNode
+from clerkship.simulators.voice.names import NODE, TREE
 from clerkship.simulators.voice.state import VoiceState
 
 MAX_NODES = 100
 MAX_SHOWN = 40
 """Nodes of a path in a verdict."""
-NodePath = Annotated[str, Field(min_length=1, max_length=300, description="a node, or `tree/node`")]
+NodePath = Annotated[str, Field(min_length=1, max_length=300, description="a node, or `tree/node`"), NODE]
 
 
 class VoicePath(Assertion, CallMatch):
@@ -33,7 +34,7 @@ class VoicePath(Assertion, CallMatch):
     simulator: ClassVar[str | None] = "voice"
     scoped: ClassVar[bool] = True
     shorthand: ClassVar[str | None] = "nodes"
-    tree: Annotated[str | None, Field(description="only nodes of the tree with this name")] = None
+    tree: Annotated[str | None, TREE, Field(description="only nodes of the tree with this name")] = None
     nodes: Annotated[
         tuple[NodePath, ...],
         Field(max_length=MAX_NODES, description="nodes in the order in which a call comes to them"),

@@ -20,6 +20,7 @@ from clerkship.model.scenario import Expected
 from clerkship.simulators.voice.assertions.call_match import matches_number, read_voicemail_content
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenValues, read_spoken
 from clerkship.simulators.voice.call_log import LoggedVoicemail, list_calls, list_voicemails
+from clerkship.simulators.voice.names import MAILBOX, PHONE_NUMBER
 
 MAX_PATTERNS = 20
 MAX_ROWS = 100
@@ -39,8 +40,10 @@ class VoicemailWasLeft(Assertion):
     name: ClassVar[str] = "voicemail_left"
     simulator: ClassVar[str | None] = "voice"
     scoped: ClassVar[bool] = True
-    mailbox: Annotated[str | None, Field(description="name of the mailbox; any if not given")] = None
-    number: Annotated[Expected | None, Field(description="number that was called; any if not given")] = None
+    mailbox: Annotated[str | None, MAILBOX, Field(description="name of the mailbox; any if not given")] = None
+    number: Annotated[Expected | None, PHONE_NUMBER, Field(description="number that was called; any if not given")] = (
+        None
+    )
     contains: Annotated[
         SpokenValues, Field(description="words, or a list that must all be in one voicemail, after the beep")
     ] = ()

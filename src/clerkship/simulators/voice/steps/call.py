@@ -1,14 +1,17 @@
 """`voice.call`: let a simulated caller ring at an own number."""
 
+from collections.abc import Iterable
 from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from clerkship.model.closed import PERSON
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.voice.checks import check_text
 from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.incoming import Caller, find_ringing_call, ring_agent
+from clerkship.simulators.voice.names import OWN_NUMBER, PHONE_NUMBER
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.steps.contract import Step, StepHost
 
@@ -21,12 +24,14 @@ class CallAgent(Step):
     name: ClassVar[str] = "voice.call"
     simulator: ClassVar[str | None] = "voice"
     person: Annotated[
-        str | None, Field(description="name of a person of the scenario with `channel: phone`, who calls")
+        str | None, PERSON, Field(description="name of a person of the scenario with `channel: phone`, who calls")
     ] = None
     sender: Annotated[
         PhoneNumber | None, Field(alias="from", description="the caller's number; that of the person by default")
     ] = None
-    to: Annotated[PhoneNumber | None, Field(description="own number that rings; the first by default")] = None
+    to: Annotated[PhoneNumber | None, OWN_NUMBER, Field(description="own number that rings; the first by default")] = (
+        None
+    )
     says: Annotated[
         tuple[Annotated[str, Field(min_length=1)], ...],
         Field(max_length=100, description="what a caller says who is no person of the scenario"),
@@ -46,6 +51,10 @@ class CallAgent(Step):
         if self.person is not None and self.sender is not None:
             raise ValueError("`from` has no effect with `person`, who calls from their own number")
         return self
+
+    def list_names(self) -> Iterable[tuple[str, str]]:
+        """Return the number of a caller who is no person of the scenario."""
+        return [(PHONE_NUMBER.sort, self.sender)] if self.sender is not None else []
 
     def run(self, host: StepHost) -> None:
         """Let the call ring."""

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from clerkship.model.duration import Duration
 from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.line_changes import change_line
+from clerkship.simulators.voice.names import LINE
 from clerkship.simulators.voice.records import DialOutcome
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.steps.contract import Step, StepHost
@@ -17,7 +18,7 @@ class ChangeLine(Step):
 
     name: ClassVar[str] = "voice.line"
     simulator: ClassVar[str | None] = "voice"
-    number: Annotated[PhoneNumber, Field(description="number of the line")]
+    number: Annotated[PhoneNumber, LINE, Field(description="number of the line")]
     outcomes: Annotated[
         tuple[DialOutcome, ...] | None,
         Field(min_length=1, max_length=50, description="what each later call meets, in order; the last one repeats"),

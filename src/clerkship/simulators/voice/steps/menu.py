@@ -5,10 +5,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from clerkship.ivr.shipped import list_trees
 from clerkship.ivr.tree import IvrTree
 from clerkship.model.checked import CheckedModel, FoundMistake
 from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.line_changes import change_menu
+from clerkship.simulators.voice.names import LINE, list_tree_names
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.tree_source import find_tree_mistakes, resolve_tree
 from clerkship.steps.contract import Step, StepHost
@@ -21,7 +23,7 @@ class ChangeMenu(Step, CheckedModel):
 
     name: ClassVar[str] = "voice.menu"
     simulator: ClassVar[str | None] = "voice"
-    number: Annotated[PhoneNumber, Field(description="number of the line")]
+    number: Annotated[PhoneNumber, LINE, Field(description="number of the line")]
     tree: Annotated[
         str | IvrTree,
         Field(
@@ -37,6 +39,11 @@ class ChangeMenu(Step, CheckedModel):
         """Return the mistakes in the tree, as far as they do not depend on the line, which is not known here."""
         for mistake in find_tree_mistakes(self.tree, None, domains):
             yield mistake._replace(path=("tree", *mistake.path))
+
+    def list_names(self) -> Iterable[tuple[str, str]]:
+        """Return the nodes of the new tree."""
+        is_known = isinstance(self.tree, IvrTree) or self.tree in list_trees()
+        return list_tree_names(resolve_tree(self.tree)) if is_known else ()
 
     def run(self, host: StepHost) -> None:
         """Replace the tree. Raises InputError if there is no such line."""

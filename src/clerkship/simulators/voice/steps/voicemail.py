@@ -10,6 +10,7 @@ from clerkship.sandbox.request import Refusal
 from clerkship.simulators.voice.checks import check_number, check_text
 from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.events import VoicemailLeft
+from clerkship.simulators.voice.names import MAILBOX, PHONE_NUMBER
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.steps.contract import Step, StepHost
 
@@ -19,9 +20,10 @@ class LeaveVoicemailStep(Step):
 
     name: ClassVar[str] = "voice.voicemail"
     simulator: ClassVar[str | None] = "voice"
-    mailbox: Annotated[str | None, Field(description="name of the mailbox")] = None
+    mailbox: Annotated[str | None, MAILBOX, Field(description="name of the mailbox")] = None
     to: Annotated[
         PhoneNumber | None,
+        PHONE_NUMBER,
         Field(description="in place of `mailbox`: the number of a line or of the organization"),
     ] = None
     sender: Annotated[str, Field(alias="from", description="the caller's phone number")]

@@ -1,0 +1,29 @@
+"""The fax numbers that a configuration defines, for steps and criteria to refer to."""
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+from clerkship.model.closed import NameOf
+from clerkship.model.conversation_key import normalise_phone
+from clerkship.simulators.fax.config import FaxConfig
+
+
+def _normalize(number: str) -> str:
+    return normalise_phone(number) or number
+
+
+OWN_NUMBER = NameOf("own fax number", _normalize)
+FAX_NUMBER = NameOf("fax number", _normalize, or_mentioned=True)
+FAX = NameOf("fax", _normalize, or_mentioned=True)
+"""An id that a step gives, or the number that a fax came from."""
+
+
+def _list_numbers(config: FaxConfig, base: Any) -> Collection[str]:
+    return {*config.numbers, *(contact.number for contact in config.contacts)}
+
+
+NAMES: Mapping[str, Callable[[FaxConfig, Any], Collection[str]]] = {
+    OWN_NUMBER.sort: lambda config, base: config.numbers,
+    FAX_NUMBER.sort: _list_numbers,
+    FAX.sort: _list_numbers,
+}

@@ -1,0 +1,45 @@
+"""The addresses that a configuration and the patients of the datasets define, for steps and criteria to refer to."""
+
+from collections.abc import Callable, Collection, Mapping
+
+from clerkship.model.closed import NameOf
+from clerkship.simulators.messages.config import MessagesConfig
+from clerkship.simulators.messages.contacts import PatientContacts
+
+_PHONE_SIGNS = str.maketrans("", "", " -.()")
+
+
+def normalize_address(address: str) -> str:
+    """Return an address as it is compared: a phone number without separators, others in lower case."""
+    plain = address.strip()
+    if plain.startswith("Patient/"):
+        return plain
+    digits = plain.translate(_PHONE_SIGNS)
+    if not digits.removeprefix("+").isdigit():
+        return plain.lower()
+    # A number of ten digits is one of North America, whose country code is 1.
+    return f"+1{digits}" if len(digits) == 10 else f"+{digits.removeprefix('+')}"
+
+
+OWN_ADDRESS = NameOf("own address", normalize_address)
+ADDRESS = NameOf("address", normalize_address, or_mentioned=True)
+
+
+def _list_own(config: MessagesConfig, base: PatientContacts) -> Collection[str]:
+    return set(map(normalize_address, (*config.numbers, *config.addresses)))
+
+
+def _list_addresses(config: MessagesConfig, base: PatientContacts) -> Collection[str]:
+    entries = [
+        address
+        for entry in base.open_directory(config)
+        for address in (*entry.phones, *entry.landlines, *entry.emails, entry.portal)
+        if address
+    ]
+    return {*_list_own(config, base), *map(normalize_address, entries)}
+
+
+NAMES: Mapping[str, Callable[[MessagesConfig, PatientContacts], Collection[str]]] = {
+    OWN_ADDRESS.sort: _list_own,
+    ADDRESS.sort: _list_addresses,
+}
