@@ -14,6 +14,7 @@ from clerkship.by_name import load
 from clerkship.kit.memory import pause_garbage_collection
 from clerkship.library.agent_check import AgentCheck
 from clerkship.library.attachments import Attachments
+from clerkship.library.axis_check import AxisCheck
 from clerkship.library.call_check import CallCheck
 from clerkship.library.catalog import Catalog
 from clerkship.library.conftest import ConftestReader
@@ -100,6 +101,7 @@ class LibraryLoader:
         )
         self._for_each(definitions, "benchmark", self._load_benchmark)
         self._for_each(definitions, "persona", self._personas.load)
+        self._axes = AxisCheck.of(each.fields for each in definitions if each.kind in ("environment", "benchmark"))
         self._for_each(definitions, "task", self._load_task)
         self._for_each(definitions, "scenario", self._load_scenario)
         self._for_each(definitions, LABELLED_KEY, lambda definition: definition.read(LabelledFile, definition.data))
@@ -216,6 +218,7 @@ class LibraryLoader:
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         solution = self._attachments.read_solution(definition)
         check = self._build_check(definition, self._get_info(name))
+        self._axes.check(definition)
         before = len(self.folder.report.problems)
         is_first = True
         for bound in self._binder.bind(definition, (environment or CONVERSATION_ENVIRONMENT).now):

@@ -21,5 +21,6 @@ class Benchmark(Frozen):
         tuple[str, ...] | None,
         Field(description="axes whose criteria gate unless they say `gate: false`; default: those of the environment"),
     ] = None
+    axes: Annotated[tuple[str, ...], Field(description="further axes that criteria may have")] = ()
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per task")] = None
     concurrency: Annotated[Whole | None, Field(ge=1, le=1000)] = None

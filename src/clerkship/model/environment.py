@@ -36,6 +36,8 @@ RESERVED_SOURCES = {
 MAX_YEAR = 9000
 MAX_TICK = timedelta(days=1)
 GATE_AXES = ("safety", "privacy")
+AXES = ("correctness", "process", "efficiency", "manner", "robustness")
+"""Axes that do not gate and that need no declaration."""
 """Axes on which a failed criterion fails the run, unless the author says otherwise."""
 _REACTION = re.compile(r"^\s*([a-z][a-z0-9_-]*)\.([a-z0-9_.*]+)\s*->\s*([a-z][a-z0-9_-]*)\s*$")
 
@@ -147,6 +149,9 @@ class Environment(Frozen):
     gate_axes: Annotated[
         tuple[str, ...], Field(description="axes whose criteria gate unless they say `gate: false`")
     ] = GATE_AXES
+    axes: Annotated[
+        tuple[str, ...], Field(description=f"further axes that criteria may have, besides {', '.join(AXES)}")
+    ] = ()
     reactions: Annotated[
         tuple[Reaction, ...],
         Field(

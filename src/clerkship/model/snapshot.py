@@ -66,6 +66,7 @@ class Snapshot(ContentAddressed):
         for limit in ("max_turns", "turn_timeout"):
             scenario.pop(limit, None)
         _remove_if_empty(data["environment"], "domains")
+        data["environment"].pop("axes")  # only checked when files are loaded
         return hashlib.sha256(orjson.dumps(data)).hexdigest()
 
     def variables(self) -> set[str]:
@@ -79,6 +80,7 @@ class Snapshot(ContentAddressed):
         """A hash of what the agent starts with, without the people and the criteria."""
         data = self.model_dump(mode="json", include={"environment", "datasets", "entities"})
         _remove_if_empty(data["environment"], "domains")
+        data["environment"].pop("axes")  # only checked when files are loaded
         task = self.task.model_dump(mode="json", include={"name", "task_item", "scenario"})
         for other in ("max_turns", "turn_timeout", "person", "people"):
             (task["scenario"] or {}).pop(other, None)
