@@ -17,6 +17,7 @@ environment:
     emr: {kind: cds}
     advice: {kind: cds_service}
     lab: {kind: hl7}
+    drop: {kind: files}
     phone:
       kind: voice
       config:
@@ -34,7 +35,9 @@ task:
   entities: [{id: patient, dataset: clinic-100, type: Patient, where: {id: pat-0001}}]
   scenario:
     steps:
-      - fax.receive: {id: fax_0302, from: "+15550100344", text: Please call back.}STEPS
+      - fax.receive: {id: fax_0302, from: "+15550100344", text: Please call back.}
+      - files.drop: {path: inbox/referral.txt, text: Please call back.}
+      - hl7.send: {type: ADT^A08, control_id: SG-1, invalid: true, segments: "PID|1||1^^^C^MR||Delgado^Rosa"}STEPS
     people:
       - {name: Ana, sandbox: phone, channel: phone, address: "+15550100388", lines: [{say: Hello}]}
       - {name: Bo, sandbox: desk, channel: sms, address: "+15550100389", lines: [{say: Hello}]}
@@ -89,6 +92,11 @@ UNKNOWN_IN_CRITERIA = {
     "{fhir_was_not_read: {patient_other_than: patiant}}": "no entity `patiant`; did you mean `patient`?",
     "{fhir_was_not_read: {resource_type: Patient, id: pat-9001}}": "no resource id `pat-9001` in office; did you mean",
     "{fhir_no_other_changes: {must_not: [{change: any, type: Patient, id: pat-9001}]}}": "must_not.0.id: no resource i",
+    "{file_was_read: {path: inbox/referal.txt, none: true}}": "no file `inbox/referal.txt` in office",
+    "{hl7_acknowledged: {control_id: SG-2, none: true}}": "no message with the control id `SG-2` in office",
+    "{voice_case: {member_id: CM974622052, none: true}}": "no member id `CM974622052` in office; did you mean `CM",
+    "{cds_card: {resource: {type: MedicationRequst}}}": "unknown resource type `MedicationRequst`; did you mean `Medic",
+    "{voice_case: {recorded: {type: Comunication, path: x}}}": "unknown resource type `Comunication`; did you mean",
     "{max_agent_actions: {limit: 0, method: PSOT}}": "no request method `PSOT` in office; did you mean `POST`?",
 }
 FREE_IN_CRITERIA = (
@@ -108,6 +116,9 @@ FREE_IN_CRITERIA = (
     "{event_count: {event: fax.*, where: {status: failed}, expected: 0}}",
     "{payer_state: {record: claim, where: {status: {in: [paid, denied]}}, count: {gte: 0}}}",
     "{max_agent_actions: {limit: 0, method: send_fax}}",
+    "{file_was_read: {path: inbox/referral.txt, none: true}}",
+    "{file_was_read: {path: 'inbox/*', none: true}}",
+    "{hl7_acknowledged: {control_id: SG-1, none: true}}",
     "{max_agent_actions: {limit: 0, method: POST}}",
 )
 UNKNOWN_IN_STEPS = {
@@ -123,6 +134,7 @@ UNKNOWN_IN_STEPS = {
     "{cds_service.set_cards: {service: order-safty, cards: []}}": "no CDS service `order-safty` in office; did you mea",
     "{cds.fire: {hook: patient-view, patient: pat-9001}}": "cds.fire.patient: no patient `pat-9001` in office; did you",
     "{payer.set_eligibility: {patient: Patient/pat-9001, group: G1}}": "no patient `Patient/pat-9001` in offic",
+    "{payer.determine: {match: {plan: [hmo*, golden]}, status: denied}}": "match.plan.1: no plan `golden` in",
     "{payer.set_claim: {number: C-1, status: paid}}": "payer.set_claim.number: no claim `C-1` in office",
 }
 FREE_IN_STEPS = (

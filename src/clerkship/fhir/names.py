@@ -1,10 +1,25 @@
 """The names of the resources of a chart, for steps and criteria of several kinds of sandbox to refer to."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator
 
 from clerkship.fhir.chart import Chart
+from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.model.closed import NameOf
+from clerkship.model.names import did_you_mean
+
+
+def _check_type_name(name: str) -> str:
+    if name not in RESOURCE_TYPES:
+        hint = did_you_mean(name, RESOURCE_TYPES)
+        raise ValueError(f"unknown resource type `{name[:60]}`" + (f"; {hint}" if hint.startswith("did") else ""))
+    return name
+
+
+ResourceTypeName = Annotated[str, AfterValidator(_check_type_name)]
+"""A resource type of R4."""
 
 
 def _strip_type(reference: str) -> str:

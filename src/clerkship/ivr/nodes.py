@@ -6,9 +6,12 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
+from clerkship.model.closed import NameOf
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole
 
+MAILBOX = NameOf("mailbox")
+REPRESENTATIVE = NameOf("representative")
 NodeName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
 ValueName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$", max_length=60)]
 Key = Annotated[str, Field(pattern=r"^[0-9*#]$", description="a key of the telephone")]
@@ -161,7 +164,9 @@ class TransferNode(Frozen):
 
     type: Literal["transfer"]
     prompt: Prompt = "Please hold while I transfer your call."
-    representative: Annotated[str | None, Field(description="name of a scripted representative of the line")] = None
+    representative: Annotated[
+        str | None, REPRESENTATIVE, Field(description="name of a scripted representative of the line")
+    ] = None
     number: Annotated[str | None, Field(description="phone number of another line, or of a person of the scenario")] = (
         None
     )
@@ -172,7 +177,7 @@ class VoicemailNode(Frozen):
 
     type: Literal["voicemail"]
     prompt: Annotated[Prompt, Field(description="the greeting, before the beep")]
-    mailbox: Annotated[str, Field(description="name of the mailbox that gets the message")]
+    mailbox: Annotated[str, MAILBOX, Field(description="name of the mailbox that gets the message")]
     max_length: Annotated[Duration, Field(description="after this the line hangs up")] = timedelta(minutes=3)
 
 

@@ -157,8 +157,9 @@ class CallCheck:
             is_open = is_criterion and marker.or_mentioned
             if not is_open or not self.task.mentions(name, marker.normalize):
                 hint = did_you_mean(wanted, known) or ("" if known else f"there is no {marker.sort}")
-                hint += " (one that the task itself mentions is accepted too)" if is_open else ""
-                self.definition.problem(here, f"no {marker.sort} `{name[:60]}`{where}", hint.strip())
+                note = "one that the task itself mentions is accepted too"
+                hint = hint if not is_open else f"{hint} ({note})" if hint else note
+                self.definition.problem(here, f"no {marker.sort} `{name[:60]}`{where}", hint)
 
     def _find_known_names(self, sort: str, component: str | None) -> tuple[frozenset[str] | None, str]:
         """Return the names of a sort, None if they are unknown, and where they are defined, for an error."""

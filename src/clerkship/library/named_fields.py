@@ -32,12 +32,13 @@ class _FieldPlan(NamedTuple):
 
 
 def list_named_values(model: BaseModel) -> Iterator[NamedValue]:
-    """Yield every name in a model, and in the models in it. Matchers are left out."""
+    """Yield every name in a model, and in the models in it. Matchers and patterns are left out."""
     for plan in plan_fields(type(model)):
         value = getattr(model, plan.name)
         if plan.marker is not None:
             for path, name in _list_names(value, of_keys=plan.of_keys):
-                yield NamedValue((plan.key, *path), name, plan.marker)
+                if not plan.marker.is_pattern(name):
+                    yield NamedValue((plan.key, *path), name, plan.marker)
         if plan.has_models:
             for path, inner in _list_models(value):
                 yield from (named._replace(path=(plan.key, *path, *named.path)) for named in list_named_values(inner))

@@ -25,6 +25,11 @@ def keep_name(name: str) -> str:
     return name
 
 
+def has_wildcard(name: str) -> bool:
+    """Return whether a name is a pattern with `*` or `?`."""
+    return "*" in name or "?" in name
+
+
 class OneOf:
     """A marker of a field that takes a value of a closed set, or a matcher. Pydantic refuses an unknown value.
 
@@ -64,6 +69,8 @@ class NameOf:
     """What it names: a key of `ComponentSpec.names`, `entity` or `person`."""
     normalize: Callable[[str], str] = keep_name
     """Returns a name in the form in which it is compared."""
+    is_pattern: Callable[[str], bool] = has_wildcard
+    """Returns whether a text stands for several names; it is not looked up then, like a matcher."""
     or_mentioned: bool = False
     """Whether a criterion may also hold a name that only the rest of its task mentions, such as a phone number."""
 

@@ -24,6 +24,7 @@ from clerkship.domains.payer.members import (
     read_payers,
     read_providers,
 )
+from clerkship.domains.payer.name_sorts import normalise_member_id
 from clerkship.domains.payer.person_name import normalise_name
 from clerkship.domains.payer.plan import DEFAULT_PLAN, BenefitPlan, merge_plans
 from clerkship.model.dataset import Dataset
@@ -110,11 +111,6 @@ class PayerBook:
     def find_plan(self, id: str) -> BenefitPlan:
         """Return a plan; the default one if the id is unknown."""
         return self.plans.get(id) or self.plans[DEFAULT_PLAN]
-
-
-def normalise_member_id(member_id: str) -> str:
-    """Return a member id as payers compare it: capitals, without spaces and hyphens."""
-    return member_id.replace(" ", "").replace("-", "").upper()
 
 
 def build_name_key(payer_id: str, family: str, birth_date: date) -> tuple[str, str, date]:

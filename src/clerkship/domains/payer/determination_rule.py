@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field, JsonValue, model_validator
 from clerkship.domains.payer.answer import ClinicalQuestion
 from clerkship.domains.payer.code_pattern import CodePatterns
 from clerkship.domains.payer.inquiry import ReviewType, ServiceType
+from clerkship.domains.payer.name_sorts import MEMBER_ID, PAYER, PLAN
 from clerkship.domains.payer.plan import Amount, Dollars
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen
@@ -36,9 +37,9 @@ class RequestMatch(Frozen):
         None
     )
     diagnosis: Annotated[CodePatterns | None, Field(description="ICD-10 codes, of which the request has one")] = None
-    member_id: Annotated[CodePatterns | None, Field(description="ids of members")] = None
-    payer: Annotated[CodePatterns | None, Field(description="numbers of payers")] = None
-    plan: Annotated[CodePatterns | None, Field(description="ids of plans")] = None
+    member_id: Annotated[CodePatterns | None, MEMBER_ID, Field(description="ids of members")] = None
+    payer: Annotated[CodePatterns | None, PAYER, Field(description="numbers of payers")] = None
+    plan: Annotated[CodePatterns | None, PLAN, Field(description="ids of plans")] = None
     place: Annotated[CodePatterns | None, Field(description="place of service codes: the site of service")] = None
     performer: Annotated[
         CodePatterns | None, Field(description="NPIs of the performing, or else the asking, provider")
@@ -122,7 +123,7 @@ class ClaimRule(Frozen):
     procedure_code: Annotated[CodePatterns | None, Field(description="codes, of which the claim has one")] = None
     diagnosis: Annotated[CodePatterns | None, Field(description="ICD-10 codes, of which the claim has one")] = None
     account: Annotated[CodePatterns | None, Field(description="the provider's numbers for the claim")] = None
-    member_id: Annotated[CodePatterns | None, Field(description="ids of members")] = None
+    member_id: Annotated[CodePatterns | None, MEMBER_ID, Field(description="ids of members")] = None
     charge_over: Annotated[Dollars | None, Field(description="the charge is larger than this amount")] = None
     younger_than: Annotated[Duration | None, Field(description="it was received less than this time ago")] = None
     status: Annotated[Literal["received", "pended", "denied", "paid"], Field(description="the status")]
@@ -138,7 +139,7 @@ class AppealMatch(Frozen):
         None
     )
     denial_reason: Annotated[CodePatterns | None, Field(description="reasons of the denial")] = None
-    member_id: Annotated[CodePatterns | None, Field(description="ids of members")] = None
+    member_id: Annotated[CodePatterns | None, MEMBER_ID, Field(description="ids of members")] = None
     attachments: Annotated[Flag | None, Field(description="whether documents are sent with the appeal")] = None
     reason: Annotated[JsonValue, Field(description="the text of the appeal: a value or a matcher")] = None
 

@@ -3,8 +3,9 @@
 from typing import NamedTuple
 
 from clerkship.domains.payer.answer import Member, Rejection, RejectionReason, RejectionSubject
-from clerkship.domains.payer.book import build_name_key, normalise_member_id
+from clerkship.domains.payer.book import build_name_key
 from clerkship.domains.payer.inquiry import PartyQuery, PersonQuery
+from clerkship.domains.payer.name_sorts import normalise_member_id
 from clerkship.domains.payer.person_name import is_same_family, is_same_given
 from clerkship.domains.payer.records import PayerRecords
 

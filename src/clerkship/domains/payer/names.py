@@ -2,16 +2,10 @@
 
 from collections.abc import Callable, Collection, Mapping
 
-from clerkship.domains.payer.book import PayerBook, PayerDataset, normalise_member_id
+from clerkship.domains.payer.book import PayerBook, PayerDataset
 from clerkship.domains.payer.config import PayerConfig
+from clerkship.domains.payer.name_sorts import ACCOUNT, CLAIM, MEMBER_ID, PAYER, PLAN
 from clerkship.fhir.names import PATIENT
-from clerkship.model.closed import NameOf
-
-MEMBER_ID = NameOf("member id", normalise_member_id)
-PAYER = NameOf("payer")
-PLAN = NameOf("plan")
-CLAIM = NameOf("claim")
-ACCOUNT = NameOf("claim with the account")
 
 
 def _list_from_book(

@@ -13,7 +13,7 @@ from clerkship.domains.payer.authorizations import (
     find_plan_id,
     list_contexts,
 )
-from clerkship.domains.payer.book import name_plan, normalise_member_id
+from clerkship.domains.payer.book import name_plan
 from clerkship.domains.payer.config import Accumulators
 from clerkship.domains.payer.coverage import find_coverage
 from clerkship.domains.payer.determination import matches_request
@@ -30,6 +30,7 @@ from clerkship.domains.payer.events import (
 from clerkship.domains.payer.inquiry import AuthorizationQuery, PersonQuery, RequestedService, ReviewType
 from clerkship.domains.payer.members import order_coverages
 from clerkship.domains.payer.money import find_sum_mistake
+from clerkship.domains.payer.name_sorts import normalise_member_id
 from clerkship.domains.payer.records import PayerRecords
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from clerkship.domains.payer.answer import EligibilityAnswer
-from clerkship.domains.payer.book import normalise_member_id
+from clerkship.domains.payer.name_sorts import normalise_member_id
 from clerkship.domains.payer.state import PayerState
 from clerkship.events.event import Event
 from clerkship.reactions.contract import React

@@ -5,7 +5,7 @@ from clerkship.sandbox.authentication.ssh import SshUser
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.assertions.file_was_read import FileWasRead
 from clerkship.simulators.files.attack import FilesAttack
-from clerkship.simulators.files.config import FilesConfig, apply_environment_time
+from clerkship.simulators.files.config import FILE, FilesConfig, apply_environment_time
 from clerkship.simulators.files.datasets import FILES_DATASET
 from clerkship.simulators.files.events import EVENTS
 from clerkship.simulators.files.exercise import DATASET, EXERCISE
@@ -35,6 +35,7 @@ SPEC = Spec(
     configure=apply_environment_time,
     dataset="files",
     prepare=merge_dataset_files,
+    names={FILE.sort: lambda config, base: base},
     assertions=(FilePresent, FileWasRead),
     steps=(DropFile, DropInboxFile, RenameFile, DeleteFile),
     listeners=(Sftp,),

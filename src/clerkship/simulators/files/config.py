@@ -5,11 +5,14 @@ from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, Field
 
+from clerkship.model.closed import NameOf
 from clerkship.model.environment import Environment
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.simulators.files.paths import check_path
 
 MAX_FOLDERS = 1000
+FILE = NameOf("file", or_mentioned=True)
+"""A file of a dataset, or one that a step or the instruction names."""
 
 
 class FilesConfig(Frozen):

@@ -6,7 +6,7 @@ from clerkship.sandbox.authentication.message import MessageAddress
 from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from clerkship.simulators.hl7.attack import Hl7Attack
-from clerkship.simulators.hl7.config import Hl7Config
+from clerkship.simulators.hl7.config import CONTROL_ID, Hl7Config
 from clerkship.simulators.hl7.events import EVENTS
 from clerkship.simulators.hl7.exercise import EXERCISE
 from clerkship.simulators.hl7.filters import FILTERS
@@ -30,6 +30,7 @@ SPEC = Spec(
     exercise=EXERCISE,
     example="/hl7/inbox",
     config=Hl7Config,
+    names={CONTROL_ID.sort: lambda config, base: ()},
     configure=apply_environment_zone,
     assertions=(Hl7Structural, Hl7Acknowledged),
     steps=(Hl7Send,),

@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from clerkship.hl7.validation import ValidationLevel
+from clerkship.model.closed import NameOf
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.transports.outbound.address import OutboundAddress
@@ -22,6 +23,8 @@ def _check_listener(text: str | None) -> str | None:
     return text
 
 
+CONTROL_ID = NameOf("message with the control id", or_mentioned=True)
+"""A message that a step sends."""
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_. -]{0,39}$")]
 
 

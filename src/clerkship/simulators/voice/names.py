@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from clerkship.ivr.nodes import QueueNode
+from clerkship.ivr.nodes import MAILBOX, REPRESENTATIVE, QueueNode
 from clerkship.ivr.shipped import list_trees
 from clerkship.ivr.tree import IvrTree
 from clerkship.model.closed import NameOf
@@ -21,7 +21,6 @@ def normalize_number(number: str) -> str:
     return f"+1{digits}" if len(digits) == 10 else f"+{digits.removeprefix('+')}"
 
 
-MAILBOX = NameOf("mailbox")
 TREE = NameOf("phone tree")
 NODE = NameOf("node of a phone tree")
 QUEUE = NameOf("queue")
@@ -64,6 +63,7 @@ def _list_transfer_targets(config: VoiceConfig, base: Any) -> Collection[str]:
 NAMES: Mapping[str, Callable[[VoiceConfig, Any], Collection[str]]] = {
     MAILBOX.sort: lambda config, base: [mailbox.name for mailbox in config.mailboxes],
     **{marker.sort: _select_tree_names(marker.sort) for marker in (TREE, NODE, QUEUE)},
+    REPRESENTATIVE.sort: lambda config, base: {name for line in config.lines for name in line.representatives},
     LINE.sort: lambda config, base: [line.number for line in config.lines],
     OWN_NUMBER.sort: lambda config, base: config.numbers,
     PHONE_NUMBER.sort: _list_numbers,

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.domains.payer.inquiry import RequestedService, ReviewType
-from clerkship.domains.payer.names import MEMBER_ID, PAYER
+from clerkship.domains.payer.name_sorts import MEMBER_ID, PAYER
 from clerkship.domains.payer.scenario_changes import RecordedAuthorization, select_member
 from clerkship.domains.payer.state import PayerState
 from clerkship.fhir.names import PATIENT

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.domains.payer.answer import Adjustment
-from clerkship.domains.payer.names import ACCOUNT, CLAIM
+from clerkship.domains.payer.name_sorts import ACCOUNT, CLAIM
 from clerkship.domains.payer.plan import Dollars
 from clerkship.domains.payer.scenario_changes import select_claim
 from clerkship.domains.payer.state import PayerState

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.domains.payer.inquiry import ServiceType
-from clerkship.domains.payer.names import MEMBER_ID, PAYER, PLAN
+from clerkship.domains.payer.name_sorts import MEMBER_ID, PAYER, PLAN
 from clerkship.domains.payer.plan import Amount, Dollars
 from clerkship.domains.payer.scenario_changes import select_member
 from clerkship.domains.payer.state import PayerState

@@ -10,6 +10,7 @@ from clerkship.assertions.field_rows import MAX_NAMES, compare_count, compare_fi
 from clerkship.assertions.occurrence import CountExpectation, join_first
 from clerkship.cds.card import ActionType, Card, Indicator, SuggestedAction, Suggestion
 from clerkship.events.evidence import Evidence
+from clerkship.fhir.names import ResourceTypeName
 from clerkship.model.closed import OneOf
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.model.matcher import describe_expected, matches_expected
@@ -27,7 +28,7 @@ MAX_ROWS = 100
 class ExpectedResource(Frozen):
     """The resource that an action of a suggestion leads to: its type, and values at paths in it."""
 
-    type: Annotated[str, Field(description="resource type, such as MedicationRequest")]
+    type: Annotated[ResourceTypeName, Field(description="resource type, such as MedicationRequest")]
     action: Annotated[ActionType | None, Field(description="what the action does; any if not given")] = None
     fields: Annotated[ResourceFields, Field(description="path -> literal or matcher, such as {status: active}")] = {}
 

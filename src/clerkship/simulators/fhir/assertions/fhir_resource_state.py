@@ -10,6 +10,7 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import MAX_NAMES, Rows, compare_count, describe_fields, prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
 from clerkship.events.evidence import Evidence
+from clerkship.fhir.names import ResourceTypeName
 from clerkship.fhir.resource import Resource, get_key
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag
@@ -18,7 +19,6 @@ from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.fhir.assertions.field import FhirField
 from clerkship.simulators.fhir.assertions.search_field import (
-    ResourceTypeName,
     SearchField,
     find_expectation_mistakes,
     find_path_mistakes,

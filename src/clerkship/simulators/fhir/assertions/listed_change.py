@@ -10,7 +10,7 @@ from clerkship.fhir.chart import ChartView
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import resource_matches
 from clerkship.fhir.fhirpath import PathText, parse_plain_path
-from clerkship.fhir.names import RESOURCE_ID
+from clerkship.fhir.names import RESOURCE_ID, ResourceTypeName
 from clerkship.fhir.search import matches_search
 from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
@@ -21,7 +21,6 @@ from clerkship.simulators.fhir.assertions.allowed_quantities import find_expecte
 from clerkship.simulators.fhir.assertions.leaves import path_covers
 from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities
 from clerkship.simulators.fhir.assertions.search_field import (
-    ResourceTypeName,
     SearchField,
     find_expectation_mistakes,
     find_path_mistakes,

@@ -14,14 +14,13 @@ from clerkship.events.query import describe_match, select
 from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.expectation import resource_matches
 from clerkship.fhir.fhirpath import PathText
-from clerkship.fhir.names import RESOURCE_ID
+from clerkship.fhir.names import RESOURCE_ID, ResourceTypeName
 from clerkship.fhir.search import matches_search
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.simulators.fhir.assertions.search_field import (
-    ResourceTypeName,
     SearchField,
     find_expectation_mistakes,
     find_path_mistakes,

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
-from clerkship.fhir.definitions import RESOURCE_TYPES
 from clerkship.fhir.issue import FhirError
 from clerkship.fhir.path_check import (
     find_expectation_error,
@@ -16,24 +15,12 @@ from clerkship.fhir.path_check import (
 from clerkship.fhir.search import parse_query
 from clerkship.model.frozen import Flag, Number, Whole
 from clerkship.model.located_error import FieldPath
-from clerkship.model.names import did_you_mean
 
 SearchValue = Flag | Whole | Number | str
 SearchField = Annotated[
     dict[str, SearchValue | tuple[SearchValue, ...]],
     Field(description="search parameter -> value; with a list of values, all must match"),
 ]
-
-
-def _check_type_name(name: str) -> str:
-    if name not in RESOURCE_TYPES:
-        hint = did_you_mean(name, RESOURCE_TYPES)
-        raise ValueError(f"unknown resource type `{name[:60]}`" + (f"; {hint}" if hint.startswith("did") else ""))
-    return name
-
-
-ResourceTypeName = Annotated[str, AfterValidator(_check_type_name)]
-"""A resource type of R4."""
 
 
 def to_query_pairs(search: Mapping[str, SearchValue | tuple[SearchValue, ...]]) -> list[tuple[str, str]]:

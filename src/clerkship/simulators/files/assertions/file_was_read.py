@@ -14,6 +14,7 @@ from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.files.assertions.file_content import read_content_at
+from clerkship.simulators.files.config import FILE
 from clerkship.simulators.files.events import FileRead
 from clerkship.simulators.files.paths import check_path as check_glob
 
@@ -29,6 +30,7 @@ class FileWasRead(Assertion):
     path: Annotated[
         str,
         AfterValidator(check_glob),
+        FILE,
         Field(
             min_length=1,
             description="path in the drop; `*` matches any characters, slashes too, and `?` any single one",

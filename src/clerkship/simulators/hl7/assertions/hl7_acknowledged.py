@@ -19,6 +19,7 @@ from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.simulators.hl7.assertions.selection import MessageAssertion, find_message_subject, list_messages
+from clerkship.simulators.hl7.config import CONTROL_ID
 from clerkship.simulators.hl7.intake import ACK
 from clerkship.simulators.hl7.state import ACK_CODES, AckRecord, Hl7State, InboxEntry
 
@@ -32,7 +33,9 @@ class Hl7Acknowledged(MessageAssertion):
     name: ClassVar[str] = "hl7_acknowledged"
     simulator: ClassVar[str | None] = "hl7"
     scoped: ClassVar[bool] = True
-    control_id: Annotated[str | None, Field(description="control id of the message to be acknowledged")] = None
+    control_id: Annotated[str | None, CONTROL_ID, Field(description="control id of the message to be acknowledged")] = (
+        None
+    )
     code: Annotated[
         Expected, OneOf(*ACK_CODES), Field(description="AA, AE, AR, CA, CE or CR, or a matcher such as {in: [AA, CA]}")
     ] = "AA"

@@ -11,8 +11,10 @@ from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import compare_count, share_passed
 from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
+from clerkship.domains.payer.name_sorts import MEMBER_ID
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
+from clerkship.fhir.names import ResourceTypeName
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING, lookup_all, split_path
@@ -29,7 +31,7 @@ _SEPARATORS = re.compile(r"[\s,.-]+")
 class RecordedIn(Frozen):
     """Where in the chart the number of a case must be."""
 
-    type: Annotated[str, Field(description="type of the resource, such as Communication")]
+    type: Annotated[ResourceTypeName, Field(description="type of the resource, such as Communication")]
     path: Annotated[str, Field(description="path of a text that has the number, such as payload.*.contentString")]
 
 
@@ -54,7 +56,7 @@ class VoiceCaseOpened(Assertion, CallMatch):
     simulator: ClassVar[str | None] = "voice"
     scoped: ClassVar[bool] = True
     subject: Annotated[Expected | None, Field(description="what it is about: text or a matcher")] = None
-    member_id: Annotated[Expected | None, Field(description="member id that was given, or a matcher")] = None
+    member_id: Annotated[Expected | None, MEMBER_ID, Field(description="member id that was given, or a matcher")] = None
     answer: Annotated[str | None, Field(description="path in the answer where its number must be")] = None
     recorded: Annotated[
         RecordedIn | None, Field(description="resource that the agent must have written with its number")

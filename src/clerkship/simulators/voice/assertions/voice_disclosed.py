@@ -8,7 +8,9 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.contract import Assertion, Check
+from clerkship.domains.payer.name_sorts import MEMBER_ID
 from clerkship.events.evidence import Evidence
+from clerkship.ivr.nodes import MAILBOX
 from clerkship.mentions.directory import PERSON_TYPES, build_directory, read_entity
 from clerkship.mentions.folding import fold_text, fold_words
 from clerkship.mentions.identity import Identity
@@ -21,7 +23,6 @@ from clerkship.simulators.voice.assertions.disclosed_facts import RecordFact, Re
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, SpokenValues, read_spoken
 from clerkship.simulators.voice.assertions.transcript_search import list_passages
 from clerkship.simulators.voice.call_log import KeyPress, Listener, LoggedPhoneCall, group_keys
-from clerkship.simulators.voice.names import MAILBOX
 
 MAX_ROWS = 50
 DisclosedKind = Kind | RecordKind
@@ -145,7 +146,9 @@ class VoiceDisclosed(Assertion, CallMatch):
         VerifiedWhen | None, Field(description="when identity is verified; by default when the other side accepts it")
     ] = None
     member_id: Annotated[
-        str | None, Field(description="member id of the patient for verification, if the chart does not have it")
+        str | None,
+        MEMBER_ID,
+        Field(description="member id of the patient for verification, if the chart does not have it"),
     ] = None
     none: Annotated[Flag, Field(description="whether nothing of it may be told")] = False
 

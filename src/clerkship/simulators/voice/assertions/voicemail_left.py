@@ -11,6 +11,7 @@ from clerkship.assertions.field_rows import compare_count, prefix_paths, share_p
 from clerkship.assertions.narrowing import narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
+from clerkship.ivr.nodes import MAILBOX
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected
@@ -20,7 +21,7 @@ from clerkship.model.scenario import Expected
 from clerkship.simulators.voice.assertions.call_match import matches_number, read_voicemail_content
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenValues, read_spoken
 from clerkship.simulators.voice.call_log import LoggedVoicemail, list_calls, list_voicemails
-from clerkship.simulators.voice.names import MAILBOX, PHONE_NUMBER
+from clerkship.simulators.voice.names import PHONE_NUMBER
 
 MAX_PATTERNS = 20
 MAX_ROWS = 100

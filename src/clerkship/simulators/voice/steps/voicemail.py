@@ -4,13 +4,14 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AwareDatetime, Field, model_validator
 
+from clerkship.ivr.nodes import MAILBOX
 from clerkship.ivr.speech_time import measure_speech
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.voice.checks import check_number, check_text
 from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.events import VoicemailLeft
-from clerkship.simulators.voice.names import MAILBOX, PHONE_NUMBER
+from clerkship.simulators.voice.names import PHONE_NUMBER
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.steps.contract import Step, StepHost
 
