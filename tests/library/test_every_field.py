@@ -352,8 +352,8 @@ def test_unknown_value_is_a_mistake_where_fields_are_checked_together(folder: Li
         f"\n    - {{label: x, assertion: {written}}}" for written in CHECKED_WITH_OTHERS if not is_step[written]
     )
     folder.write("e.yml", yaml.safe_dump({"environment": ENVIRONMENT}))
-    for dataset in DATASETS:
-        folder.write(f"{dataset['name']}.yml", yaml.safe_dump({"dataset": dataset}))
+    for number, dataset in enumerate(DATASETS):
+        folder.write(f"dataset_{number}.yml", yaml.safe_dump({"dataset": dataset}))
     task = f"task:\n  name: A\n  scenario:\n    steps:{steps}\n  criteria:{criteria}\n"
     folder.write("t.yml", task)
     lines = [mistake.split(":")[1] for mistake in folder.lines() if mistake.startswith("t.yml:")]

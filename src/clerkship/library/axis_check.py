@@ -32,9 +32,9 @@ class AxisCheck:
     def check(self, definition: Definition) -> None:
         """Report an undeclared axis that is close to a gating one, and warn of any other, once for each."""
         for number, criterion in enumerate(map(as_map, as_list(definition.fields.get("criteria")))):
-            axis, path = criterion.get("axis"), ["criteria", number, "axis"]
+            axis = criterion.get("axis")
             if isinstance(axis, str) and _fold(axis) not in self.declared:
-                self._report(definition, axis, path)
+                self._report(definition, axis, ["criteria", number, "axis"])
 
     def _report(self, definition: Definition, axis: str, path: KeyPath) -> None:
         declare = f"declare it: `axes: [{axis}]` in an environment or a benchmark"

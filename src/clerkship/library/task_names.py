@@ -30,8 +30,8 @@ class TaskNames:
     """The names that a task defines, by sort, and its texts."""
 
     by_sort: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    texts: tuple[str, ...] = ()
-    """Every text of the task that is not in a criterion."""
+    parts: tuple[Any, ...] = ()
+    """The parts of the task that are not criteria, as data."""
 
     def find(self, sort: str) -> frozenset[str]:
         """Return the names of a sort."""
@@ -52,7 +52,7 @@ class TaskNames:
 
     @cached_property
     def _text(self) -> str:
-        return "\n".join(self.texts)
+        return "\n".join(_list_texts(self.parts))
 
     @cached_property
     def _candidates(self) -> frozenset[str]:
@@ -69,8 +69,8 @@ def collect_task_names(data: Mapping[str, Any], people: Iterable[Mapping[str, An
         channel, address = person.get("channel"), person.get("address")
         if isinstance(channel, str) and isinstance(address, str) and channel in _SORT_OF_CHANNEL:
             pairs.append((_SORT_OF_CHANNEL[channel], normalise_address(channel, address)))
-    texts = tuple(_list_texts([data.get(key) for key in ("task_item", "scenario", "setup", "simulation_context")]))
-    return TaskNames(_group((sort, name) for sort, name in pairs if isinstance(name, str)), texts)
+    parts = tuple(data.get(key) for key in ("task_item", "scenario", "setup", "simulation_context"))
+    return TaskNames(_group((sort, name) for sort, name in pairs if isinstance(name, str)), parts)
 
 
 def _group(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
