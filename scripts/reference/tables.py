@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from clerkship.model.closed import NameOf, OneOf
 from clerkship.model.duration import render_duration
 from clerkship.model.scenario import EventMatch
 
@@ -102,7 +103,17 @@ def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
 
 def _field_cells(name: str, info: FieldInfo) -> tuple[str, str, str, str]:
     default = "required" if info.is_required() else _show_default(info.get_default(call_default_factory=True))
-    return f"`{name}`", _type_name(info.annotation), default, info.description or ""
+    return f"`{name}`", _describe_type(info), default, info.description or ""
+
+
+def _describe_type(info: FieldInfo) -> str:
+    """Return the type of a field with the values of a closed set, or with what its names must be."""
+    for marker in info.metadata:
+        if isinstance(marker, OneOf):
+            return " or ".join((*(f"`{value}`" for value in marker.values), "a matcher"))
+        if isinstance(marker, NameOf):
+            return f"{_type_name(info.annotation)} (known {marker.sort})"
+    return _type_name(info.annotation)
 
 
 def _show_default(value: object) -> str:

@@ -208,3 +208,18 @@ def test_a_mistake_in_the_environment_does_not_make_names_unknown(office: Librar
     office.write("office.yml", ENVIRONMENT.replace("{name: pharmacy}, ", "{nam: pharmacy}, "))
     write_criteria(office, "{voicemail_left: {mailbox: pharmacy, none: true}}")
     assert {line.split(":")[0] for line in office.lines()} == {"office.yml"}
+
+
+def test_assertions_of_a_scenario_file_are_checked_too(office: LibraryFolder) -> None:
+    office.scenario("""
+        environment: office
+        goals:
+          assertions:
+            - fax_sent: {status: faild}
+            - voicemail_left: {mailbox: farmacy}
+            - must_not_mention: patient
+    """)
+    _, first, second, third = office.lines()  # the first is about the missing chat
+    assert "assertions.0.fax_sent.status: unknown value `faild`; did you mean `failed`?" in first
+    assert "assertions.1.voicemail_left.mailbox: no mailbox `farmacy` in office; did you mean" in second
+    assert "no entity `patient`; there is no entity" in third

@@ -101,7 +101,8 @@ def describe_unknown(value: Any, known: Collection[Any]) -> str:
     """Return the error for a value that is not in a closed set."""
     names = [str(each).lower() if isinstance(each, bool) else str(each) for each in known if each is not None]
     hint = did_you_mean(str(value), names) or f"known: {', '.join(sorted(names))}"
-    return f"unknown value `{str(value)[:60]}`; {hint}"
+    shown = "null" if value is None else str(value)[:60]
+    return f"unknown value `{shown}`; {hint}"
 
 
 def list_choices(annotation: Any) -> tuple[Any, ...] | None:
@@ -130,8 +131,8 @@ def find_unknown_value(model: type[BaseModel], path: str, expected: Any) -> str:
     if choices is None:
         return ""
     values = [item for value in list_literals(expected) for item in (value if isinstance(value, list) else [value])]
-    unknown = next((value for value in values if not _is_choice(value, choices)), None)
-    return "" if unknown is None else describe_unknown(unknown, choices)
+    unknown = [value for value in values if not _is_choice(value, choices)]
+    return describe_unknown(unknown[0], choices) if unknown else ""
 
 
 def _is_choice(value: Any, choices: Collection[Any]) -> bool:
