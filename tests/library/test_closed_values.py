@@ -11,7 +11,7 @@ ENVIRONMENT = """
 environment:
   name: office
   now: 2026-03-02T09:00:00-05:00
-  datasets: [clinic-100]
+  datasets: [clinic-100, letters]
   simulators:
     ehr: {kind: fhir}
     emr: {kind: cds}
@@ -28,6 +28,7 @@ environment:
   domains:
     payer: {kind: payer}
 """
+LETTERS = "dataset: {name: letters, type: files, files: {a.txt: 'Please fax to (555) 010-0366.'}}"
 TASK = """
 task:
   name: A
@@ -48,6 +49,7 @@ task:
 @pytest.fixture
 def office(folder: LibraryFolder) -> LibraryFolder:
     folder.write("office.yml", ENVIRONMENT)
+    folder.write("letters.yml", LETTERS)
     return folder
 
 
@@ -69,6 +71,7 @@ UNKNOWN_IN_CRITERIA = {
     "{voice_path: {count: {main_manu: 0}}}": "voice_path.count.main_manu: no node of a phone tree `main_manu`",
     "{voice_path: {tree: farmacy, never: [main_menu]}}": "no phone tree `farmacy` in office; did you mean",
     "{message_sent: {to: Bne, none: true}}": "message_sent.to: no address `Bne` in office",
+    "{message_sent: {to: lab, none: true}}": "message_sent.to: no address `lab` in office",
     "{message_sent: {to: Patient/pat-9001, none: true}}": "no address `Patient/pat-9001` in office; did you mean `Pati",
     "{message_sent: {from: frontdesk@clinc.example, none: true}}": "no own address `frontdesk@clinc.example` in office",
     "{message_sent: {status: deliverd, none: true}}": "unknown value `deliverd`; did you mean `delivered`?",
@@ -105,6 +108,7 @@ FREE_IN_CRITERIA = (
     "{fax_sent: {to: '555-010-0310'}}",
     "{fax_sent: {to: '+15550100344', none: true}}",  # a step mentions it
     "{fax_sent: {in_reply_to: fax_0302}}",
+    "{fax_sent: {to: '+15550100366', none: true}}",  # a file of a dataset mentions it
     "{voice_call: {number: '+15550100388'}}",  # the number of a person
     "{voice_call: {number: '+1 555 010 0399', none: true}}",  # the instruction mentions it
     "{voice_path: [welcome, Pharmacy/main_menu]}",

@@ -18,7 +18,7 @@ from clerkship.library.shape import as_list, as_map, read_as
 from clerkship.library.task_names import TASK_SORTS, TaskNames
 from clerkship.library.yaml import KeyPath
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
-from clerkship.model.closed import find_unknown_value
+from clerkship.model.closed import NameOf, find_unknown_value
 from clerkship.model.conversation_key import build_place
 from clerkship.model.environment import CONVERSATION_KIND, MESSAGES_KIND, VOICE_KIND
 from clerkship.model.names import did_you_mean
@@ -154,10 +154,10 @@ class CallCheck:
             known, where = self._find_known_names(marker.sort, component)
             if known is None or wanted in known:
                 continue
-            is_open = is_criterion and marker.or_mentioned
-            if not is_open or not self.task.mentions(name, marker.normalize):
+            is_open = is_criterion and marker.or_mentioned and marker.has_form(name)
+            if not is_open or not self._is_mentioned(name, marker):
                 hint = did_you_mean(wanted, known) or ("" if known else f"there is no {marker.sort}")
-                note = "one that the task itself mentions is accepted too"
+                note = "one that the task or a dataset mentions is accepted too"
                 hint = hint if not is_open else f"{hint} ({note})" if hint else note
                 self.definition.problem(here, f"no {marker.sort} `{name[:60]}`{where}", hint)
 
@@ -167,6 +167,12 @@ class CallCheck:
             return self.task.find(sort), ""
         info = self.environment
         return (None, "") if info is None else (info.names.find(sort, component), f" in {info.name}")
+
+    def _is_mentioned(self, name: str, marker: NameOf) -> bool:
+        """Return whether the task outside its criteria, or a dataset of the environment, has a name."""
+        if self.task.mentions(name, marker.normalize):
+            return True
+        return self.environment is not None and self.environment.names.mention(name)
 
     def _is_filled_in(self, path: KeyPath) -> bool:
         """Return whether the text at a path has a template or a variable in the file."""

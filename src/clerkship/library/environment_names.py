@@ -1,5 +1,6 @@
 """The names that the sandboxes and domains of an environment define: mailboxes, lines, contacts, plans, and so on."""
 
+import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -13,6 +14,9 @@ from clerkship.model.dataset import Dataset
 from clerkship.model.environment import ComponentConfig, Environment
 from clerkship.model.errors import InputError
 
+MIN_DIGITS, LOCAL_DIGITS = 7, 10
+SEPARATORS = r"[ ().-]*"
+"""What may stand between the digits of a phone number."""
 ListNames = Callable[[], Collection[str]]
 
 
@@ -24,6 +28,7 @@ class EnvironmentNames:
     """Sandbox or domain -> sort -> names."""
     is_complete: bool = True
     """False if there is a component of which a config or a dataset could not be read."""
+    datasets: tuple[Dataset, ...] = ()
     _found: dict[tuple[str, str | None], frozenset[str] | None] = field(default_factory=dict)
 
     def find(self, sort: str, component: str | None) -> frozenset[str] | None:
@@ -34,6 +39,15 @@ class EnvironmentNames:
         if (sort, component) not in self._found:
             self._found[sort, component] = self._list(sort, component)
         return self._found[sort, component]
+
+    def mention(self, name: str) -> bool:
+        """Return whether a record or text of a dataset has a name. A phone number may be in any notation."""
+        digits = [sign for sign in name if sign.isdigit()]
+        is_number = len(digits) >= MIN_DIGITS and not any(map(str.isalpha, name))
+        number = SEPARATORS.join(digits[-LOCAL_DIGITS:]) + r"(?!\d)"
+        pattern = re.compile((number if is_number else rf"(?<![\w-]){re.escape(name)}(?![\w-])").encode())
+        parts = (part for each in self.datasets for part in (*(each.lines or ()), *each.files.values()))
+        return any(pattern.search(part) for part in parts)
 
     def _list(self, sort: str, component: str | None) -> frozenset[str] | None:
         if not self.is_complete:
@@ -76,7 +90,7 @@ def collect_environment_names(
         if name not in targets:  # what a reaction may add is not known before the run
             by_component[name] = {sort: _defer(names, config, base) for sort, names in entry.names.items()}
     by_component[""] = {REQUEST_METHOD.sort: lambda: [*HTTP_METHODS, *_list_operations(environment, catalog)]}
-    return EnvironmentNames(by_component)
+    return EnvironmentNames(by_component, datasets=tuple(datasets[name] for name in environment.datasets))
 
 
 def _list_operations(environment: Environment, catalog: Catalog) -> Iterator[str]:

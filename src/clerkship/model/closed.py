@@ -72,7 +72,9 @@ class NameOf:
     is_pattern: Callable[[str], bool] = has_wildcard
     """Returns whether a text stands for several names; it is not looked up then, like a matcher."""
     or_mentioned: bool = False
-    """Whether a criterion may also hold a name that only the rest of its task mentions, such as a phone number."""
+    """Whether a criterion may also hold a name that only the rest of its task, or a dataset, mentions."""
+    has_form: Callable[[str], bool] = bool
+    """Returns whether a text can be such a name at all; a word that is mentioned is no phone number."""
 
 
 ENTITY = NameOf("entity")

@@ -66,6 +66,11 @@ def normalise_phone(text: str) -> str | None:
     return digits if _E164.fullmatch(digits) else None
 
 
+def is_phone(text: str) -> bool:
+    """Return whether a text is a phone number, in any notation."""
+    return normalise_phone(text) is not None
+
+
 def is_address(channel: PersonChannel, address: str) -> bool:
     """Return whether a text has the form of an address on a channel."""
     if channel in PHONE_CHANNELS:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from clerkship.model.closed import NameOf
-from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.conversation_key import is_phone, normalise_phone
 from clerkship.simulators.fax.config import FaxConfig
 
 
@@ -13,7 +13,7 @@ def _normalize(number: str) -> str:
 
 
 OWN_NUMBER = NameOf("own fax number", _normalize)
-FAX_NUMBER = NameOf("fax number", _normalize, or_mentioned=True)
+FAX_NUMBER = NameOf("fax number", _normalize, or_mentioned=True, has_form=is_phone)
 FAX = NameOf("fax", _normalize, or_mentioned=True)
 """An id that a step gives, or the number that a fax came from."""
 

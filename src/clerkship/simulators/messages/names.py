@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 
 from clerkship.model.closed import NameOf
+from clerkship.model.conversation_key import is_address
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.contacts import PatientContacts
 
@@ -21,8 +22,12 @@ def normalize_address(address: str) -> str:
     return f"+1{digits}" if len(digits) == 10 else f"+{digits.removeprefix('+')}"
 
 
+def _is_address(text: str) -> bool:
+    return is_address("sms", text) or is_address("email", text) or is_address("portal", text)
+
+
 OWN_ADDRESS = NameOf("own address", normalize_address)
-ADDRESS = NameOf("address", normalize_address, or_mentioned=True)
+ADDRESS = NameOf("address", normalize_address, or_mentioned=True, has_form=_is_address)
 
 
 def _list_own(config: MessagesConfig, base: PatientContacts) -> Collection[str]:

@@ -7,6 +7,7 @@ from clerkship.ivr.nodes import MAILBOX, REPRESENTATIVE, QueueNode
 from clerkship.ivr.shipped import list_trees
 from clerkship.ivr.tree import IvrTree
 from clerkship.model.closed import NameOf
+from clerkship.model.conversation_key import is_phone
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.tree_source import resolve_tree
 
@@ -26,8 +27,8 @@ NODE = NameOf("node of a phone tree")
 QUEUE = NameOf("queue")
 LINE = NameOf("line", normalize_number)
 OWN_NUMBER = NameOf("own number", normalize_number)
-PHONE_NUMBER = NameOf("phone number", normalize_number, or_mentioned=True)
-TRANSFER_TARGET = NameOf("number or representative", normalize_number, or_mentioned=True)
+PHONE_NUMBER = NameOf("phone number", normalize_number, or_mentioned=True, has_form=is_phone)
+TRANSFER_TARGET = NameOf("number or representative", normalize_number, or_mentioned=True, has_form=is_phone)
 
 
 def list_tree_names(tree: IvrTree) -> Iterator[tuple[str, str]]:
