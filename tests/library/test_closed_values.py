@@ -70,7 +70,7 @@ UNKNOWN_IN_CRITERIA = {
     "{voice_path: [main_manu]}": "no node of a phone tree `main_manu` in office; did you mean `main_menu`?",
     "{voice_path: {count: {main_manu: 0}}}": "voice_path.count.main_manu: no node of a phone tree `main_manu`",
     "{voice_path: {tree: farmacy, never: [main_menu]}}": "no phone tree `farmacy` in office; did you mean",
-    "{message_sent: {to: Bne, none: true}}": "message_sent.to: no address `Bne` in office",
+    "{message_sent: {to: Bne, none: true}}": "no address `Bne` in office; expected a phone number, an",
     "{message_sent: {to: lab, none: true}}": "message_sent.to: no address `lab` in office",
     "{message_sent: {to: Patient/pat-9001, none: true}}": "no address `Patient/pat-9001` in office; did you mean `Pati",
     "{message_sent: {from: frontdesk@clinc.example, none: true}}": "no own address `frontdesk@clinc.example` in office",

@@ -75,6 +75,8 @@ class NameOf:
     """Whether a criterion may also hold a name that only the rest of its task, or a dataset, mentions."""
     has_form: Callable[[str], bool] = bool
     """Returns whether a text can be such a name at all; a word that is mentioned is no phone number."""
+    form: str = ""
+    """What such a name looks like, for errors."""
 
 
 ENTITY = NameOf("entity")

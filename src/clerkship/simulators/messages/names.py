@@ -27,7 +27,13 @@ def _is_address(text: str) -> bool:
 
 
 OWN_ADDRESS = NameOf("own address", normalize_address)
-ADDRESS = NameOf("address", normalize_address, or_mentioned=True, has_form=_is_address)
+ADDRESS = NameOf(
+    "address",
+    normalize_address,
+    or_mentioned=True,
+    has_form=_is_address,
+    form="a phone number, an e-mail address, or a portal account such as Patient/pat-0001",
+)
 
 
 def _list_own(config: MessagesConfig, base: PatientContacts) -> Collection[str]:
