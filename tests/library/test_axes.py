@@ -9,7 +9,7 @@ ENVIRONMENT = "environment: {name: office, simulators: {chat: {kind: chat}}%s}\n
 
 def write_criteria(folder: LibraryFolder, *axes: str, environment: str = "") -> None:
     folder.write("office.yml", ENVIRONMENT % environment)
-    criteria = "".join(f"    - {{label: x, axis: {axis}, assertion: {{agent_acted: {{}}}}}}\n" for axis in axes)
+    criteria = "".join(f"    - {{label: x, axis: {axis}, assertion: {{answer_matches: booked}}}}\n" for axis in axes)
     folder.write("t.yml", f"task:\n  name: A\n  criteria:\n{criteria}")
 
 

@@ -45,7 +45,7 @@ NO_WRITE = {"never": "files.file.written"}
 FILE = {"file_present": {"path": "out.txt"}}
 NEEDING_NOTHING: list[tuple[Any, ...]] = [
     (NO_WRITE,),
-    ({"fhir_no_other_changes": {}}, {"fax_sent": {"none": True}}, {"message_sent": {"to": "+15550100", "none": True}}),
+    ({"fhir_no_other_changes": {}}, {"fax_sent": {"none": True}}, {"message_sent": {"channel": "sms", "none": True}}),
     ({"answer_matches": {"exists": True}}, NO_WRITE),
     ({"answer_matches": {"not": "five"}},),
     ({"answer_matches": {"matches": "."}}, {"agent_acted": {}}, {"max_agent_actions": 3}),
@@ -57,7 +57,7 @@ NEEDING_SOMETHING: list[tuple[Any, ...]] = [
     ({"answer_matches": "ok"},),
     ({"answer_matches": {"contains": "k"}},),
     ({"answer_matches": {"fields": [{"path": "total", "expected": 5}]}}, NO_WRITE),
-    ({"message_sent": {"to": "+15550100"}}, NO_WRITE),
+    ({"message_sent": {"channel": "sms"}}, NO_WRITE),
     ({"any_of": [FILE, {"answer_matches": "five"}]}, NO_WRITE),
     ({"judged": "The agent changes nothing."}, NO_WRITE),
     ({"sequencing": [{"event": "files.file.read"}, {"event": "agent.answered"}]},),
