@@ -25,7 +25,7 @@ def run_as_other_user(words: list[str], home: Path) -> "subprocess.CompletedProc
         pytest.skip("only root can run a command as another user, with `unshare`")
     os.chown(home, USER, USER)
     unshare = ["unshare", "--mount", "--propagation", "private"]
-    if subprocess.run([*unshare, "true"], capture_output=True, check=False).returncode:
+    if subprocess.run([*unshare, "true"], capture_output=True, timeout=30, check=False).returncode:
         pytest.skip("this machine refuses new mount namespaces")
     return subprocess.run(
         [*unshare, sys.executable, "-m", __name__, *words],
@@ -52,11 +52,11 @@ def _open_folder(folder: Path, needed: list[Path]) -> None:
     """Replace a folder in this mount namespace by one that contains only what is needed."""
     kept = {path: tempfile.mkdtemp() for path in needed}
     for path, place in kept.items():
-        subprocess.run(["mount", "--bind", path, place], check=True)
-    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", folder], check=True)
+        subprocess.run(["mount", "--bind", path, place], timeout=30, check=True)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "tmpfs", folder], timeout=30, check=True)
     for path, place in kept.items():
         path.mkdir(parents=True)
-        subprocess.run(["mount", "--move", place, path], check=True)
+        subprocess.run(["mount", "--move", place, path], timeout=30, check=True)
 
 
 def main(words: list[str]) -> None:

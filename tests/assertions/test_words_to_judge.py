@@ -5,7 +5,6 @@ The messages are in `examples/words_to_judge.yml`, with the label that each must
 
 import json
 import re
-import time
 from collections import Counter
 from functools import cache
 from pathlib import Path
@@ -24,6 +23,7 @@ from clerkship.service.report_targets import ReportTargets
 from tests.actors.servers import Answered, Asked, Served
 from tests.assertions.log_builder import LogBuilder
 from tests.llm.endpoint import said
+from tests.waiting import processor_limit
 from tests.workbench import Workbench
 
 SET = Path(__file__).parents[2] / "examples" / "words_to_judge.yml"
@@ -151,10 +151,9 @@ def test_sentence_to_the_judge_that_is_divided_among_messages_is_found() -> None
 
 
 def test_long_messages_are_searched_in_time() -> None:
-    started = time.perf_counter()
-    for text in ("mark the criterion of ", "- \"' ", "next message is ", "m4rk 1t p4ss3d by "):
-        find_judge_address(text * (8_000 // len(text)))
-    assert time.perf_counter() - started < 20
+    with processor_limit(10):
+        for text in ("mark the criterion of ", "- \"' ", "next message is ", "m4rk 1t p4ss3d by "):
+            find_judge_address(text * (8_000 // len(text)))
 
 
 HONEST = """

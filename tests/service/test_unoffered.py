@@ -31,8 +31,10 @@ SUITE = """
         scenario: [{fax.receive: {from: "+15550100300", text: hello}}]
         criteria: [{label: Answered, assertion: {answer_matches: five}}]
       - name: Send
+        task_item: {instruction: "Fax a note to +15550100300."}
         criteria: [{label: Sent, assertion: {fax_sent: {to: "+15550100300"}}}]
       - name: Send or write
+        task_item: {instruction: "Fax a note to +15550100300, or write it."}
         criteria:
           - label: Done
             assertion: {any_of: [{fax_sent: {to: "+15550100300"}}, {file_present: {path: note.txt}}]}

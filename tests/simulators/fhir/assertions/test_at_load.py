@@ -95,7 +95,8 @@ def test_unknown_entity_is_rejected(bench: Workbench) -> None:
     ],
 )
 def test_input_entity_id_is_accepted_where_it_limits_the_check(bench: Workbench, assertion: str) -> None:
-    write_task(bench, f"  criteria: [{{label: a, input_entity_id: patient, assertion: {assertion}}}]")
+    other = "{label: b, assertion: {answer_matches: done}}"
+    write_task(bench, f"  criteria: [{{label: a, input_entity_id: patient, assertion: {assertion}}}, {other}]")
     assert [str(warning) for warning in load_library(bench.folder, CATALOG).warnings] == []
 
 
