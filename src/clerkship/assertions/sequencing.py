@@ -14,6 +14,7 @@ from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.occurrence import NotEmpty, TurnScope
 from clerkship.assertions.sequence_step import SequenceStep
 from clerkship.assertions.stored_values import REPLACED_DIFFERENCE, is_replaced
+from clerkship.events.agent import SlotSet
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import compare_fields, describe_match, find_nearest, matches, matches_kind
@@ -121,7 +122,7 @@ class Sequencing(Assertion, TurnScope):
         """Return a function that tells whether an event matches."""
         if not isinstance(match, SequenceStep):
             return partial(matches, match=match)
-        if not match.is_slot_name or evidence.is_rasa_compatible:
+        if match.event != SlotSet.kind or not match.is_slot_name or evidence.is_rasa_compatible:
             return match.accepts
         return lambda event: match.accepts(event) and not is_replaced(event, evidence)
 

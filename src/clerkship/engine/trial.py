@@ -3,9 +3,9 @@
 import os
 import threading
 from collections.abc import Mapping
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
@@ -213,5 +213,11 @@ class Trial:
 
 
 async def _check_end(agent: Agent) -> None:
-    if isinstance(agent, AgentWithEnd):
-        await agent.check_end()
+    if _can_fail_at_end(type(agent)):
+        await cast(AgentWithEnd, agent).check_end()
+
+
+@cache
+def _can_fail_at_end(agent: type[Agent]) -> bool:
+    """Return whether agents of a class can fail after their last reply; kept, because Python takes long to tell."""
+    return issubclass(agent, AgentWithEnd)
