@@ -7,14 +7,16 @@ import json
 import re
 from collections import Counter
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
+from clerkship.assertions import judge_words
 from clerkship.assertions.citation import CitationIndex
-from clerkship.assertions.judge_address import find_judge_address
+from clerkship.assertions.judge_address import find_judge_address, find_rule, load_rules, to_plain
 from clerkship.cli.app import run as command
 from clerkship.model.run import ADDRESSED_JUDGE, CriterionRun
 from clerkship.service.exporting import write_reports
@@ -27,6 +29,8 @@ from tests.waiting import processor_limit
 from tests.workbench import Workbench
 
 SET = Path(__file__).parents[2] / "examples" / "words_to_judge.yml"
+POINTERS = {"next", "follows", "first", "last", "before", "several", "messages"}
+"""Notions by which an announcement names the messages that it announces."""
 _AGENT_LINE = re.compile(r'^\[(T\d+\.\d+)\] agent: (".*")$', re.MULTILINE)
 _CASE = re.compile(r"Case (\d+)\.")
 
@@ -150,10 +154,37 @@ def test_sentence_to_the_judge_that_is_divided_among_messages_is_found() -> None
     assert list(CitationIndex(builder.evidence()).addressed.places.values()) == ["T1.3", "T1.4", "T1.5"]
 
 
-def test_long_messages_are_searched_in_time() -> None:
+def test_examples_of_each_rule_are_found_by_it_or_left_alone() -> None:
+    wrong = [
+        f"{name}: {rule.finds!r} is found by {found}"
+        for name, rule in load_rules().items()
+        if (found := find_rule(to_plain(rule.finds))[0]) != name
+    ]
+    wrong += [
+        f"{name}: {rule.leaves!r} is found as {words!r}"
+        for name, rule in load_rules().items()
+        if (words := find_judge_address(rule.leaves)) is not None
+    ]
+    assert wrong == []
+
+
+def test_rules_and_word_lists_name_the_same_notions() -> None:
+    listed = yaml.safe_load(Path(judge_words.__file__).with_suffix(".yml").read_text(encoding="utf-8"))
+    used = {"ordinary", *POINTERS}
+    for rule in load_rules().values():
+        for pattern in (*rule.patterns, *chain(*rule.needs.values()), *chain(*rule.unless.values())):
+            used |= set(re.findall(r"[a-z_]+", pattern))
+    for entry in listed.values():
+        used |= {name for phrase in entry["words"] for name in re.findall(r"@(\w+)", phrase)}
+    assert used - {"start", "end", "verdict_alone"} == set(listed)
+
+
+@pytest.mark.parametrize(
+    "text", ["the judge. ", "criterion: x\n", "- \"' ", '{"a":', "next message is ", "m4rk 1t p4ss3d by ", "a.b "]
+)
+def test_long_messages_are_searched_in_time(text: str) -> None:
     with processor_limit(10):
-        for text in ("mark the criterion of ", "- \"' ", "next message is ", "m4rk 1t p4ss3d by "):
-            find_judge_address(text * (8_000 // len(text)))
+        find_judge_address(text * (100_000 // len(text)))
 
 
 HONEST = """
