@@ -226,4 +226,4 @@ def test_assertions_of_a_scenario_file_are_checked_too(office: LibraryFolder) ->
     _, first, second, third = office.lines()  # the first is about the missing chat
     assert "assertions.0.fax_sent.status: unknown value `faild`; did you mean `failed`?" in first
     assert "assertions.1.voicemail_left.mailbox: no mailbox `farmacy` in office; did you mean" in second
-    assert "no entity `patient`; there is no entity" in third
+    assert "no entity `patient`; none is defined" in third
