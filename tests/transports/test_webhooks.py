@@ -640,7 +640,8 @@ def record_log(open_site: OpenSite) -> bytes:
     return site.playground.log.data()
 
 
-def test_same_seed_gives_the_same_log(open_site: OpenSite) -> None:
+def test_same_seed_gives_the_same_log(open_site: OpenSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock_hold, "MAX_HOLD_SECONDS", 60.0)  # a busy machine may take longer than two seconds
     first = record_log(open_site).splitlines()
     for _ in range(4):
         assert record_log(open_site).splitlines() == first
@@ -670,7 +671,10 @@ def record_log_of_two_sandboxes(open_site: OpenSite) -> bytes:
     return site.playground.log.data()
 
 
-def test_sandboxes_deliver_one_at_a_time_in_environment_order(open_site: OpenSite) -> None:
+def test_sandboxes_deliver_one_at_a_time_in_environment_order(
+    open_site: OpenSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock_hold, "MAX_HOLD_SECONDS", 60.0)
     first = record_log_of_two_sandboxes(open_site)
     assert all(record_log_of_two_sandboxes(open_site) == first for _ in range(4))
 
