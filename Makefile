@@ -36,7 +36,7 @@ test-slow: setup ## Run the tests that take many seconds each, such as most wron
 	@$(RUN) pytest -n auto --dist worksteal -q -m slow $(ARGS)
 
 test-fhir: setup ## Fetch the official FHIR R4 package from npm to .cache/fhir, and hold what we say of R4 against it: two minutes, 200 MB
-	@$(RUN) pytest -m fhir -p no:cacheprovider -v tests/fhir tests/clients tests/test_fhir_benchmark.py $(ARGS)
+	@$(RUN) pytest -m fhir -p no:cacheprovider -v tests/formats/fhir tests/clients tests/test_fhir_benchmark.py $(ARGS)
 
 fuzz: setup ## Look for inputs that break HL7 and X12 parsing, file paths, cards and forms: five minutes; ARGS="-k stream --hypothesis-seed 9" for one target or seed
 	@$(RUN) pytest -q -p no:xdist tests/fuzz --hypothesis-profile fuzz $(ARGS)

@@ -20,16 +20,16 @@ from typing import Any
 
 from benchmarks.fax_documents import write_letter_pdf
 from benchmarks.processes import BenchmarkSite, measure_case, measure_idle, resident
-from clerkship.fax.conversion import convert
-from clerkship.fax.degradation import Degradation
-from clerkship.fax.degrade import degrade
-from clerkship.fax.document import FaxDocument
-from clerkship.fax.files import write_tiff
-from clerkship.fax.header import add_header
-from clerkship.fax.image import to_image
-from clerkship.fax.ocr import read_page
-from clerkship.fax.page import DOTS_PER_INCH, FaxPage
-from clerkship.fax.text_pages import render_text
+from clerkship.formats.fax_pages.conversion import convert
+from clerkship.formats.fax_pages.degradation import Degradation
+from clerkship.formats.fax_pages.degrade import degrade
+from clerkship.formats.fax_pages.document import FaxDocument
+from clerkship.formats.fax_pages.files import write_tiff
+from clerkship.formats.fax_pages.header import add_header
+from clerkship.formats.fax_pages.image import to_image
+from clerkship.formats.fax_pages.ocr import read_page
+from clerkship.formats.fax_pages.page import DOTS_PER_INCH, FaxPage
+from clerkship.formats.fax_pages.text_pages import render_text
 from clerkship.simulators import fax
 from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.templates.registry import TEMPLATES

@@ -26,8 +26,8 @@ from typing import NamedTuple
 from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
 
 from clerkship.events.log import MAX_EVENTS
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import render_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.resource import render_resource
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.in_process import open_sandboxes

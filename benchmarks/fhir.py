@@ -29,10 +29,9 @@ from benchmarks.fhir_validation import measured, models, ours
 from benchmarks.fhir_work import OF_EACH, Work, chart, resources, works
 from benchmarks.http_load import Load, keep_asking, render_request
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.chart_cache import load_chart
-from clerkship.fhir.resource import render_resource
-from clerkship.library.load import load_library
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.resource import render_resource
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
@@ -42,6 +41,7 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Request
 from clerkship.simulators import fhir
+from clerkship.suite_files.load import load_library
 
 ROOT = Path(__file__).resolve().parent.parent
 PEER = ROOT / ".cache" / "peers" / "medplum"

@@ -8,7 +8,7 @@ import gc
 import time
 from typing import NamedTuple
 
-from clerkship.synthetic.generator import generate_lines
+from clerkship.suite_files.synthetic.generator import generate_lines
 
 SEED = 7
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from clerkship.fhir.resource import Resource, parse_resource, render_resource
-from clerkship.fhir.validation import validate
+from clerkship.formats.fhir.resource import Resource, parse_resource, render_resource
+from clerkship.formats.fhir.validation import validate
 from scripts.fhir_package import package_folder
-from tests.fhir.other_validators import build_model_test, build_schema_test, is_modelled
+from tests.formats.fhir.other_validators import build_model_test, build_schema_test, is_modelled
 
 DEFINED = {"StructureDefinition", "SearchParameter", "ValueSet", "CodeSystem", "ConceptMap", "OperationDefinition"}
 AIM = 10_000

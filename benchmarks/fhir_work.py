@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import quote
 
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, render_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.resource import Resource, render_resource
 
 START = datetime(2024, 1, 1, tzinfo=UTC)
 MRN = "urn:example:mrn"

@@ -23,7 +23,7 @@ from typing import Any
 from benchmarks.picture import Curve, draw
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.regrade import parse_log

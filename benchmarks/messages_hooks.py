@@ -6,8 +6,8 @@ import time
 from typing import Any
 from urllib.parse import urlsplit
 
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import render_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.resource import render_resource
 from clerkship.model.environment import Environment
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http

@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict
 from clerkship.actors.contract import Message
 from clerkship.actors.isolation.contract import READY, Isolation, Level, offered
 from clerkship.actors.python import PythonSolver
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.sandbox.request import Request
 from clerkship.service.planning.plan import plan_run

@@ -35,7 +35,6 @@ from clerkship.events.agent import (
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
-from clerkship.library.load import load_library
 from clerkship.llm.scripted import Script, ScriptedAnswer, ScriptedModel
 from clerkship.model.task import Task
 from clerkship.service.planning.plan import plan_run
@@ -44,6 +43,7 @@ from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators.chat.events import ChatMessageSent
 from clerkship.store.sqlite import SqliteStore
+from clerkship.suite_files.load import load_library
 
 CATALOG = RegisteredCatalog()
 FIVE = """

@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 from benchmarks.fhir_work import chart, transaction
 from benchmarks.http_load import render_request
-from clerkship.fhir.resource import render_resource
+from clerkship.formats.fhir.resource import render_resource
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 from benchmarks.http_load import keep_asking, render_request
 from benchmarks.processes import measure_case, resident, start_server
-from clerkship.domains import payer
-from clerkship.domains.payer.config import PayerConfig
+from clerkship import payer
 from clerkship.model.environment import Environment
+from clerkship.payer.config import PayerConfig
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http

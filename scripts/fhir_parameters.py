@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 from scripts.fhir_package import package_folder
 
-TABLES = Path(__file__).resolve().parent.parent / "src" / "clerkship" / "fhir" / "tables"
+TABLES = Path(__file__).resolve().parent.parent / "src" / "clerkship" / "formats" / "fhir" / "tables"
 Json = dict[str, Any]
 
 READABLE = {

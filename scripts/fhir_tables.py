@@ -1,6 +1,6 @@
 """Compiles the official R4 structure definitions into the one table that validation reads.
 
-python -m scripts.fhir_tables            writes src/clerkship/fhir/tables/structures.json.gz python -m
+python -m scripts.fhir_tables            writes src/clerkship/formats/fhir/tables/structures.json.gz python -m
 scripts.fhir_tables --check    says whether the table there is what would be written
 """
 
@@ -15,7 +15,7 @@ import orjson
 
 from scripts.fhir_package import ROOT, VERSION, package_folder
 
-TABLE = ROOT / "src" / "clerkship" / "fhir" / "tables" / "structures.json.gz"
+TABLE = ROOT / "src" / "clerkship" / "formats" / "fhir" / "tables" / "structures.json.gz"
 Definition = dict[str, Any]
 _TYPE = "http://hl7.org/fhir/StructureDefinition/structuredefinition-fhir-type"
 _SYSTEM = "http://hl7.org/fhirpath/System."

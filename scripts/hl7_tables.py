@@ -1,6 +1,6 @@
 """Compiles what HL7 v2 says of messages into the tables that validation reads, out of two libraries that know it.
 
-python -m scripts.hl7_tables            writes src/clerkship/hl7/tables/2.5.1.json and its neighbours python -m
+python -m scripts.hl7_tables            writes src/clerkship/formats/hl7/tables/2.5.1.json and its neighbours python -m
 scripts.hl7_tables --check    says whether the tables there are what would be written
 
 `hl7types` (MIT) has fields, data types, and which trigger events there are. Its structures are models with a member
@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import orjson
 
 ROOT = Path(__file__).resolve().parent.parent
-TABLES = ROOT / "src" / "clerkship" / "hl7" / "tables"
+TABLES = ROOT / "src" / "clerkship" / "formats" / "hl7" / "tables"
 VERSIONS = ("2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.7.1", "2.8")
 TYPES = ("ACK", "ADT", "MDM", "ORM", "ORU", "SIU")
 _NEIGHBOUR = {"2.7.1": "2.7"}

@@ -18,28 +18,25 @@ LAYERS: list[set[str]] = [
     {"by_name"},
     {"model"},
     {"kit"},
-    {"llm", "cds", "fax", "fhir", "hl7", "ivr", "x12"},
-    {"synthetic"},
-    {"events", "library", "settings"},
+    {"text", "formats", "llm"},
+    {"events", "settings"},
+    {"suite_files"},
     {"sandbox"},
-    {"mentions"},
     {"transports"},
-    {"assertions", "faults"},
-    {"steps"},
-    {"domains"},
+    {"assertions"},
+    {"payer"},
     {"simulators", "actors"},
     {"reactions", "recording"},
-    {"plugin_loading", "attacks"},
-    {"plugin"},
     {"playground"},
-    {"engine", "store", "report", "conformance"},
+    {"engine", "store", "report"},
+    {"checks", "plugin"},
     {"service"},
     {"rasa"},
     {"cli", "pytest_plugin"},
 ]
 ENTRY = {"__init__", "__main__"}
 LEVEL = {room: level for level, rooms in enumerate(LAYERS) for room in rooms}
-MODULES = sorted(path for path in ROOT.rglob("*.py") if "suites" not in path.parts)
+MODULES = sorted(path for path in ROOT.rglob("*.py") if "demo" not in path.parts)
 
 
 def name_of(path: Path) -> str:
@@ -177,7 +174,7 @@ def test_simulator_does_not_contain_the_format_of_another(simulator: str, format
         for module, targets in graph().items()
         for target in targets
         if f"{module}.".startswith(f"clerkship.simulators.{simulator}.")
-        and f"{target}.".startswith(f"clerkship.{format}.")
+        and f"{target}.".startswith(f"clerkship.formats.{format}.")
         and module != "clerkship.simulators.fhir.datasets.pid"  # `{{ patient.pid }}` of templates, not the simulator
     ]
     assert crossing == []
@@ -226,12 +223,12 @@ def _texts(tree: ast.Module) -> Iterator[str]:
             yield node.module or ""
 
 
-@pytest.mark.parametrize("package", ["library", "model"])
-def test_library_and_model_name_no_simulator_kind(package: str) -> None:
+@pytest.mark.parametrize("package", ["suite_files", "model"])
+def test_suite_files_and_model_name_no_simulator_kind(package: str) -> None:
     named = {
         (path.relative_to(ROOT).as_posix(), kind)
         for path in MODULES
-        if path.relative_to(ROOT).parts[0] == package
+        if path.relative_to(ROOT).parts[0] == package and "synthetic" not in path.parts  # it writes FHIR
         for text in _texts(parse(path))
         for kind in KINDS
         if _names_kind(text, kind)
@@ -255,7 +252,7 @@ def test_validating_scenario_files_imports_only_the_chat_simulator(tmp_path: Pat
         "import sys\n"
         "from clerkship.cli.app import run\n"
         "assert run(['validate', sys.argv[1]]) == 0\n"
-        "packages = ('clerkship.fhir', 'clerkship.hl7', 'clerkship.synthetic', 'clerkship.simulators.')\n"
+        "packages = ('clerkship.formats.', 'clerkship.suite_files.synthetic', 'clerkship.simulators.')\n"
         "light = ('clerkship.simulators.registry', 'clerkship.simulators.spec', 'clerkship.simulators.chat')\n"
         "heavy = [name for name in sys.modules if name.startswith(packages) and not name.startswith(light)]\n"
         "assert not heavy, heavy\n"
@@ -270,8 +267,8 @@ RASA_OUTSIDE = {
     "cli/report_options.py": "the option --results",
     "engine/score.py": "a reading: no gate for inaction under `compat: rasa`",
     "events/evidence.py": "which reading of the assertions holds",
-    "library/foreign.py": "the package that reads files of other tools",
-    "library/agent_check.py": "a hint of a message",
+    "suite_files/foreign.py": "the package that reads files of other tools",
+    "suite_files/agent_check.py": "a hint of a message",
     "model/task.py": "the field `compat`",
     "service/checking.py": "the option --agent of `validate`",
     "service/exporting.py": "a message about the option --results",

@@ -12,7 +12,7 @@ import pytest
 from typer.core import TyperGroup
 
 from clerkship.cli.app import app
-from clerkship.library.yaml import parse_yaml
+from clerkship.suite_files.yaml import parse_yaml
 from tests.command_server import get_command_path
 
 ROOT = Path(__file__).parent.parent

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import build_catalog_without_plugins
-from clerkship.library.yaml import parse_yaml
+from clerkship.suite_files.yaml import parse_yaml
 from scripts.reference.build import build_pages, find_stale_pages
 from tests.command_server import get_command_path
 from tests.waiting import wait_until

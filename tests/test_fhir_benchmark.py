@@ -24,8 +24,8 @@ from benchmarks.fhir import (
 )
 from benchmarks.fhir_work import chart, resources, transaction, works
 from benchmarks.http_load import keep_asking, render_request
-from clerkship.fhir.resource import render_resource
-from clerkship.fhir.validation import validate
+from clerkship.formats.fhir.resource import render_resource
+from clerkship.formats.fhir.validation import validate
 
 pytestmark = pytest.mark.slow
 

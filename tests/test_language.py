@@ -16,7 +16,7 @@ from scripts.reference.build import build_pages
 
 ROOT = Path(__file__).parent.parent
 SOURCE = ROOT / "src" / "clerkship"
-MODULES = sorted(path for path in SOURCE.rglob("*.py") if "suites" not in path.parts)
+MODULES = sorted(path for path in SOURCE.rglob("*.py") if "demo" not in path.parts)
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 # The texts of prompts are part of the keys of recorded answers, so they do not change for their style.
 PAGES.remove(ROOT / "docs" / "reference" / "prompts.md")

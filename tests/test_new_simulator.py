@@ -50,7 +50,7 @@ def test_new_simulator_conforms_and_follows_the_project_rules(project_copy: Path
         "-m",
         "pytest",
         "-q",
-        "tests/conformance",
+        "tests/checks/conformance",
         "tests/test_architecture.py",
         "-k",
         "night_bell or cycles or layer_list or imports_another or is_short or methods",

@@ -303,7 +303,7 @@ def test_fixture_is_listed_with_an_example(session: pytest.Pytester) -> None:
 def test_demo_suite_fails_as_expected(session: pytest.Pytester) -> None:
     session.makepyfile(
         f"""
-        from clerkship.suites.demo.agent import FrontDesk
+        from clerkship.demo.agent import FrontDesk
 
         def test_it(clerkship):
             result = clerkship.run({str(SUITE)!r}, agent=FrontDesk)

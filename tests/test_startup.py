@@ -40,7 +40,7 @@ MACHINERY = {
     "clerkship.playground",
     "clerkship.simulators",
     "clerkship.transports",
-    "clerkship.library",
+    "clerkship.suite_files",
     "clerkship.llm",
 }
 
@@ -114,18 +114,29 @@ def test_show_of_a_run_imports_no_machinery_of_runs(practice: Path) -> None:
 
 def test_validate_imports_only_what_the_files_name(practice: Path) -> None:
     modules = imported(practice, "validate", "practice")
-    own = {"clerkship.playground", "clerkship.recording", "clerkship.store", "clerkship.rasa", "clerkship.fhir"}
-    own |= {"clerkship.hl7", "clerkship.synthetic", "clerkship.simulators.fhir", "clerkship.simulators.hl7"}
-    own |= {"clerkship.domains.payer"}
+    own = {"clerkship.playground", "clerkship.recording", "clerkship.store", "clerkship.rasa", "clerkship.formats.fhir"}
+    own |= {
+        "clerkship.formats.hl7",
+        "clerkship.suite_files.synthetic",
+        "clerkship.simulators.fhir",
+        "clerkship.simulators.hl7",
+    }
+    own |= {"clerkship.payer"}
     own |= {"clerkship.engine.build", "clerkship.engine.worker", "clerkship.model.scenario_file", "clerkship.plugin"}
-    own |= {"clerkship.faults.latency", "clerkship.assertions.flow_started", "clerkship.assertions.judged"}
+    own |= {"clerkship.sandbox.faults.latency", "clerkship.assertions.flow_started", "clerkship.assertions.judged"}
     own |= {f"clerkship.actors.{name}" for name in ("command", "openai_chat", "person_played", "python", "webhook")}
     assert of_packages(modules, HEAVY - {"yaml"} | own | {"sqlite3"}) == set()
 
 
 def test_run_imports_only_the_simulators_and_agents_that_are_named(practice: Path) -> None:
     modules = imported(practice, "run", "practice", "--agent", "oracle", "--store", "store.db")
-    own = {"clerkship.fhir", "clerkship.hl7", "clerkship.synthetic", "clerkship.rasa", "clerkship.plugin"}
-    own |= {"clerkship.domains.payer"}
-    own |= {"clerkship.actors.openai_chat", "clerkship.faults.latency", "clerkship.assertions.judged"}
+    own = {
+        "clerkship.formats.fhir",
+        "clerkship.formats.hl7",
+        "clerkship.suite_files.synthetic",
+        "clerkship.rasa",
+        "clerkship.plugin",
+    }
+    own |= {"clerkship.payer"}
+    own |= {"clerkship.actors.openai_chat", "clerkship.sandbox.faults.latency", "clerkship.assertions.judged"}
     assert of_packages(modules, HEAVY - {"yaml", "jinja2", "httptools"} | own) == set()

@@ -4,7 +4,7 @@ import pytest
 
 from benchmarks.x12_library import OPERATIONS, PEERS, X12Peer, build_batch, compare, table
 from benchmarks.x12_sandbox import REQUESTS, measure, measure_http, run_batch
-from clerkship.x12.interchange import parse_interchanges
+from clerkship.formats.x12.interchange import parse_interchanges
 from tests.clients.installs import CannotInstall
 from tests.clients.x12_judges.ours import find_our_errors
 

@@ -11,10 +11,10 @@ import orjson
 
 from clerkship.actors.contract import Solver
 from clerkship.actors.python import PythonSolver
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import CriterionRun, TaskRun
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import RunResult, execute

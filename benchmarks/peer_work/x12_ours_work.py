@@ -2,8 +2,8 @@
 
 from x12_work import X12Library, report
 
-from clerkship.x12.interchange import Interchange, parse_interchanges
-from clerkship.x12.validation import validate_set
+from clerkship.formats.x12.interchange import Interchange, parse_interchanges
+from clerkship.formats.x12.validation import validate_set
 
 
 def parse(text: str) -> int:

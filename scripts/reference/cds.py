@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import get_args
 
-from clerkship.cds.hooks import FIELD_TYPES, load_hooks
-from clerkship.cds.prefetch import MAX_TEMPLATES, USER_TOKENS
-from clerkship.cds.validation import MAX_CARDS, MAX_SERVICES, MAX_SYSTEM_ACTIONS, RULES
+from clerkship.formats.cds_hooks.hooks import FIELD_TYPES, load_hooks
+from clerkship.formats.cds_hooks.prefetch import MAX_TEMPLATES, USER_TOKENS
+from clerkship.formats.cds_hooks.validation import MAX_CARDS, MAX_SERVICES, MAX_SYSTEM_ACTIONS, RULES
 from clerkship.sandbox.authentication.jwks import JWKS_PATH
 from clerkship.sandbox.authentication.jwt import ALGORITHM, MAX_JWT_LIFETIME
 from clerkship.simulators.cds.config import CdsConfig

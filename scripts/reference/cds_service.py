@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from clerkship.cds.validation import MAX_CARDS
+from clerkship.formats.cds_hooks.validation import MAX_CARDS
 from clerkship.sandbox.authentication.client_jwt import MAX_CLIENTS
 from clerkship.sandbox.authentication.jwt import ACCEPTED_ALGORITHMS, MAX_CLOCK_SKEW, MAX_JWT_LIFETIME
 from clerkship.sandbox.request import MAX_BODY

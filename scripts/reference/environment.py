@@ -3,13 +3,13 @@
 from collections.abc import Collection
 from typing import Any
 
-from clerkship.assertions.contract import Difference, Engine
-from clerkship.domains.contract import DomainSpec
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.request import MAX_BODY, MAX_INLINE_BODY, MAX_TOTAL_BODIES
 from clerkship.events.sidecar import MAX_UNAUTHENTICATED
-from clerkship.faults.chaos import PROFILES, find_chaos_profile
 from clerkship.model.environment import RESERVED_NAMES, RESERVED_SOURCES
+from clerkship.sandbox.assertion import Difference, Engine
+from clerkship.sandbox.domain import DomainSpec
+from clerkship.sandbox.faults.chaos import PROFILES, find_chaos_profile
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
 from scripts.reference.examples import show_example

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from clerkship.fax.degradation import Degradation
-from clerkship.fax.document import MAX_DOCUMENT_BYTES, MAX_PAGES, MAX_SIDE
-from clerkship.fax.page import LETTER_HEIGHT, PAGE_WIDTH
+from clerkship.formats.fax_pages.degradation import Degradation
+from clerkship.formats.fax_pages.document import MAX_DOCUMENT_BYTES, MAX_PAGES, MAX_SIDE
+from clerkship.formats.fax_pages.page import LETTER_HEIGHT, PAGE_WIDTH
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fax.checks import (
     MAX_DOCUMENTS,

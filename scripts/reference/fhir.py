@@ -2,13 +2,19 @@
 
 from typing import get_args
 
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.search.criteria import MAX_CHAIN_LENGTH, MODIFIERS
-from clerkship.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
-from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_PARAMETERS, MAX_SORT_KEYS, MAX_VALUES, RESULT_PARAMETERS
-from clerkship.fhir.search.query import Prefix
-from clerkship.fhir.search.values import MAX_VALUES_PER_PARAMETER
-from clerkship.fhir.search_parameters import get_parameters, refused_parameters
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.search.criteria import MAX_CHAIN_LENGTH, MODIFIERS
+from clerkship.formats.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
+from clerkship.formats.fhir.search.parse import (
+    MAX_INCLUDES,
+    MAX_PARAMETERS,
+    MAX_SORT_KEYS,
+    MAX_VALUES,
+    RESULT_PARAMETERS,
+)
+from clerkship.formats.fhir.search.query import Prefix
+from clerkship.formats.fhir.search.values import MAX_VALUES_PER_PARAMETER
+from clerkship.formats.fhir.search_parameters import get_parameters, refused_parameters
 from clerkship.sandbox.request import MAX_BODY
 from clerkship.simulators.fhir import json_patch
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from clerkship.domains.payer.answer import Rejection
-from clerkship.domains.payer.config import PayerConfig
-from clerkship.domains.payer.determination_rule import AuthorizationRule, ClaimRule
-from clerkship.domains.payer.eligibility import MAX_FUTURE, MAX_PAST
-from clerkship.domains.payer.plan import NetworkTerms, PlanAmounts, load_shipped_plans
+from clerkship.payer.answer import Rejection
+from clerkship.payer.config import PayerConfig
+from clerkship.payer.determination_rule import AuthorizationRule, ClaimRule
+from clerkship.payer.eligibility import MAX_FUTURE, MAX_PAST
+from clerkship.payer.plan import NetworkTerms, PlanAmounts, load_shipped_plans
 from clerkship.reactions.payer_codes import (
     REJECTION_REASONS,
     SERVICE_TYPES,

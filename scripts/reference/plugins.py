@@ -5,11 +5,11 @@ import inspect
 from pathlib import Path
 
 import clerkship.plugin
-from clerkship.domains.contract import DomainSpec
-from clerkship.library.dataset_type import DatasetType
-from clerkship.plugin_loading.contract import CONTRACT, Plugin
-from clerkship.plugin_loading.load import ENTRY_POINT_GROUP
+from clerkship.engine.plugin_contract import CONTRACT, Plugin
+from clerkship.engine.plugin_loading import ENTRY_POINT_GROUP
+from clerkship.sandbox.domain import DomainSpec
 from clerkship.simulators.spec import Spec
+from clerkship.suite_files.dataset_type import DatasetType
 from scripts.reference.render import AUTHENTICATION, render_page
 from scripts.reference.signatures import stub_of
 from scripts.reference.tables import describe_dataclass
@@ -166,15 +166,14 @@ def _subject_of(module: str) -> str:
     package = module.split(".")[1]
     return {
         "actors": "agents",
-        "domains": "simulators and domains",
+        "engine": "the plug-in",
         "events": "events and evidence",
         "kit": "time, ids, chance",
-        "library": "datasets and templates",
         "model": "fields and values",
-        "plugin_loading": "the plug-in",
         "sandbox": "sandboxes",
         "settings": "settings",
         "simulators": "simulators and domains",
+        "suite_files": "datasets and templates",
     }.get(package, package)
 
 

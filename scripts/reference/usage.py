@@ -7,7 +7,6 @@ from typing import Any, get_args
 
 from clerkship.cli.app import app
 from clerkship.cli.lazy_command import LazyCommand
-from clerkship.library.conftest import PROMPT_CHECKS
 from clerkship.llm.prompts import BUILT_IN, list_prompt_parts, list_prompts
 from clerkship.model.run import TaskRun, Verdict
 from clerkship.pytest_plugin import FixtureAttackOptions, FixtureRunOptions
@@ -23,6 +22,7 @@ from clerkship.report.page_images import MAX_PICTURE_BYTES, MAX_PICTURES
 from clerkship.service.attacking import AttackReport
 from clerkship.service.testing import Result
 from clerkship.settings import Settings
+from clerkship.suite_files.conftest import PROMPT_CHECKS
 from scripts.reference.render import render_page
 from scripts.reference.tables import describe_members, rows
 

@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.answer_matches import AnswerMatches, parse_answer
-from clerkship.assertions.contract import Check
 from clerkship.model.path import MISSING
+from clerkship.sandbox.assertion import Check
 from tests.assertions.log_builder import LogBuilder
 
 

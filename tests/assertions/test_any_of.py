@@ -8,17 +8,17 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.any_of import AnyOf
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.evaluation import evaluate
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.score import check_criteria
 from clerkship.events.evidence import Evidence
-from clerkship.library.load import load_library
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
 from clerkship.model.run import Ending, PagePicture
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.service.schemas import build_schema
+from clerkship.suite_files.load import load_library
 from tests.assertions.judge import FakeJudge
 from tests.assertions.log_builder import LogBuilder
 from tests.workbench import CATALOG, Workbench, written

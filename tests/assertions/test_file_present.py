@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
 from clerkship.events.states import NoSuchState
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.events import FileWritten
 from clerkship.simulators.files.state import FilesState

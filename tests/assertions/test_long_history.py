@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from clerkship.assertions.contract import Assertion
 from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
+from clerkship.sandbox.assertion import Assertion
 from tests.assertions.log_builder import LogBuilder
 from tests.waiting import processor_limit
 

@@ -4,11 +4,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import pytest
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.evaluation import evaluate
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.events.evidence import Evidence
 from clerkship.model.task import Entity, Task
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.events import CaseOpened
 from tests.assertions.two_patients import CLINIC, PEOPLE, RECORDS, care_for_both, write_task
 from tests.simulators.fhir.assertions.clinic import Clinic

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from clerkship.assertions.contract import Check
 from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
+from clerkship.sandbox.assertion import Check
 from tests.assertions.log_builder import LogBuilder
 
 BY_NAME = {assertion.name: assertion for assertion in load_assertions()}

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
+from clerkship.suite_files.load import load_library
 
 CATALOG = RegisteredCatalog()
 SCENARIO = "scenario:\n  name: x\n  simulation_context: y\n  goals:\n    assertions:\n      - "

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
 from clerkship.assertions.sequencing import Sequencing
 from clerkship.events import agent
 from clerkship.events.event import Payload
+from clerkship.sandbox.assertion import Check
 from tests.assertions.log_builder import LogBuilder
 
 

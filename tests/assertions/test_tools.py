@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.tool_called import ToolCalledAssertion
 from clerkship.assertions.tool_group import ToolGroup
 from clerkship.assertions.tools import pair_calls, pair_greedily
 from clerkship.assertions.tools_within_one_turn import ToolsWithinOneTurn
 from clerkship.events import agent
 from clerkship.model.scenario_file import ScenarioFile
+from clerkship.sandbox.assertion import Assertion, Check
 from tests.assertions.log_builder import LogBuilder
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.attacks.registry import STRATEGIES
+from clerkship.checks.attacks.registry import STRATEGIES
 from clerkship.cli.app import run
 
 SUITE = """

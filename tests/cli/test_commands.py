@@ -17,8 +17,8 @@ from clerkship import __version__
 from clerkship.actors.isolation.contract import offered
 from clerkship.cli.app import run
 from clerkship.cli.demo import SUITE
-from clerkship.library.yaml import parse_yaml
 from clerkship.report.isolation import ISOLATION
+from clerkship.suite_files.yaml import parse_yaml
 
 
 @pytest.fixture(autouse=True)
@@ -122,7 +122,7 @@ def test_show_prints_a_task_with_its_intact_log(capsys: pytest.CaptureFixture[st
             ["run", str(SUITE), "-a", "python:no_such_module:x"],
             "no module `no_such_module`; run clerkship in the folder",
         ),
-        (["run", str(SUITE), "-a", "python:clerkship.suites.demo.agent:FrontDisk"], "did you mean `FrontDesk`?"),
+        (["run", str(SUITE), "-a", "python:clerkship.demo.agent:FrontDisk"], "did you mean `FrontDesk`?"),
         (["run", str(SUITE), "-a", "nop", "--tag", "none"], "no task matches the selection; tags: conversation"),
         (["run", str(SUITE), "-a", "nop", "--task", "Wait for a reslut"], "no task `Wait for a reslut`"),
         (["run", str(SUITE), "-a", "nop", "--benchmark", "x"], "unknown benchmark `x`"),

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.fhir.resource import Resource, parse_key, parse_resource, render_resource
-from clerkship.fhir.validation import validate
+from clerkship.formats.fhir.resource import Resource, parse_key, parse_resource, render_resource
+from clerkship.formats.fhir.validation import validate
 from clerkship.service.generating import RESOURCE_TYPES
-from clerkship.synthetic.generator import generate_lines
+from clerkship.suite_files.synthetic.generator import generate_lines
 from tests.cli.terminal import clerkship
 
 ARGUMENTS = ["dataset", "generate", "--patients", "5", "--seed", "3"]

@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.cli.app import run
 
-SYNTHEA = Path(__file__).parent.parent / "library" / "synthea"
+SYNTHEA = Path(__file__).parent.parent / "suite_files" / "synthea"
 ROSA = "Patient/c0ffee00-1111-4222-8333-000000000010"
 
 

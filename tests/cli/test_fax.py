@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from clerkship.cli.app import run
-from clerkship.fax import ocr
+from clerkship.formats.fax_pages import ocr
 
 SUITE = """
 datasets:

@@ -8,10 +8,10 @@ import jsonschema
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.library.yaml import parse_yaml
+from clerkship.suite_files.yaml import parse_yaml
 from tests.cli.terminal import clerkship
-from tests.library.library_folder import LibraryFolder
-from tests.library.seed import DOMAIN
+from tests.suite_files.library_folder import LibraryFolder
+from tests.suite_files.seed import DOMAIN
 
 SCENARIO = """\
 name: «name»

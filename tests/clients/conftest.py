@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, render_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.resource import Resource, render_resource
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http

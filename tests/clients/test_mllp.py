@@ -14,7 +14,7 @@ import pytest
 from hl7.client import MLLPClient
 from hl7.mllp import open_hl7_connection
 
-from clerkship.hl7.message import parse_message
+from clerkship.formats.hl7.message import parse_message
 from tests.clients.conftest import NODE
 from tests.processes import start_process
 from tests.simulators.hl7.feed import BODIES, Feed, Lab, message, read_msa

@@ -9,8 +9,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from clerkship.fhir.resource import Resource, parse_resource, render_resource
-from clerkship.fhir.validation import validate
+from clerkship.formats.fhir.resource import Resource, parse_resource, render_resource
+from clerkship.formats.fhir.validation import validate
 from scripts.fhir_package import package_folder
 from tests.clients.conftest import Ehr
 

@@ -2,7 +2,7 @@
 
 import orjson
 
-from clerkship.cds.validation import (
+from clerkship.formats.cds_hooks.validation import (
     MAX_CARDS,
     MAX_PROBLEMS,
     MAX_SERVICES,
@@ -23,7 +23,7 @@ from clerkship.simulators.messages import SPEC
 from clerkship.simulators.messages.config import Contact, MessagesConfig
 from clerkship.simulators.messages.twilio.form import FORM
 from clerkship.simulators.messages.twilio.resources import build_number_sid
-from tests.cds.broken_examples import EXAMPLES
+from tests.formats.cds_hooks.broken_examples import EXAMPLES
 
 MAX_PROBLEM_BYTES = 2_000
 """Of one problem: a service cannot fill the log with what is wrong with its answer."""

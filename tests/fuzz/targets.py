@@ -3,15 +3,15 @@
 from contextlib import suppress
 from datetime import UTC, datetime
 
-from clerkship.hl7.ack import ack_mode, build_ack, parse_ack
-from clerkship.hl7.batch import MAX_BATCH_FLAWS as MAX_AROUND
-from clerkship.hl7.batch import split_messages
-from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.framing import Deframer
-from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
-from clerkship.hl7.path import BadMessagePath, parse_path
-from clerkship.hl7.tables import resolve_version
-from clerkship.hl7.validation import MAX_FLAWS, validate_message
+from clerkship.formats.hl7.ack import ack_mode, build_ack, parse_ack
+from clerkship.formats.hl7.batch import MAX_BATCH_FLAWS as MAX_AROUND
+from clerkship.formats.hl7.batch import split_messages
+from clerkship.formats.hl7.flaw import Flaw
+from clerkship.formats.hl7.framing import Deframer
+from clerkship.formats.hl7.message import BadMessage, Hl7Message, parse_message
+from clerkship.formats.hl7.path import BadMessagePath, parse_path
+from clerkship.formats.hl7.tables import resolve_version
+from clerkship.formats.hl7.validation import MAX_FLAWS, validate_message
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.files import paths
 

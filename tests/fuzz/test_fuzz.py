@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from hypothesis import HealthCheck, Phase, find, given, settings
 
-from clerkship.hl7.framing import Deframer, Frame
+from clerkship.formats.hl7.framing import Deframer, Frame
 from tests.fuzz.inputs import inputs
 from tests.fuzz.message_targets import (
     ANSWERS,

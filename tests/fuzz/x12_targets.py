@@ -3,13 +3,13 @@
 from contextlib import suppress
 from datetime import datetime
 
-from clerkship.x12.ack_999 import ACK_999_VERSION, build_999
-from clerkship.x12.charset import check_characters
-from clerkship.x12.interchange import FunctionalGroup, Interchange, NotX12, parse_interchanges
-from clerkship.x12.ta1 import build_ta1
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, SetWriter, render_interchange
-from tests.x12.messages import (
+from clerkship.formats.x12.ack_999 import ACK_999_VERSION, build_999
+from clerkship.formats.x12.charset import check_characters
+from clerkship.formats.x12.interchange import FunctionalGroup, Interchange, NotX12, parse_interchanges
+from clerkship.formats.x12.ta1 import build_ta1
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, SetWriter, render_interchange
+from tests.formats.x12.messages import (
     CLAIM_STATUS,
     ELIGIBILITY,
     acknowledgment,
@@ -22,7 +22,7 @@ from tests.x12.messages import (
     interchange,
     with_delimiters,
 )
-from tests.x12.parsing import BARS
+from tests.formats.x12.parsing import BARS
 
 ENVELOPE = OutgoingEnvelope("SUMMIT", "HARBOR", 1, datetime(2026, 11, 15, 9, 1))
 WORDS_OF_X12 = (

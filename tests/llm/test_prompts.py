@@ -11,12 +11,12 @@ from clerkship.assertions.generative_response_is_relevant import Relevance, Vari
 from clerkship.assertions.judged import CorrectedCitations, CustomPromptVerdict, JudgeVerdict, UncitedVerdict
 from clerkship.engine.person_check import Cited, PersonCheckAnswer
 from clerkship.engine.quality import RatingsAnswer
-from clerkship.library.conftest import check_template
 from clerkship.llm.contract import Question
 from clerkship.llm.prompts import BUILT_IN, BadPrompt, Prompt, Prompts, list_prompts, read_built_in, section
 from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.snapshot import GRADING_VERSION
 from clerkship.model.usage import Usage
+from clerkship.suite_files.conftest import check_template
 
 GRADED_BY = ("criterion", "recite", "groundedness", "relevance", "variations", "metrics", "person_check")
 OTHERS = {"person", "draft"}

@@ -6,7 +6,6 @@ from typing import Any, ClassVar
 
 import pytest
 
-from clerkship.domains.contract import DomainSpec
 from clerkship.events.event import Event, Payload
 from clerkship.model.environment import Environment
 from clerkship.playground.agent_clock import MAX_AHEAD
@@ -14,9 +13,10 @@ from clerkship.playground.component import PreparedComponent
 from clerkship.playground.due_work import EndlessWork
 from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog
 from clerkship.playground.waiting import pass_time
+from clerkship.sandbox.domain import DomainSpec
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
-from clerkship.steps.clock_advance import ClockAdvance
+from clerkship.sandbox.steps.clock_advance import ClockAdvance
 
 
 class ParcelSent(Payload):

@@ -7,12 +7,12 @@ import pytest
 
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import FaultInjected
-from clerkship.faults.contract import EventFault
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.faults.contract import EventFault
+from clerkship.sandbox.steps.fault_step import build_fault_step
 from clerkship.simulators import files
-from clerkship.steps.fault_step import build_fault_step
 
 
 class CoinTossed(Payload):

@@ -12,16 +12,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.actors.contract import Message
-from clerkship.conformance.rig import SimulatorRig
-from clerkship.faults.contract import Fault
-from clerkship.faults.drip import DripFault
-from clerkship.faults.drop import DropFault
-from clerkship.faults.duplicate import DuplicateFault
-from clerkship.faults.error import ErrorFault
-from clerkship.faults.expired import ExpiredFault
-from clerkship.faults.latency import LatencyFault
-from clerkship.faults.registry import load_faults
-from clerkship.faults.truncated import TruncatedFault
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
@@ -29,6 +20,15 @@ from clerkship.playground.http import GatewayApplication, open_http
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.faults.contract import Fault
+from clerkship.sandbox.faults.drip import DripFault
+from clerkship.sandbox.faults.drop import DropFault
+from clerkship.sandbox.faults.duplicate import DuplicateFault
+from clerkship.sandbox.faults.error import ErrorFault
+from clerkship.sandbox.faults.expired import ExpiredFault
+from clerkship.sandbox.faults.latency import LatencyFault
+from clerkship.sandbox.faults.registry import load_faults
+from clerkship.sandbox.faults.truncated import TruncatedFault
 from clerkship.sandbox.handle import Dropped, Incomplete, Refused
 from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.route import HttpCall

@@ -11,8 +11,6 @@ import orjson
 import pytest
 
 from clerkship.events.request import AgentRequest
-from clerkship.faults.duplicate import DuplicateFault
-from clerkship.faults.latency import LatencyFault
 from clerkship.model.duration import parse_duration
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground import gateway
@@ -21,6 +19,8 @@ from clerkship.playground.http import open_http
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.faults.duplicate import DuplicateFault
+from clerkship.sandbox.faults.latency import LatencyFault
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Refusal, Reply, Request
 from clerkship.simulators import files

@@ -13,9 +13,7 @@ import pytest
 
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
-from clerkship.assertions.contract import Assertion, Check
-from clerkship.conformance.rig import SimulatorRig
-from clerkship.domains.component import NoConfig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.event import Payload, parse_event
 from clerkship.events.evidence import Evidence
@@ -27,7 +25,9 @@ from clerkship.model.run import TaskRun
 from clerkship.playground.overlay import Overlay
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.sandbox.changes import initial_records, record_changes
+from clerkship.sandbox.component import NoConfig
 from clerkship.sandbox.request import Request
 from clerkship.sandbox.state import State
 from clerkship.service.planning.plan import plan_run

@@ -13,8 +13,6 @@ from typing import Any, ClassVar
 import orjson
 import pytest
 
-from clerkship.faults.error import ErrorFault
-from clerkship.faults.latency import LatencyFault
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.frozen import Frozen
 from clerkship.playground import listeners as module
@@ -23,6 +21,8 @@ from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.faults.error import ErrorFault
+from clerkship.sandbox.faults.latency import LatencyFault
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import OperationCall, OperationContext, SimulatorInterface, operation
 from clerkship.sandbox.request import Refusal, Reply, json_reply, refuse_as_json

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from clerkship.actors.contract import Message
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.events.agent import ActionExecuted, SlotSet
 from clerkship.events.lifecycle import RunEnded
 from clerkship.kit.clock import PacedClock, SteppedClock

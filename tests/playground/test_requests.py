@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.events.event import Event, parse_event, render_event
 from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.events.request import MAX_BODY, MAX_QUERY, MAX_TOTAL_BODIES, AgentRequest
@@ -19,11 +19,11 @@ from clerkship.events.request_line import (
     render_logged_request,
 )
 from clerkship.events.sidecar import MAX_UNAUTHENTICATED
-from clerkship.faults.drop import DropFault
-from clerkship.faults.duplicate import DuplicateFault
-from clerkship.faults.error import ErrorFault
-from clerkship.faults.latency import LatencyFault
 from clerkship.playground.handlers import RequestContext
+from clerkship.sandbox.faults.drop import DropFault
+from clerkship.sandbox.faults.duplicate import DuplicateFault
+from clerkship.sandbox.faults.error import ErrorFault
+from clerkship.sandbox.faults.latency import LatencyFault
 from clerkship.sandbox.request import QueryParams, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fhir import SPEC as FHIR

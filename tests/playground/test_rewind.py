@@ -7,11 +7,11 @@ import pytest
 
 from clerkship.actors.contract import ContractBreach, PersonAction, PersonUnavailable, Say
 from clerkship.events.event import Event
-from clerkship.faults.error import ErrorFault
 from clerkship.kit.clock import Clock
 from clerkship.playground.playground import Playground, SavedLog
+from clerkship.sandbox.faults.error import ErrorFault
+from clerkship.sandbox.steps.clock_advance import ClockAdvance
 from clerkship.simulators.files.steps.drop import DropFile
-from clerkship.steps.clock_advance import ClockAdvance
 from tests.playground.two_chats import ModelPerson, open_playground
 
 

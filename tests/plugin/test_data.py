@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -15,6 +14,7 @@ from clerkship.service.scaffold_task import create_task
 from clerkship.service.schemas import build_schema
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
+from clerkship.suite_files.load import load_library
 from tests.plugin.outside import install_package, install_simulator
 
 ROSTER = """

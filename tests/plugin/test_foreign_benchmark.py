@@ -10,18 +10,18 @@ from pathlib import Path
 import orjson
 import pytest
 
-from clerkship.conformance import check_simulator
+from clerkship.checks.conformance import check_simulator
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load_library
+from clerkship.engine.plugin_contract import InvalidPlugin, Plugin, collect_claims
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
-from clerkship.plugin_loading.contract import InvalidPlugin, Plugin, collect_claims
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rescore import rescore
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
+from clerkship.suite_files.load import load_library
 from tests.plugin.outside import install_package
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "shop_plugin"

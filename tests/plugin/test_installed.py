@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.library.yaml import parse_yaml
+from clerkship.suite_files.yaml import parse_yaml
 
 ROOT = Path(__file__).parent.parent.parent
 Shell = Callable[..., subprocess.CompletedProcess[str]]

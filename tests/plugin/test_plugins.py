@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from clerkship.checks.conformance import DOMAIN_CHECKS
 from clerkship.cli.demo import SUITE
-from clerkship.conformance import DOMAIN_CHECKS
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.plugin_loading import InstalledPlugins
 from clerkship.kit.registry import UnknownName
 from clerkship.model.errors import InputError
-from clerkship.plugin_loading.load import InstalledPlugins
 from clerkship.service.conforming import run_conformance
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest

@@ -7,8 +7,8 @@ import orjson
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clerkship.cds.validation import validate_response
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
+from clerkship.formats.cds_hooks.validation import validate_response
 from clerkship.sandbox.request import Request
 from clerkship.simulators.cds_service import SPEC
 from clerkship.simulators.cds_service.exercise import CALL

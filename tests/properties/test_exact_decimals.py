@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from clerkship.fhir import exact
+from clerkship.formats.fhir import exact
 
 DIGITS = st.text("0123456789", min_size=1, max_size=20)
 INTEGERS = DIGITS.map(lambda text: text.lstrip("0") or "0")

@@ -3,10 +3,6 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.faults.chaos import PROFILES, find_chaos_profile
-from clerkship.faults.contract import Fault
-from clerkship.faults.error import ErrorFault
-from clerkship.faults.registry import load_faults
 from clerkship.kit.rng import Rng
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.faults import ActiveFault
@@ -14,6 +10,10 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.faults.chaos import PROFILES, find_chaos_profile
+from clerkship.sandbox.faults.contract import Fault
+from clerkship.sandbox.faults.error import ErrorFault
+from clerkship.sandbox.faults.registry import load_faults
 from clerkship.sandbox.request import Delivery, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import files

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.exact import dumps
+from clerkship.formats.fhir.resource import Resource
 from tests.simulators.fhir.server import ADA, CHART, POTASSIUM, Server, bundle, entry, remove_elements
 
 SCALARS = (

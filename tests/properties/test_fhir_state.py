@@ -6,7 +6,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.resource import Resource
 from tests.simulators.fhir.server import BEN, Server, ServerResponse, bundle, entry
 
 IDS = st.sampled_from(["a", "b", "c", "ben"])

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.events.event import Payload
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment, Simulator

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from clerkship.hl7.ack import ack_mode, build_ack, parse_ack
-from clerkship.hl7.batch import split_messages
-from clerkship.hl7.escape import DEFAULT_DELIMITERS, Delimiters, escape, unescape
-from clerkship.hl7.framing import Deframer, Frame, frame_message
-from clerkship.hl7.message import BadMessage, Hl7Message, Segment, decode_message, parse_message, parse_segment
-from clerkship.hl7.path import BadMessagePath, MessagePath, parse_path
-from clerkship.hl7.tables import VERSIONS
-from clerkship.hl7.validation import MAX_FLAWS, validate_message
+from clerkship.formats.hl7.ack import ack_mode, build_ack, parse_ack
+from clerkship.formats.hl7.batch import split_messages
+from clerkship.formats.hl7.escape import DEFAULT_DELIMITERS, Delimiters, escape, unescape
+from clerkship.formats.hl7.framing import Deframer, Frame, frame_message
+from clerkship.formats.hl7.message import BadMessage, Hl7Message, Segment, decode_message, parse_message, parse_segment
+from clerkship.formats.hl7.path import BadMessagePath, MessagePath, parse_path
+from clerkship.formats.hl7.tables import VERSIONS
+from clerkship.formats.hl7.validation import MAX_FLAWS, validate_message
 
 AT = datetime(2026, 3, 2, tzinfo=UTC)
 SIGNS = "|^~\\&#*!?%$@+=:;<>"

@@ -4,10 +4,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from clerkship.hl7.ack import parse_ack
-from clerkship.hl7.batch import split_messages
-from clerkship.hl7.message import parse_message
-from clerkship.hl7.validation import ValidationLevel
+from clerkship.formats.hl7.ack import parse_ack
+from clerkship.formats.hl7.batch import split_messages
+from clerkship.formats.hl7.message import parse_message
+from clerkship.formats.hl7.validation import ValidationLevel
 from tests.simulators.hl7.interface import Interface, admission, build_msh, results
 
 LEVELS: st.SearchStrategy[ValidationLevel] = st.sampled_from(["strict", "lenient"])

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clerkship.fhir.search import build_page, find_included, matches_search, parse_query, run_search
-from tests.fhir.search.searching import MutableView, view_resources
+from clerkship.formats.fhir.search import build_page, find_included, matches_search, parse_query, run_search
+from tests.formats.fhir.search.searching import MutableView, view_resources
 from tests.properties.naive_search import Pair, Resource, date_range, naive_includes, naive_search, sort_keys
 
 ID_POOL = "abcdefghij"

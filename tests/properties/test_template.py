@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.library.template import BadTemplate, render
-from clerkship.library.template_filler import TemplateFiller
+from clerkship.suite_files.template import BadTemplate, render
+from clerkship.suite_files.template_filler import TemplateFiller
 
 PLAIN = st.text(max_size=40).filter(lambda text: "{{" not in text and "{%" not in text)
 DATA: st.SearchStrategy[Any] = st.recursive(

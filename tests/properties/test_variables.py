@@ -5,8 +5,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.library.template_filler import TemplateFiller
 from clerkship.model.variables import expand, expand_text, join_escaped
+from clerkship.suite_files.template_filler import TemplateFiller
 
 VALUES = {"A" * count: "SECRET-VALUE" for count in range(1, 40)} | {"AB": "${A}"}
 TEXT = st.lists(st.sampled_from(["$", "${", "{A}", "${A}", "$${A}", "{", "}", "A", "{AB}", " "]), max_size=6).map(

@@ -6,7 +6,12 @@ from typing import get_args
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clerkship.domains.payer.answer import (
+from clerkship.formats.x12.charset import X12Charset
+from clerkship.formats.x12.delimiters import X12Delimiters
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.transaction_set import TransactionSet, parse_transaction_set
+from clerkship.formats.x12.validation import validate_set
+from clerkship.payer.answer import (
     Authorization,
     AuthorizationAnswer,
     AuthorizationStatus,
@@ -21,16 +26,11 @@ from clerkship.domains.payer.answer import (
     OtherCoverage,
     PayerClaim,
 )
-from clerkship.domains.payer.inquiry import AuthorizationQuery, PersonQuery, ServiceType, Unit
+from clerkship.payer.inquiry import AuthorizationQuery, PersonQuery, ServiceType, Unit
 from clerkship.simulators.x12.transactions.authorization import write_authorization
 from clerkship.simulators.x12.transactions.claim_status import write_claim_status
 from clerkship.simulators.x12.transactions.eligibility import write_eligibility
 from clerkship.simulators.x12.transactions.reply import ReplyHeader
-from clerkship.x12.charset import X12Charset
-from clerkship.x12.delimiters import X12Delimiters
-from clerkship.x12.loop import Loop
-from clerkship.x12.transaction_set import TransactionSet, parse_transaction_set
-from clerkship.x12.validation import validate_set
 
 NOW = datetime(2026, 11, 15, 9, 1, tzinfo=UTC)
 TEXTS = st.text(max_size=400) | st.text("AZaz09*:^~\n é", max_size=40)

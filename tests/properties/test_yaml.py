@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from clerkship.library.yaml import InvalidYaml, parse_yaml
+from clerkship.suite_files.yaml import InvalidYaml, parse_yaml
 
 # json.dumps writes what lies beyond U+FFFF as a pair of escapes, which JSON has and YAML has not (§5.7).
 TEXT = st.text(st.characters(codec="utf-8", max_codepoint=0xFFFF), max_size=30)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.library.library_folder import LibraryFolder
+from tests.suite_files.library_folder import LibraryFolder
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.yaml import parse_yaml
 from clerkship.rasa.drafts.conditions import Requirement
 from clerkship.rasa.drafts.drafting import DraftRequest, draft_scenarios
 from clerkship.settings import Settings
+from clerkship.suite_files.yaml import parse_yaml
 
 SLOTS = """
 slots:

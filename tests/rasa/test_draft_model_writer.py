@@ -10,7 +10,6 @@ from pydantic import BaseModel
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.yaml import parse_yaml
 from clerkship.llm.contract import ModelAnswer, Question
 from clerkship.llm.prompts import Prompts
 from clerkship.llm.retry import ModelOutage, RequestDeclined
@@ -22,6 +21,7 @@ from clerkship.rasa.drafts.model_writer import MAX_ATTEMPTS, write_drafts
 from clerkship.rasa.flows import read_flows
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.settings import Settings
+from clerkship.suite_files.yaml import parse_yaml
 from tests.actors.servers import Served
 from tests.llm.endpoint import KEY, bodies, in_turn, refused, said
 

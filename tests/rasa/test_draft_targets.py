@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.library.yaml import parse_yaml
+from clerkship.suite_files.yaml import parse_yaml
 
 FLOWS = """
 flows:

@@ -11,7 +11,6 @@ import pytest
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.yaml import parse_yaml
 from clerkship.model.errors import InputError
 from clerkship.rasa.drafts.conditions import Requirement, find_values
 from clerkship.rasa.drafts.drafting import DraftRequest, DraftResult, draft_scenarios
@@ -19,6 +18,7 @@ from clerkship.rasa.drafts.kinds import KINDS
 from clerkship.rasa.drafts.values import build_samples
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.settings import Settings
+from clerkship.suite_files.yaml import parse_yaml
 
 FLOWS = """
 flows:

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.library import Library
-from clerkship.library.load import load_library
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
 from clerkship.model.scenario import Scenario
 from clerkship.rasa.e2e_case import ASSERTIONS_FROM_START, E2E_ASSERTIONS, get_turn_scope, scope_call
+from clerkship.suite_files.library import Library
+from clerkship.suite_files.load import load_library
 
 CATALOG = RegisteredCatalog()
 FIRST: dict[str, Any] = {"lte": 1}

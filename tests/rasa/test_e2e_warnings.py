@@ -9,9 +9,9 @@ import pytest
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.rasa.agent import load_rasa
 from clerkship.settings import Settings
-from tests.library.library_folder import LibraryFolder
 from tests.rasa.servers import LISTEN, START, SmallRasa, bot
 from tests.rasa.test_agent import SolverWithoutCapabilities
+from tests.suite_files.library_folder import LibraryFolder
 from tests.workbench import Workbench
 
 DOMAIN = AgentDomain(

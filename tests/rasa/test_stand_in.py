@@ -11,7 +11,7 @@ from typing import Any
 import httpx
 import pytest
 
-from clerkship.library.yaml import parse_yaml
+from clerkship.suite_files.yaml import parse_yaml
 from examples.order_support.rasa_server import RasaServer, serve
 
 SECRET = "a secret of ours, long enough"

@@ -1,6 +1,6 @@
 """A CoverageEligibilityRequest for tests of the reactions between charts and payers."""
 
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.resource import Resource
 
 REQUEST: Resource = {
     "resourceType": "CoverageEligibilityRequest",

@@ -1,7 +1,7 @@
 """A fax server: faxes that arrive are written to a file drop."""
 
-from clerkship.fax.files import read_tiff
-from clerkship.fax.text_pages import render_text
+from clerkship.formats.fax_pages.files import read_tiff
+from clerkship.formats.fax_pages.text_pages import render_text
 from clerkship.model.environment import Environment
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator

@@ -4,7 +4,7 @@ import pytest
 
 from clerkship.events.event import Event
 from clerkship.events.states import NoSuchState
-from clerkship.hl7.message import parse_message
+from clerkship.formats.hl7.message import parse_message
 from clerkship.model.environment import Environment
 from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from clerkship.events.event import Event, Payload, render_event
-from clerkship.fax.files import write_tiff
-from clerkship.fax.page import PAGE_WIDTH, FaxPage
-from clerkship.fax.words import PageWord, PageWords
+from clerkship.formats.fax_pages.files import write_tiff
+from clerkship.formats.fax_pages.page import PAGE_WIDTH, FaxPage
+from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.model.run import PageMark, PagePicture, TaskRun
 from clerkship.report.detail import TaskDetail, parse_detail
 from clerkship.simulators.fax.events import FaxArrived, FaxQueued, PageStored

@@ -9,8 +9,8 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.fax.files import write_png
-from clerkship.fax.page import PAGE_WIDTH, FaxPage
+from clerkship.formats.fax_pages.files import write_png
+from clerkship.formats.fax_pages.page import PAGE_WIDTH, FaxPage
 from clerkship.model.run import PageMark, PagePicture
 from clerkship.report import page_images
 from clerkship.report.detail import TaskDetail

@@ -10,13 +10,10 @@ import pytest
 
 from clerkship.actors.agent_requests import AgentRequests
 from clerkship.actors.messages import describe_sandboxes
+from clerkship.checks.conformance.checks import CHECKS, Check
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.cli.console import out
 from clerkship.cli.up import _print_access
-from clerkship.conformance.checks import CHECKS, Check
-from clerkship.conformance.rig import SimulatorRig
-from clerkship.domains.component import NoConfig
-from clerkship.faults.error import ErrorFault
-from clerkship.faults.expired import ExpiredFault
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.sandbox.authentication.basic import BasicPassword
@@ -24,6 +21,9 @@ from clerkship.sandbox.authentication.credentials import MAX_ISSUED, PURGE_FROM,
 from clerkship.sandbox.authentication.password import encode_basic
 from clerkship.sandbox.authentication.secret import SecretTable, secrets_match
 from clerkship.sandbox.authentication.signed import canonical_string
+from clerkship.sandbox.component import NoConfig
+from clerkship.sandbox.faults.error import ErrorFault
+from clerkship.sandbox.faults.expired import ExpiredFault
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.request import QueryParams, Request
 from clerkship.service.up import _build_accesses

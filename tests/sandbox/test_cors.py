@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.cors import CorsPolicy
 from clerkship.sandbox.request import Reply, Request

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from clerkship.actors.openai_chat import Toolbox
-from clerkship.conformance.rig import SimulatorRig, prepare_domains
+from clerkship.checks.conformance.rig import SimulatorRig, prepare_domains
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.recording import agent_actions
@@ -20,7 +20,7 @@ from clerkship.simulators.files.operations import NewFile, write_file
 from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.registry import KINDS
 from clerkship.simulators.spec import Spec
-from tests.conformance.pager import SPEC, parse_line, send_page
+from tests.checks.conformance.pager import SPEC, parse_line, send_page
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.sandbox.authentication.jwks import PUBLIC_KEYS
 from clerkship.sandbox.authentication.jwt import InvalidJwt, SigningKey, parse_key_set, verify_jwt
 from clerkship.sandbox.request import Request

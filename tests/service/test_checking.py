@@ -16,7 +16,7 @@ from clerkship.service.planning.plan import RunPlan, plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 from tests.actors.servers import Served
-from tests.library.library_folder import LibraryFolder
+from tests.suite_files.library_folder import LibraryFolder
 
 CATALOG = RegisteredCatalog()
 SCENARIO = """\

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.conformance import DOMAIN_CHECKS
+from clerkship.checks.conformance import DOMAIN_CHECKS
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.conforming import ConformanceOutcome, run_conformance
 from clerkship.simulators.registry import KindEntry

@@ -10,7 +10,7 @@ import jsonschema
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.library.yaml import parse_yaml
+from clerkship.suite_files.yaml import parse_yaml
 
 MODELINE = re.compile(r"# yaml-language-server: \$schema=(\S+)\n")
 FLOWS = """

@@ -8,17 +8,17 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.fax.files import read_tiff, write_png
-from clerkship.fax.image import to_image
-from clerkship.fax.text_pages import render_text
-from clerkship.fax.words import PageWords
+from clerkship.formats.fax_pages.files import read_tiff, write_png
+from clerkship.formats.fax_pages.image import to_image
+from clerkship.formats.fax_pages.text_pages import render_text
+from clerkship.formats.fax_pages.words import PageWords
 from clerkship.model.redaction import NO_REDACTION, build_redactor
 from clerkship.service.exporting import write_reports
 from clerkship.service.page_redaction import find_hidden_words
 from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import ReportTargets
 from clerkship.service.task_view import show_task
-from tests.fax.drawn_words import place_words
+from tests.formats.fax_pages.drawn_words import place_words
 from tests.workbench import Workbench
 
 VALUE = "Adaeze Okafor 4471902"

@@ -12,12 +12,12 @@ import yaml
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.plugin import Assertion
 from clerkship.service.scaffold import fill_template
 from clerkship.service.scaffold_plugin import create_assertion, create_simulator
 from clerkship.service.scaffold_project import parse_install_source
+from clerkship.suite_files.load import load_library
 from tests.plugin.outside import clerkship, install_package
 
 
@@ -241,7 +241,7 @@ def test_any_simulator_name_gives_a_valid_package(name: str, tmp_path: Path) -> 
     for package in (f"acme_{name}", f"globex_{name}"):
         install_package(tmp_path / package / "src", package, None, package.partition("_")[0])
     code = "from pathlib import Path; from clerkship.engine.catalog import RegisteredCatalog as R; c = R()\n"
-    code += "from clerkship.library.load import load_library\n"
+    code += "from clerkship.suite_files.load import load_library\n"
     code += "assert len(c.plugins) == 2, c.broken; [load_library(Path(p) / 'practice', c) for p in (P, Q)]\n"
     code = f"P, Q = 'acme_{name}', 'globex_{name}'\n{code}"
     paths = os.pathsep.join(str(tmp_path / f"{prefix}_{name}" / "src") for prefix in ("acme", "globex"))

@@ -11,13 +11,13 @@ from clerkship.actors.contract import Solver
 from clerkship.actors.nop import Nop
 from clerkship.actors.python import PythonSolver
 from clerkship.cli.app import run
+from clerkship.demo.agent import FrontDesk
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.engine.extras import find_missing_extras
 from clerkship.kit import extras
 from clerkship.model.environment import Environment, Simulator
 from clerkship.service.unoffered import warn_of_missing_extras
 from clerkship.simulators import fax, files, hl7, voice
-from clerkship.suites.demo.agent import FrontDesk
 from tests.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
@@ -82,7 +82,7 @@ def test_agents_that_may_use_any_protocol_are_warned() -> None:
     assert find_warnings(CommandSolver("command:x", ["x"], Path())) == [expected]
     assert find_warnings(PythonSolver("agent", lambda task_item, sandboxes: None)) == [expected]
     assert find_warnings(Nop()) == []
-    assert find_warnings(PythonSolver("python:clerkship.suites.demo.agent:FrontDesk", FrontDesk)) == []
+    assert find_warnings(PythonSolver("python:clerkship.demo.agent:FrontDesk", FrontDesk)) == []
 
 
 @pytest.mark.usefixtures("without_extras")

@@ -9,13 +9,13 @@ from urllib.parse import urlencode, urlsplit
 import pytest
 
 from clerkship.cli.up import EventPrinter
-from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Request
 from clerkship.service.live_check import check_now
 from clerkship.service.remote import RemotePlayground
 from clerkship.service.up import PlaygroundRequest, choose_environment, open_playground
 from clerkship.settings import Settings
+from clerkship.suite_files.load import load_library
 from tests.workbench import CATALOG, Workbench
 
 TASK = """

@@ -7,7 +7,7 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway

@@ -9,13 +9,13 @@ import pytest
 from clerkship.engine import build
 from clerkship.engine.build import prepare_domains
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.library import Library
-from clerkship.library.load import load_library
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
 from clerkship.service import checking
 from clerkship.store.sqlite import SqliteStore
+from clerkship.suite_files.library import Library
+from clerkship.suite_files.load import load_library
 from tests.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]

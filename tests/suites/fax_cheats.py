@@ -5,8 +5,8 @@ were not read; and agents that read the faxes in the folder of the fax server.
 from collections.abc import Callable
 from typing import Any
 
-from clerkship.fax.files import read_tiff
-from clerkship.fax.ocr_text import build_words
+from clerkship.formats.fax_pages.files import read_tiff
+from clerkship.formats.fax_pages.ocr_text import build_words
 from tests.suites import fax_inbound_agents as inbound
 from tests.suites import fax_mixed_agents as mixed
 from tests.suites import fax_outbound_parts as outbound

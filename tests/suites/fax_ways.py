@@ -12,9 +12,9 @@ from typing import Any
 
 import orjson
 
-from clerkship.fax.files import read_tiff, write_pdf, write_png
-from clerkship.fax.ocr_text import build_words
-from clerkship.fax.text_pages import render_text
+from clerkship.formats.fax_pages.files import read_tiff, write_pdf, write_png
+from clerkship.formats.fax_pages.ocr_text import build_words
+from clerkship.formats.fax_pages.text_pages import render_text
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators.fax.ocr_words import read_words
 from clerkship.transports.multipart import FORM

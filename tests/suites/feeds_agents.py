@@ -11,7 +11,7 @@ from typing import Any
 
 import paramiko
 
-from clerkship.hl7.message import parse_message
+from clerkship.formats.hl7.message import parse_message
 from tests.suites import overridden_solutions
 from tests.suites.overridden_solutions import Agent, Verb, call_twice, do_nothing
 from tests.suites.test_shipped import ROOT

@@ -5,14 +5,14 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from clerkship.domains.payer.inquiry import AuthorizationQuery, EligibilityInquiry, PersonQuery, RequestedService
+from clerkship.formats.x12.writer import OutgoingEnvelope
+from clerkship.payer.inquiry import AuthorizationQuery, EligibilityInquiry, PersonQuery, RequestedService
 from clerkship.simulators.x12.requests import (
     RequestHeader,
     build_authorization_request,
     build_eligibility_request,
     render_requests,
 )
-from clerkship.x12.writer import OutgoingEnvelope
 from tests.suites import overridden_solutions
 from tests.suites.overridden_solutions import Agent, Verb, act_after, act_before, do_nothing
 from tests.suites.revenue_ways import REVENUE

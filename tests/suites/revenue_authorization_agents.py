@@ -6,7 +6,9 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from clerkship.domains.payer.inquiry import AuthorizationQuery, PartyQuery, PersonQuery, RequestedService
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.writer import OutgoingEnvelope
+from clerkship.payer.inquiry import AuthorizationQuery, PartyQuery, PersonQuery, RequestedService
 from clerkship.sandbox.request import Request
 from clerkship.simulators.x12.attack import X12Attack
 from clerkship.simulators.x12.requests import (
@@ -16,8 +18,6 @@ from clerkship.simulators.x12.requests import (
     build_authorization_request,
     render_requests,
 )
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.writer import OutgoingEnvelope
 from tests.suites.overridden_solutions import Agent, OverriddenSandboxes, Verb, do_nothing
 from tests.suites.revenue_agents import (
     CLINIC,

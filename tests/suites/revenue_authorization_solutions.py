@@ -4,7 +4,7 @@ import re
 from datetime import date
 from typing import Any
 
-from clerkship.domains.payer.inquiry import EligibilityInquiry, RequestedService
+from clerkship.payer.inquiry import EligibilityInquiry, RequestedService
 from tests.suites.overridden_solutions import Agent, Verb
 from tests.suites.revenue_agents import (
     FIRST_NUMBER,

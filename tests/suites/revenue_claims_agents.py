@@ -5,15 +5,15 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from clerkship.domains.payer.inquiry import AuthorizationQuery, EligibilityInquiry, PersonQuery, RequestedService
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.writer import OutgoingEnvelope
+from clerkship.payer.inquiry import AuthorizationQuery, EligibilityInquiry, PersonQuery, RequestedService
 from clerkship.simulators.x12.requests import (
     RequestHeader,
     build_authorization_request,
     build_eligibility_request,
     render_requests,
 )
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.writer import OutgoingEnvelope
 from tests.suites.overridden_solutions import Agent, Verb, call_twice, do_nothing
 from tests.suites.revenue_agents import CLINIC, ask_about_stranger, do_also, override_solution, replace_edi
 from tests.suites.revenue_ways import renumber

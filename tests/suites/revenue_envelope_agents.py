@@ -5,7 +5,7 @@ from datetime import date
 from functools import partial
 from typing import Any
 
-from clerkship.domains.payer.inquiry import PersonQuery
+from clerkship.payer.inquiry import PersonQuery
 from tests.suites.overridden_solutions import Agent, Verb, do_nothing
 from tests.suites.revenue_agents import (
     ask_about,

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from clerkship.domains.payer.inquiry import (
+from clerkship.formats.x12.interchange import parse_interchanges
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.writer import OutgoingEnvelope
+from clerkship.payer.inquiry import (
     AuthorizationQuery,
     ClaimQuery,
     EligibilityInquiry,
@@ -21,9 +24,6 @@ from clerkship.simulators.x12.requests import (
     build_eligibility_request,
     render_requests,
 )
-from clerkship.x12.interchange import parse_interchanges
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.writer import OutgoingEnvelope
 from tests.suites.revenue_ways import RevenueWay, Solve
 
 DENISE = PersonQuery(

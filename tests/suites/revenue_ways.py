@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any
 from uuid import UUID
 
+from clerkship.formats.x12.interchange import parse_interchanges
 from clerkship.sandbox.request import Request
 from clerkship.transports.multipart import parse_form
-from clerkship.x12.interchange import parse_interchanges
 from tests.suites.test_shipped import ROOT
 
 REVENUE = ROOT / "suites" / "revenue"

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load_library
+from clerkship.suite_files.load import load_library
 from tests.suites.chart_agents import RIGHT, WRONG
 from tests.suites.test_shipped import ROOT
 from tests.workbench import Workbench

@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load_library
+from clerkship.suite_files.load import load_library
 from tests.suites.feeds_agents import FEEDS, RIGHT, WRONG
 from tests.workbench import Workbench
 

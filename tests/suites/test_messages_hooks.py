@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load_library
+from clerkship.suite_files.load import load_library
 from tests.suites import messages_hooks_agents, messages_hooks_cheats, messages_orders_agents
 from tests.suites.messages_hooks_ways import ASKING, SERVICES, WAYS, change_resources, change_solution
 from tests.suites.messages_ways import MESSAGES

@@ -6,8 +6,8 @@ from functools import cache
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.library import Library
-from clerkship.library.load import load_library
+from clerkship.suite_files.library import Library
+from clerkship.suite_files.load import load_library
 from tests.suites import (
     revenue_authorization_agents,
     revenue_authorization_solutions,

@@ -10,8 +10,10 @@ from clerkship.service.scaffold_project import ProjectKind, create_project
 from tests.workbench import Workbench
 
 ROOT = Path(__file__).parent.parent.parent
-HOMES = (Path(clerkship.__file__).parent / "suites", ROOT / "suites")
-SUITES = sorted(path for home in HOMES for path in home.iterdir() if path.is_dir())
+SUITES = [
+    Path(clerkship.__file__).parent / "demo",
+    *sorted(path for path in (ROOT / "suites").iterdir() if path.is_dir()),
+]
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)

@@ -8,10 +8,10 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from clerkship.faults.drip import DripFault
-from clerkship.faults.drop import DropFault
-from clerkship.faults.truncated import TruncatedFault
 from clerkship.playground.failure import SimulatorBroken
+from clerkship.sandbox.faults.drip import DripFault
+from clerkship.sandbox.faults.drop import DropFault
+from clerkship.sandbox.faults.truncated import TruncatedFault
 from clerkship.sandbox.handle import Dropped
 from clerkship.sandbox.request import ByteStream, Reply
 from tests.raw_routes import RawCall, raw_route

@@ -26,7 +26,6 @@ from cryptography.x509.oid import NameOID
 from clerkship.assertions.agent_acted import find_first_action
 from clerkship.assertions.max_agent_actions import find_agent_actions
 from clerkship.events.evidence import Evidence
-from clerkship.faults.error import ErrorFault
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.task import Task
 from clerkship.playground import clock_hold
@@ -38,6 +37,7 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.faults.error import ErrorFault
 from clerkship.sandbox.handle import Refused
 from clerkship.transports.outbound import http
 from clerkship.transports.outbound.address import OutboundAddress

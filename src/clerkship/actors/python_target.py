@@ -179,4 +179,4 @@ def _server_reason(error: BaseException) -> str:
 
 def is_library(file: str) -> bool:
     """Return whether a file belongs to Python, an installed package or Clerkship, and not to the agent."""
-    return file.startswith("<") or (file.startswith(_LIBRARIES) and not Path(file).is_relative_to(_PACKAGE / "suites"))
+    return file.startswith("<") or (file.startswith(_LIBRARIES) and not Path(file).is_relative_to(_PACKAGE / "demo"))

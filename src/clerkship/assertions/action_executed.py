@@ -3,8 +3,8 @@
 from typing import ClassVar
 
 from clerkship.assertions.action_match import ActionMatch
-from clerkship.assertions.contract import Engine
 from clerkship.assertions.occurrence import HappenedAssertion
+from clerkship.sandbox.assertion import Engine
 
 
 class ActionExecutedAssertion(ActionMatch, HappenedAssertion):

@@ -2,12 +2,12 @@
 
 from typing import ClassVar, cast
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import is_agent_action
 from clerkship.events.lifecycle import AgentAnswered, AgentStarted, RunForked
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 
 _EXPECTED = "a reply, an answer, a reported event or a sandbox request"
 

@@ -5,12 +5,12 @@ from typing import Annotated, Any, ClassVar
 import orjson
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check, FieldMatch, compare_value
 from clerkship.events.evidence import Evidence
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Assertion, Check, FieldMatch, compare_value
 
 _FENCE = "```"
 

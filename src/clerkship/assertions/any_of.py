@@ -5,11 +5,11 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, PrivateAttr
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.evaluation import AssertionOutcome, Undecided, evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.model.call import ANY_OF, AssertionCall
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 
 MAX_NESTED_ROWS = 20
 """The most rows of evidence of one nested assertion."""

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.utterance_match import TEXTLESS_DIFFERENCE, UtteranceMatch
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 
 
 class BotDidNotUtter(Assertion, UtteranceMatch):

@@ -2,13 +2,13 @@
 
 from typing import Literal, NamedTuple
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.unreported import explain_unreported
 from clerkship.events.evidence import Evidence
 from clerkship.kit.traceback_text import describe_error_with_location, render_traceback
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.pattern import PatternTooSlow
+from clerkship.sandbox.assertion import Assertion, Check
 
 
 class Undecided(Exception):

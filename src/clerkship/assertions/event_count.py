@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.narrowing import narrow_events
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
@@ -13,6 +12,7 @@ from clerkship.events.query import describe_match, select
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
+from clerkship.sandbox.assertion import Assertion, Check
 
 
 class EventCount(Assertion, EventMatch):

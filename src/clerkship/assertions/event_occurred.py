@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import ClassVar
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.narrowing import narrow_events
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import compare_fields, describe_match, find_nearest, select
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
+from clerkship.sandbox.assertion import Assertion, Check
 
 
 class EventOccurred(Assertion, EventMatch):

@@ -5,10 +5,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Difference, Engine
 from clerkship.assertions.occurrence import Name
 from clerkship.events.event import Event
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.assertion import Difference, Engine
 
 FIRST_END_DIFFERENCE = Difference(
     "a flow that ended several times, with `flow_step_id`",

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.contract import Difference, Engine
 from clerkship.assertions.flow_end_match import FlowEndMatch
 from clerkship.assertions.occurrence import NeverHappenedAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
+from clerkship.sandbox.assertion import Difference, Engine
 
 
 class FlowNotCancelled(FlowEndMatch, NeverHappenedAssertion):

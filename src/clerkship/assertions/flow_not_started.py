@@ -4,13 +4,13 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check
 from clerkship.assertions.flows import FlowIds
 from clerkship.assertions.occurrence import TurnScope
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check
 
 
 class FlowNotStarted(Assertion, TurnScope):

@@ -5,13 +5,13 @@ from typing import Annotated, ClassVar, cast
 
 from pydantic import Field
 
-from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.flows import FlowIds, Operator
 from clerkship.assertions.occurrence import CountedScope, describe_nearest, describe_times
 from clerkship.events import agent
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 
 _KIND = agent.FlowStarted.kind
 

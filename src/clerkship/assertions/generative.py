@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 from pydantic import BeforeValidator, Field
 
 from clerkship.assertions.citation import CitationIndex
-from clerkship.assertions.contract import Assertion, Check, Difference
 from clerkship.assertions.judge_input import build_judge_row
 from clerkship.events.event import Event, Utterance, find_conversations, is_by_agent
 from clerkship.events.evidence import Evidence
@@ -16,6 +15,7 @@ from clerkship.llm.prompts import Prompt
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Whole
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check, Difference
 
 GENERATIVE_SOURCES = ("EnterpriseSearchPolicy", "ContextualResponseRephraser", "IntentlessPolicy")
 """Components of an agent that generate replies."""

@@ -4,13 +4,13 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import BaseModel, Field
 
-from clerkship.assertions.contract import Difference
 from clerkship.assertions.generative import SHARED_DIFFERENCES, GenerativeResponse, ReplyRating
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text
 from clerkship.llm.contract import Question
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Difference
 
 
 class Statement(BaseModel):

@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar, cast
 
 from pydantic import BaseModel, Field
 
-from clerkship.assertions.contract import Difference
 from clerkship.assertions.generative import SHARED_DIFFERENCES, GenerativeResponse, ReplyRating, find_previous_message
 from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text
 from clerkship.llm.contract import Question
 from clerkship.model.frozen import Number
+from clerkship.sandbox.assertion import Difference
 
 MIN_NORM = 1e-10
 

@@ -16,8 +16,8 @@ import yaml
 
 from clerkship.assertions.judge_words import Sentence, read_sentence, split_sentences
 from clerkship.assertions.verdict_object import find_verdict_object, remove_keys
-from clerkship.mentions.disguises import read_signs_as_letters
-from clerkship.mentions.folding import fold
+from clerkship.text.disguises import read_signs_as_letters
+from clerkship.text.folding import fold
 
 MAX_EXCERPT_LENGTH = 200
 WINDOW = 3

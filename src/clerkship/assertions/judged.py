@@ -8,7 +8,6 @@ from pydantic import BaseModel, Field, model_validator
 
 from clerkship.assertions.addressed_lines import AddressedLines
 from clerkship.assertions.citation import Citation, CitationIndex, FoundCitation, build_citation_rows
-from clerkship.assertions.contract import Assertion, Check, Difference
 from clerkship.assertions.judge_input import add_caution, build_judge_input, build_judge_row, has_activity
 from clerkship.events.evidence import Evidence
 from clerkship.llm.concurrency import map_concurrently
@@ -18,6 +17,7 @@ from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
 from clerkship.model.quality import Votes
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check, Difference
 
 MAX_CITATION_RETRIES = 2
 """How often a judge with wrong citations is asked again."""

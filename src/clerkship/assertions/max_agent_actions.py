@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import is_agent_action
@@ -14,6 +13,7 @@ from clerkship.events.query import matches_kind
 from clerkship.model.closed import REQUEST_METHOD
 from clerkship.model.frozen import Whole
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 
 ActionType = Literal["request", "message", "report"]
 MAX_SHOWN = 10

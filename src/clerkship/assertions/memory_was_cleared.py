@@ -4,12 +4,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Engine
 from clerkship.assertions.memory_entries import ClearedMemoryEntry
 from clerkship.assertions.occurrence import NotEmpty
 from clerkship.assertions.stored_values import WasWrittenAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
+from clerkship.sandbox.assertion import Engine
 
 
 class MemoryWasCleared(WasWrittenAssertion):

@@ -4,12 +4,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Difference, Engine
 from clerkship.assertions.memory_entries import MemoryEntry
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, NotEmpty
 from clerkship.assertions.stored_values import LAST_WRITE_DIFFERENCE, WasNotWrittenAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
+from clerkship.sandbox.assertion import Difference, Engine
 
 
 class MemoryWasNotSet(WasNotWrittenAssertion):

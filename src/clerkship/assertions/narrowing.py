@@ -1,6 +1,6 @@
 """Limit the items that an assertion looks at to those about the record of a criterion's `input_entity_id`.
 
-What makes an item that of a record is in `clerkship.mentions.subject`, which is imported when a criterion needs it.
+What makes an item that of a record is in `clerkship.assertions.patients.subject`, imported when a criterion needs it.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,7 +11,7 @@ from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 
 if TYPE_CHECKING:
-    from clerkship.mentions.subject import RecordSubject
+    from clerkship.assertions.patients.subject import RecordSubject
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ def find_subject(evidence: Evidence) -> "RecordSubject | None":
     """Return the record that the current criterion is about; None if it is about none."""
     if evidence.subject is None:
         return None
-    subject: RecordSubject = load("clerkship.mentions.subject:find_subject")(evidence)
+    subject: RecordSubject = load("clerkship.assertions.patients.subject:find_subject")(evidence)
     return subject
 
 

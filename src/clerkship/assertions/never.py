@@ -5,12 +5,12 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.narrowing import narrow_events
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import compare_fields, describe_match, select
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
+from clerkship.sandbox.assertion import Assertion, Check
 
 
 class Never(Assertion, EventMatch):

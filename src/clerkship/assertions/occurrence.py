@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import AfterValidator, BaseModel, Field, JsonValue
 
-from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference
 from clerkship.events.agent import AGENT_EVENTS
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
@@ -17,6 +16,7 @@ from clerkship.model.matcher import check_expected, describe_expected, is_matche
 from clerkship.model.names import find_nearest_name
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference
 
 T = TypeVar("T")
 _ACTIVE_VERBS = ("started", "completed", "resumed")

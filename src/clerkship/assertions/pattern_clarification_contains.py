@@ -4,13 +4,13 @@ from typing import Annotated, ClassVar, cast
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.flows import Operator
 from clerkship.assertions.occurrence import CountedScope, Name, NotEmpty
 from clerkship.events.agent import ClarificationOffered
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 
 
 class PatternClarificationContains(Assertion, CountedScope):

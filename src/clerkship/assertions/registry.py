@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from clerkship.by_name import load
 
 if TYPE_CHECKING:
-    from clerkship.assertions.contract import Assertion
+    from clerkship.sandbox.assertion import Assertion
 
 
 class AssertionEntry(NamedTuple):

@@ -9,7 +9,6 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.occurrence import NotEmpty, TurnScope
 from clerkship.assertions.sequence_step import SequenceStep
@@ -22,6 +21,7 @@ from clerkship.model.duration import render_duration
 from clerkship.model.matcher import matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 
 
 class SequenceMatch(NamedTuple):

@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Engine
 from clerkship.assertions.occurrence import HappenedAssertion, Name
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.assertion import Engine
 
 
 class SkillAssertion(HappenedAssertion):

@@ -4,11 +4,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Difference, Engine
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, NotEmpty
 from clerkship.assertions.stored_values import REPLACED_DIFFERENCE, CountedValueEntry, WasWrittenAssertion
 from clerkship.events import agent
 from clerkship.events.event import Payload
+from clerkship.sandbox.assertion import Difference, Engine
 
 EMPTY_LIST_DIFFERENCE = Difference("an empty list", "refused: it checks nothing", "passes there; refused here too")
 RESET_DIFFERENCE = Difference("a reset to `null`, no `value` given", "does not count as set", "counts as set")

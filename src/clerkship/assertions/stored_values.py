@@ -6,7 +6,6 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference
 from clerkship.assertions.occurrence import (
     CountedScope,
     Name,
@@ -25,6 +24,7 @@ from clerkship.events.query import to_evidence_value
 from clerkship.model.matcher import describe_expected, is_matcher
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference
 
 _COUNT_AND_END = "`count` counts the whole history, and `at: end` checks the last value only; leave one out"
 LAST_WRITE_DIFFERENCE = Difference("which writes count", "all of them; with `at: end` the last", "the last")

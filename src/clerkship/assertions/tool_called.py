@@ -2,7 +2,6 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, MAX_NAMES, build_arguments_row
 from clerkship.assertions.tools import ReportedCall, ToolCall, find_calls, render_call
 from clerkship.events.agent import ActionExecuted, ToolExecuted
@@ -10,6 +9,7 @@ from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.names import find_nearest_name
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 
 
 class ToolCalledAssertion(Assertion, ToolCall):

@@ -2,11 +2,11 @@
 
 from typing import ClassVar
 
-from clerkship.assertions.contract import Difference, Engine
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, HappenedAssertion
 from clerkship.assertions.tools import ToolMatch
 from clerkship.events import agent
 from clerkship.events.event import Payload
+from clerkship.sandbox.assertion import Difference, Engine
 
 
 class ToolExecutedAssertion(ToolMatch, HappenedAssertion):

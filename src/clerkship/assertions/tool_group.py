@@ -4,7 +4,6 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, NotEmpty, join_first
 from clerkship.assertions.tools import ReportedCall, ToolCall, ToolTurn, find_calls, group_by_turn, pair_calls
 from clerkship.events.agent import ActionExecuted, ToolExecuted
@@ -12,6 +11,7 @@ from clerkship.events.event import Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 
 
 class ToolGroup(Assertion):

@@ -4,7 +4,6 @@ from typing import Annotated, Any, ClassVar, cast
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, TurnScope, join_first
 from clerkship.assertions.tools import ReportedCall, ToolMatch, ToolTurn, group_by_turn, pair_calls, pair_greedily
 from clerkship.events.agent import ToolExecuted
@@ -13,6 +12,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 
 
 class CallInTurn(ToolMatch):

@@ -1,8 +1,8 @@
 """Find the kinds of agent events that an assertion needs and that the agent never reported."""
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
 from clerkship.model.agent_domain import event_family
+from clerkship.sandbox.assertion import Assertion, Check
 
 GUIDE = "docs/guide/connect_an_agent.md"
 

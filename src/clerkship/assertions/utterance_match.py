@@ -7,7 +7,6 @@ from typing import Annotated, Any, cast
 
 from pydantic import ConfigDict, Field, model_validator
 
-from clerkship.assertions.contract import Difference
 from clerkship.assertions.occurrence import MAX_NAMES, Name, NotEmpty, TurnScope
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
@@ -18,6 +17,7 @@ from clerkship.model.matcher import equals
 from clerkship.model.names import find_nearest_name
 from clerkship.model.pattern import Regex
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Difference
 
 _WORD = re.compile(r"\w+")
 

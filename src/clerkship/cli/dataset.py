@@ -13,7 +13,7 @@ from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import err, out, plain_table, print_json, print_more, print_warning
 from clerkship.cli.options import Json
 from clerkship.cli.progress import ProgressBar
-from clerkship.fhir import exact
+from clerkship.formats.fhir import exact
 from clerkship.service.datasets import DatasetView, find_dataset
 from clerkship.service.generating import (
     GeneratedDataset,
@@ -24,7 +24,7 @@ from clerkship.service.generating import (
     save_dataset,
 )
 from clerkship.settings import load_settings
-from clerkship.synthetic.version import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS
+from clerkship.suite_files.synthetic.version import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS
 
 MAX_PATIENTS_LISTED = 200
 MAX_MATCHES = 50

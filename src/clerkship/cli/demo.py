@@ -12,8 +12,8 @@ from clerkship.cli.running import run_and_show
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import get_command_prefix
 
-SUITE = Path(__file__).parent.parent / "suites" / "demo"
-DEMO_AGENT = "python:clerkship.suites.demo.agent:FrontDesk"
+SUITE = Path(__file__).parent.parent / "demo"
+DEMO_AGENT = "python:clerkship.demo.agent:FrontDesk"
 FAILS_ON_PURPOSE = "fails-on-purpose"
 
 

@@ -12,12 +12,12 @@ from rich.markup import escape
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.options import Json
-from clerkship.library.foreign import find_domain
 from clerkship.model.errors import InputError
 from clerkship.rasa.drafts.drafting import DraftFile, DraftRequest, DraftResult, draft_scenarios
 from clerkship.rasa.drafts.goals import DraftTarget
 from clerkship.rasa.drafts.kinds import KINDS
 from clerkship.settings import get_command_prefix, load_settings
+from clerkship.suite_files.foreign import find_domain
 
 _MAX_SHOWN = 40
 T = TypeVar("T")

@@ -10,9 +10,9 @@ from rich.table import Column
 
 from clerkship.cli.console import out, plain_table, print_json
 from clerkship.cli.options import Json
-from clerkship.ivr.drawing import DEFAULT_WIDTH, draw_text, list_exits
-from clerkship.ivr.shipped import list_trees, load_tree
-from clerkship.ivr.svg_drawing import draw_svg
+from clerkship.formats.phone_tree.drawing import DEFAULT_WIDTH, draw_text, list_exits
+from clerkship.formats.phone_tree.shipped import list_trees, load_tree
+from clerkship.formats.phone_tree.svg_drawing import draw_svg
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.errors import InputError
 from clerkship.service.phone_trees import FoundTree, find_trees

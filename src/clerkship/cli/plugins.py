@@ -6,7 +6,7 @@ from rich.markup import escape
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.plugin_loading.load import BrokenPlugin, LoadedPlugin
+from clerkship.engine.plugin_loading import BrokenPlugin, LoadedPlugin
 
 
 def plugins(json: Json = False) -> None:

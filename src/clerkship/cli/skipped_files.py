@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from rich.console import Console
 from rich.markup import escape
 
-from clerkship.library.load import describe_skipped_files
+from clerkship.suite_files.load import describe_skipped_files
 
 
 def print_skipped_files(console: Console, files: Mapping[str, str], *, verbose: bool) -> None:

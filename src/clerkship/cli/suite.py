@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from clerkship.attacks.contract import AttackStrategy
-from clerkship.attacks.registry import STRATEGIES
+from clerkship.checks.attacks.contract import AttackStrategy
+from clerkship.checks.attacks.registry import STRATEGIES
 from clerkship.cli.agent_console import agents_print_to_stderr
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import number_column, out, plain_table, print_json

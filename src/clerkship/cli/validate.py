@@ -8,11 +8,11 @@ from clerkship.cli.console import out, print_json, print_problem, print_warning
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, Verbose
 from clerkship.cli.skipped_files import list_skipped_files
-from clerkship.library.library import Library
-from clerkship.library.load import describe_skipped_files
 from clerkship.service.checking import Validation, ValidationRequest
 from clerkship.service.checking import validate as check
 from clerkship.settings import load_settings
+from clerkship.suite_files.library import Library
+from clerkship.suite_files.load import describe_skipped_files
 
 
 @grouped

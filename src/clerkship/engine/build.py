@@ -12,8 +12,6 @@ from clerkship.actors.agent_suggestion import suggest_agent
 from clerkship.actors.contract import SimulatedPerson, Solver
 from clerkship.actors.person_played import NO_PERSON_HINT, Improviser, PlayedRole
 from clerkship.actors.person_scripted import ScriptedPerson
-from clerkship.assertions.contract import Assertion
-from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.events.variable_names import NO_NAMES, VariableNames
@@ -39,8 +37,10 @@ from clerkship.playground.playground import PlaygroundOptions
 from clerkship.playground.reactions import bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.reactions.contract import pair_name
+from clerkship.sandbox.assertion import Assertion
+from clerkship.sandbox.component import ComponentSpec
+from clerkship.sandbox.steps.contract import Step
 from clerkship.settings import Settings, get_template_variables
-from clerkship.steps.contract import Step
 
 EMPTY_SCENARIO = Scenario()
 M = TypeVar("M", bound=BaseModel)

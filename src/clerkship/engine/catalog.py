@@ -6,21 +6,21 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Assertion
-from clerkship.domains.component import ComponentSpec
-from clerkship.domains.contract import DomainSpec
 from clerkship.engine.inaction import InactionChecks
+from clerkship.engine.plugin_loading import NO_PLUGINS
 from clerkship.events.agent import AgentEvents
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import LIFECYCLE_EVENTS
-from clerkship.faults.contract import ON_TURN
-from clerkship.library.dataset_type import DatasetType
-from clerkship.library.template import Filter
 from clerkship.model.call import AssertionCall
-from clerkship.plugin_loading.load import NO_PLUGINS
+from clerkship.sandbox.assertion import Assertion
+from clerkship.sandbox.component import ComponentSpec
+from clerkship.sandbox.domain import DomainSpec
+from clerkship.sandbox.faults.contract import ON_TURN
+from clerkship.sandbox.steps.contract import Step
 from clerkship.settings import get_template_variables
 from clerkship.simulators.spec import Spec
-from clerkship.steps.contract import Step
+from clerkship.suite_files.dataset_type import DatasetType
+from clerkship.suite_files.template import Filter
 
 
 class RegisteredCatalog(InactionChecks):

@@ -21,15 +21,15 @@ from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, f
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan
-from clerkship.faults.contract import ON_TURN, EventFault, Fault
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import ForkOrigin
 from clerkship.playground.faults import ActiveFault
 from clerkship.playground.playground import Playground, SavedLog
+from clerkship.sandbox.faults.contract import ON_TURN, EventFault, Fault
 from clerkship.sandbox.handle import Sandboxes
-from clerkship.steps.contract import Step
-from clerkship.steps.fault_step import FaultStep
+from clerkship.sandbox.steps.contract import Step
+from clerkship.sandbox.steps.fault_step import FaultStep
 
 Steps = Sequence[tuple[timedelta | None, Step]]
 WithTurnTimeout = Callable[[Awaitable[Any]], Awaitable[Any]]

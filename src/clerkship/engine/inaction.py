@@ -6,7 +6,6 @@ from functools import cache
 
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Assertion
 from clerkship.assertions.evaluation import evaluate
 from clerkship.engine.registration import Registrations
 from clerkship.events.agent import SlotSet
@@ -18,6 +17,7 @@ from clerkship.model.call import ANY_OF, AssertionCall, nested_calls
 from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.scenario import Scenario
 from clerkship.model.task import Task
+from clerkship.sandbox.assertion import Assertion
 
 _WORDS = ("ok", "zxqv")
 """What the agent says in turn. What passes with either does not depend on the words."""

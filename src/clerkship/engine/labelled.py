@@ -12,7 +12,6 @@ from clerkship.events.agent import AGENT_EVENTS
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
-from clerkship.library.labelled import LabelledItem
 from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.call import AssertionCall
 from clerkship.model.criterion import Criterion
@@ -22,6 +21,7 @@ from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.simulators.chat.events import ChatMessageSent
+from clerkship.suite_files.labelled import LabelledItem
 
 EVENTS: dict[str, type[Payload]] = {kind.kind.removeprefix("agent.").replace(".", "_"): kind for kind in AGENT_EVENTS}
 """The events that an agent reports, by their names in labelled sets, such as `slot_set` for `agent.slot.set`."""

@@ -5,24 +5,24 @@ from functools import partial
 from typing import Any
 
 from clerkship.actors.registry import AGENTS, LoadSolver
-from clerkship.assertions.contract import Assertion
 from clerkship.assertions.registry import ASSERTIONS
-from clerkship.domains.registry import DomainEntry, build_domain_registry, load_domains
+from clerkship.engine.plugin_contract import ExtensionKind, NameClaim
+from clerkship.engine.plugin_loading import BrokenPlugin, InstalledPlugins, LoadedPlugin, discover_plugins
 from clerkship.events.agent import AGENT_EVENTS
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.kit.registry import Deferred, NameTaken, Registry
-from clerkship.library.dataset_type import DatasetType
-from clerkship.library.records import RECORDS_DATASET
-from clerkship.library.template import Filter, build_filter_registry
 from clerkship.model.names import canonical_name, find_nearest_name
-from clerkship.plugin_loading.contract import ExtensionKind, NameClaim
-from clerkship.plugin_loading.load import BrokenPlugin, InstalledPlugins, LoadedPlugin, discover_plugins
 from clerkship.reactions.registry import ReactionRegistry
+from clerkship.sandbox.assertion import Assertion
+from clerkship.sandbox.steps.contract import Step
+from clerkship.sandbox.steps.registry import STEPS
 from clerkship.settings import load_settings
+from clerkship.simulators.domains import DomainEntry, build_domain_registry, load_domains
 from clerkship.simulators.registry import KindEntry, build_spec_registry, load_simulators
-from clerkship.steps.contract import Step
-from clerkship.steps.registry import STEPS
+from clerkship.suite_files.dataset_type import DatasetType
+from clerkship.suite_files.records import RECORDS_DATASET
+from clerkship.suite_files.template import Filter, build_filter_registry
 
 PLUGINS_OFF = InstalledPlugins(is_disabled=True)
 _OTHER_KINDS: Mapping[ExtensionKind, ExtensionKind] = {"simulator": "domain", "domain": "simulator"}

@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from clerkship.assertions.agent_acted import AgentActed, had_turn
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.evaluation import AssertionOutcome, evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.kit.depth import cut_at_depth
@@ -29,6 +28,7 @@ from clerkship.model.run import (
     Verdict,
 )
 from clerkship.model.variables import unescape_text
+from clerkship.sandbox.assertion import Assertion, Check
 
 NO_VARIABLES: Mapping[str, str] = {}
 AGENT_ACTED_CHECK = (

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 from clerkship.actors.contract import AgentError, Solver
-from clerkship.library.library import LoadedTask
 from clerkship.model.errors import InputProblem
+from clerkship.suite_files.library import LoadedTask
 
 SKIP_OPTION = "--skip-stubbed"
 SUPPORTING_AGENT = "use a Python agent whose on_start applies `start.stubs`"

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from clerkship.domains.component import ComponentSpec
 from clerkship.model.freeze import freeze_fields
 from clerkship.model.frozen import Frozen
 from clerkship.playground.overlay import Overlay
+from clerkship.sandbox.component import ComponentSpec
 from clerkship.sandbox.state import State
 
 

@@ -20,13 +20,13 @@ from clerkship.actors.contract import (
 from clerkship.actors.reply import check_log_capacity
 from clerkship.events.event import Event, PauseEnded, Utterance, find_conversations, is_by_agent
 from clerkship.events.lifecycle import PersonBrokeContract, PersonMadeUpFacts
-from clerkship.faults.contract import ON_TURN
 from clerkship.kit.stopwatch import Stopwatch
 from clerkship.kit.wall import monotonic
 from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import Ending
 from clerkship.playground.faults import FaultInjector
 from clerkship.playground.host import PlaygroundHost
+from clerkship.sandbox.faults.contract import ON_TURN
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import CallConversation, Conversation, ConversationHost
 

@@ -7,8 +7,8 @@ from typing import Any, Generic, TypeVar
 
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import FaultInjected
-from clerkship.faults.contract import ON_TURN, EventFault, Fault, FaultRule
 from clerkship.playground.host import PlaygroundHost
+from clerkship.sandbox.faults.contract import ON_TURN, EventFault, Fault, FaultRule
 
 FaultT = TypeVar("FaultT", bound=FaultRule)
 

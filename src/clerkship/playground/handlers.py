@@ -13,7 +13,6 @@ from typing import Any, cast
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
 from clerkship.events.request import AgentRequest
-from clerkship.faults.contract import Fault
 from clerkship.kit.secrets import equal_in_constant_time
 from clerkship.kit.wall import perf_counter
 from clerkship.model.scenario import Actor
@@ -35,6 +34,7 @@ from clerkship.playground.waiting import pass_time
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.authentication.scoped import refuse_scope
+from clerkship.sandbox.faults.contract import Fault
 from clerkship.sandbox.operation import OperationContext, ProtocolCall, ignore_callback
 from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.route import TOO_LARGE, HttpCall

@@ -12,7 +12,7 @@ from clerkship.kit.clock import Clock
 from clerkship.kit.rng import Rng
 from clerkship.playground.component import RunningComponent
 from clerkship.sandbox.state import ActionContext
-from clerkship.steps.contract import StepHost
+from clerkship.sandbox.steps.contract import StepHost
 
 
 class PlaygroundHost(StepHost, Protocol):

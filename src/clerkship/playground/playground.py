@@ -14,7 +14,6 @@ from clerkship.events.log import Subscriber, open_log, reopen_log
 from clerkship.events.sidecar import Sidecar, UnloggedRequests
 from clerkship.events.states import find_state
 from clerkship.events.variable_names import NO_NAMES, VariableNames
-from clerkship.faults.contract import EventFault, Fault
 from clerkship.kit.clock import Clock, PacedClock, SteppedClock
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
@@ -32,6 +31,7 @@ from clerkship.playground.request_record import NO_SECRETS, CredentialRedactor, 
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.playground.steps import StepRunner
 from clerkship.reactions.registry import BoundReactions
+from clerkship.sandbox.faults.contract import EventFault, Fault
 from clerkship.sandbox.state import ActionContext, State
 
 S = TypeVar("S", bound=State)

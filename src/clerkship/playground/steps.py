@@ -9,7 +9,7 @@ from clerkship.events.lifecycle import StepFailed, StepRan
 from clerkship.model.errors import InputError
 from clerkship.playground.host import PlaygroundHost
 from clerkship.sandbox.request import Refusal
-from clerkship.steps.contract import Step
+from clerkship.sandbox.steps.contract import Step
 
 
 class StepRunner:

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clerkship.library.file_keys import top_keys
-from clerkship.library.source import SUFFIXES, SourceFolder, is_existing_folder
-from clerkship.library.validation_message import describe_value
-from clerkship.library.yaml import YamlTree
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.rasa.names import DOMAIN_KEYS
+from clerkship.suite_files.file_keys import top_keys
+from clerkship.suite_files.source import SUFFIXES, SourceFolder, is_existing_folder
+from clerkship.suite_files.validation_message import describe_value
+from clerkship.suite_files.yaml import YamlTree
 
 _FLOWS_KEY = "flows"
 _CONTROLLED_MAPPINGS = {"controlled", "custom"}

@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from clerkship.library.file_keys import top_keys
-from clerkship.library.source import SourceFolder, is_existing_folder
-from clerkship.library.validation_message import describe_value
-from clerkship.library.yaml import YamlTree
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.rasa.flow import END, Flow, FlowEdge, FlowStep, StepKind
 from clerkship.rasa.names import BUILT_IN_FLOW_PREFIX
+from clerkship.suite_files.file_keys import top_keys
+from clerkship.suite_files.source import SourceFolder, is_existing_folder
+from clerkship.suite_files.validation_message import describe_value
+from clerkship.suite_files.yaml import YamlTree
 
 _FLOWS_KEY = "flows"
 _STEP_KINDS: tuple[StepKind, ...] = ("collect", "action", "call", "link", "set_slots", "noop")

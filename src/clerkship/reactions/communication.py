@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clerkship.fhir.reference import parse_reference
-from clerkship.fhir.resource import list_objects
+from clerkship.formats.fhir.reference import parse_reference
+from clerkship.formats.fhir.resource import list_objects
 from clerkship.simulators.messages.state import MessagesState
 
 COMMUNICATION = "Communication"

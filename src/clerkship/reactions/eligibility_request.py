@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.fhir.resource import list_objects
+from clerkship.formats.fhir.resource import list_objects
 
 REQUEST_TYPE = "CoverageEligibilityRequest"
 

@@ -9,8 +9,8 @@ from typing import Any, Final, get_args
 
 import orjson
 
-from clerkship.domains.payer.answer import Rejection, RejectionReason
-from clerkship.domains.payer.inquiry import ServiceType
+from clerkship.payer.answer import Rejection, RejectionReason
+from clerkship.payer.inquiry import ServiceType
 from clerkship.simulators.x12.transactions.codes import CODES, SERVICE_TYPE_CODES, to_aaa
 
 _TABLES: Final[dict[str, dict[str, Any]]] = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())

@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
-from clerkship.fax.page import DOTS_PER_INCH, Resolution
-from clerkship.fax.words import PageWords
+from clerkship.formats.fax_pages.page import DOTS_PER_INCH, Resolution
+from clerkship.formats.fax_pages.words import PageWords
 
 PAGE_STORED = "fax.page.stored"
 FAX_EVENTS = frozenset({"fax.arrived", "fax.queued"})

@@ -4,8 +4,8 @@ import base64
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from clerkship.fax.document import UnreadableDocument
-from clerkship.fax.files import read_single_page, write_png
+from clerkship.formats.fax_pages.document import UnreadableDocument
+from clerkship.formats.fax_pages.files import read_single_page, write_png
 from clerkship.kit.extras import describe_install
 from clerkship.model.run import TaskRun
 from clerkship.report.cited_pages import MAX_CITED_PAGES

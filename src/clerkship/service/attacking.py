@@ -6,9 +6,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
-from clerkship.attacks.contract import Attacker, AttackKnowledge, AttackStrategy
-from clerkship.attacks.reference import ReferenceStrategy
-from clerkship.attacks.registry import STRATEGIES
+from clerkship.checks.attacks.contract import Attacker, AttackKnowledge, AttackStrategy
+from clerkship.checks.attacks.reference import ReferenceStrategy
+from clerkship.checks.attacks.registry import STRATEGIES
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.models import NO_JUDGE
 from clerkship.model.errors import InputError

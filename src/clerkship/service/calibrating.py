@@ -20,9 +20,6 @@ from clerkship.engine.regrade import parse_log
 from clerkship.kit.command_option import Option
 from clerkship.kit.stop_signals import StopFlag, handle_stop_signals
 from clerkship.kit.wall import now
-from clerkship.library.calibration import check_writable, save_calibration
-from clerkship.library.conftest import find_conftest_near, load_conftest
-from clerkship.library.labelled import LabelledItem, LabelledSet, load_labelled
 from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
@@ -49,6 +46,9 @@ from clerkship.service.sealing import require_unchanged
 from clerkship.service.task_view import show_task
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
+from clerkship.suite_files.calibration import check_writable, save_calibration
+from clerkship.suite_files.conftest import find_conftest_near, load_conftest
+from clerkship.suite_files.labelled import LabelledItem, LabelledSet, load_labelled
 
 STOP_INTERVAL = 0.1
 """Seconds between two checks whether the calibration was stopped."""

@@ -11,14 +11,14 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.extras import build_extra_problems, find_needed_extras, warn_of_optional_extras
 from clerkship.engine.stub_check import warn_of_stubs
 from clerkship.kit.command_option import Option
-from clerkship.library.calibration import find_calibration_file, load_calibrations
-from clerkship.library.foreign import find_domain, read_domain
-from clerkship.library.library import Library, LoadedTask
-from clerkship.library.load import load_library
 from clerkship.model.agent_domain import AgentCapabilities, AgentDomain
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.service.planning.options import DomainPath
 from clerkship.settings import Settings
+from clerkship.suite_files.calibration import find_calibration_file, load_calibrations
+from clerkship.suite_files.foreign import find_domain, read_domain
+from clerkship.suite_files.library import Library, LoadedTask
+from clerkship.suite_files.load import load_library
 
 T = TypeVar("T")
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
-from clerkship.conformance import CHECKS, DOMAIN_CHECKS
-from clerkship.conformance.rig import NotConforming, RequestCounts
-from clerkship.domains.component import ComponentSpec
+from clerkship.checks.conformance import CHECKS, DOMAIN_CHECKS
+from clerkship.checks.conformance.rig import NotConforming, RequestCounts
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.traceback_text import describe_error, location_in_package
+from clerkship.sandbox.component import ComponentSpec
 
 C = TypeVar("C", bound=ComponentSpec)
 

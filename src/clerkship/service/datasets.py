@@ -9,21 +9,21 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.fhir.chart import Chart, UnchangedView
-from clerkship.fhir.chart_cache import load_chart
-from clerkship.fhir.display_text import format_title
-from clerkship.fhir.issue import FhirError
-from clerkship.fhir.resource import Resource, parse_resource
-from clerkship.fhir.search import search_keys
-from clerkship.library.dataset_cache import DatasetCache
-from clerkship.library.load import load_library
-from clerkship.library.source import SUFFIXES as YAML
+from clerkship.formats.fhir.chart import Chart, UnchangedView
+from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.display_text import format_title
+from clerkship.formats.fhir.issue import FhirError
+from clerkship.formats.fhir.resource import Resource, parse_resource
+from clerkship.formats.fhir.search import search_keys
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.settings import Settings
 from clerkship.simulators.fhir.datasets.load import BUILT_IN, FILE_FORMATS, load_built_in, read_path
+from clerkship.suite_files.dataset_cache import DatasetCache
+from clerkship.suite_files.load import load_library
+from clerkship.suite_files.source import SUFFIXES as YAML
 
 
 @dataclass(frozen=True)

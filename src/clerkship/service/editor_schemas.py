@@ -13,9 +13,9 @@ import orjson
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.atomic_write import write_atomically
-from clerkship.library.source import SUFFIXES
 from clerkship.model.errors import InputError
 from clerkship.service.schemas import FILE_MODELS, build_schema
+from clerkship.suite_files.source import SUFFIXES
 
 PROJECT_FOLDER = ".clerkship"
 _TOP_KEY = re.compile(rf"^({'|'.join(FILE_MODELS)}):", re.MULTILINE)

@@ -13,10 +13,9 @@ from clerkship.actors.contract import Solver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.regrade import parse_log
 from clerkship.events.event import Event
-from clerkship.fax.files import read_single_page, write_png
-from clerkship.fax.ocr import check_available
+from clerkship.formats.fax_pages.files import read_single_page, write_png
+from clerkship.formats.fax_pages.ocr import check_available
 from clerkship.kit.atomic_write import write_atomically
-from clerkship.library.source import SUFFIXES, Unreadable
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.planning.plan import RunPlan, plan_run
@@ -29,6 +28,7 @@ from clerkship.simulators.fax.ocr_words import read_words
 from clerkship.simulators.fax.records import FaxHeader
 from clerkship.store.contract import Store
 from clerkship.store.sqlite import SqliteStore
+from clerkship.suite_files.source import SUFFIXES, Unreadable
 
 DEFAULT_FILE = "fax_texts.json"
 MAX_NAME = 60

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import orjson
 
-from clerkship.fhir.resource import parse_key
+from clerkship.formats.fhir.resource import parse_key
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.errors import InputError, PlatformError
-from clerkship.synthetic.generator import ReportProgress, generate_lines
-from clerkship.synthetic.lookalikes import LookAlike, list_look_alikes
-from clerkship.synthetic.times import format_instant
-from clerkship.synthetic.version import DEFAULT_NOW
+from clerkship.suite_files.synthetic.generator import ReportProgress, generate_lines
+from clerkship.suite_files.synthetic.lookalikes import LookAlike, list_look_alikes
+from clerkship.suite_files.synthetic.times import format_instant
+from clerkship.suite_files.synthetic.version import DEFAULT_NOW
 
 BASE_URL = "https://riverbend.example/fhir/"
 """The base address of resources in a Bundle, to which their relative references resolve."""

@@ -14,21 +14,21 @@ from clerkship.actors.contract import Solver
 from clerkship.actors.isolation.contract import LEVELS, NOT_ISOLATED, Isolated, Isolation, offered
 from clerkship.actors.isolation.protected import PACKAGE, installation, shared_files
 from clerkship.actors.python_process import PythonProcessSolver
-from clerkship.library.library import Library
-from clerkship.library.source import SUFFIXES
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
 from clerkship.recording.cassette import cassette_path
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
+from clerkship.suite_files.library import Library
+from clerkship.suite_files.source import SUFFIXES
 
 OWN_FOLDER = ".clerkship"
 """A folder of this name contains only the store, reports and the registry of running playgrounds."""
 _BESIDE_STORE = ("reports", "up")
 _COPY_MARK = re.compile(r"(~|#|\.(bak|backup|copy|old|orig|rej|save|sw[a-z]|tmp|un~|~\d+~)\d*)+$")
 """The ending of a copy's name: `NAME~`, `NAME.bak`, `NAME.orig`, `.NAME.swp`, `#NAME#`."""
-_SUITES = (PACKAGE / "suites", *([PACKAGE.parent.parent / "suites"] if PACKAGE.parent.name == "src" else []))
+_SUITES = (PACKAGE / "demo", *([PACKAGE.parent.parent / "suites"] if PACKAGE.parent.name == "src" else []))
 """The suites that ship: in the package, and beside `src` in a checkout."""
 _HINTS: dict[IsolationLevel, str] = {
     "none": "install bubblewrap (`apt install bubblewrap` in Debian and Ubuntu), use a Linux kernel with Landlock "

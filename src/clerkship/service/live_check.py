@@ -19,8 +19,6 @@ from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import compute_head
 from clerkship.events.query import matches_kind
 from clerkship.events.sidecar import read_call_times
-from clerkship.library.library import LoadedTask
-from clerkship.library.load import load_library
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.names import did_you_mean
 from clerkship.model.redaction import MIN_SECRET_LENGTH, NO_REDACTION, Redactor, build_redactor
@@ -29,6 +27,8 @@ from clerkship.service.remote import RemotePlayground
 from clerkship.service.up import find_task, hash_environment, hash_setup
 from clerkship.service.up_registry import PlaygroundRegistration
 from clerkship.settings import Settings, get_template_variables
+from clerkship.suite_files.library import LoadedTask
+from clerkship.suite_files.load import load_library
 
 
 class StatedAnswer(NamedTuple):

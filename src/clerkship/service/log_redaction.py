@@ -6,7 +6,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.fax.words import PageWords
+from clerkship.formats.fax_pages.words import PageWords
 from clerkship.model.redaction import Redactor
 from clerkship.model.run import BenchmarkRun
 from clerkship.report.fax_pages import PAGE_STORED, load_field

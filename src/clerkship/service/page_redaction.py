@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any
 
-from clerkship.fax.document import UnreadableDocument
-from clerkship.fax.files import read_tiff, write_tiff
-from clerkship.fax.image import fill_boxes
-from clerkship.fax.words import PageWord, PageWords
+from clerkship.formats.fax_pages.document import UnreadableDocument
+from clerkship.formats.fax_pages.files import read_tiff, write_tiff
+from clerkship.formats.fax_pages.image import fill_boxes
+from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.model.redaction import Redactor
 from clerkship.model.run import PageBox
 from clerkship.report.fax_pages import PAGE_STORED

@@ -7,16 +7,16 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from clerkship.ivr.shipped import list_trees, load_tree
-from clerkship.ivr.tree import IvrTree
-from clerkship.library.load import find_root
-from clerkship.library.source import SUFFIXES, SourceFolder
-from clerkship.library.validation_message import describe_validation_error
-from clerkship.library.yaml import KeyPath, YamlTree
+from clerkship.formats.phone_tree.shipped import list_trees, load_tree
+from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.simulators.voice.hooks.registry import list_domain_kinds
 from clerkship.simulators.voice.tree_source import find_tree_mistakes
+from clerkship.suite_files.load import find_root
+from clerkship.suite_files.source import SUFFIXES, SourceFolder
+from clerkship.suite_files.validation_message import describe_validation_error
+from clerkship.suite_files.yaml import KeyPath, YamlTree
 
 
 @dataclass(frozen=True)

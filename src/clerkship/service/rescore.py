@@ -13,8 +13,6 @@ from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import StoredLog, regrade
 from clerkship.events.sidecar import read_call_times
 from clerkship.kit.wall import now
-from clerkship.library.library import Library, LoadedTask
-from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import NO_MODEL
 from clerkship.model.names import did_you_mean
@@ -41,6 +39,8 @@ from clerkship.service.running import RunResult, TrialObserver
 from clerkship.service.sealing import end_run, require_intact
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
+from clerkship.suite_files.library import Library, LoadedTask
+from clerkship.suite_files.load import load_library
 
 PERSON_PROMPT = "person"
 """The only prompt that is not used for grading."""

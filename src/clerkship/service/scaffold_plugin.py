@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import clerkship.plugin
+from clerkship.engine.plugin_loading import ENTRY_POINT_GROUP
 from clerkship.model.errors import InputError
 from clerkship.model.names import canonical_name
-from clerkship.plugin_loading.load import ENTRY_POINT_GROUP
 from clerkship.service.scaffold import Files, Values, render_templates, write_files
 
 MAX_NAME_LENGTH = 40

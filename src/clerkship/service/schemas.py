@@ -5,8 +5,6 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from clerkship.assertions.contract import Assertion
-from clerkship.domains.component import ComponentSpec
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.registry import Registry
 from clerkship.model.benchmark import Benchmark
@@ -17,6 +15,8 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.persona import Persona
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.model.task import Task
+from clerkship.sandbox.assertion import Assertion
+from clerkship.sandbox.component import ComponentSpec
 
 C = TypeVar("C", bound=ComponentSpec)
 Schema = dict[str, Any]

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.library import Library
 from clerkship.service.checking import load_and_check
 from clerkship.service.planning.load import LoadedSuite, load_suite
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.settings import Settings, load_settings, override_settings
+from clerkship.suite_files.library import Library
 
 
 @dataclass(frozen=True)

@@ -26,8 +26,6 @@ from clerkship.kit.descriptors import check_limit
 from clerkship.kit.extras import describe_install
 from clerkship.kit.rng import derive_seed
 from clerkship.kit.wall import now
-from clerkship.library.library import Library, LoadedTask
-from clerkship.library.load import load_library
 from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment, utc_offset_minutes
@@ -56,6 +54,8 @@ from clerkship.service.up_registry import (
 )
 from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec
+from clerkship.suite_files.library import Library, LoadedTask
+from clerkship.suite_files.load import load_library
 from clerkship.transports.http_listener import HttpListener
 from clerkship.transports.loop_thread import ForeignHost, PortTaken
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy

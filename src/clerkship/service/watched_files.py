@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from clerkship.library.load import find_root
 from clerkship.service.planning.request import RunRequest, split_case
+from clerkship.suite_files.load import find_root
 
 FileState = tuple[int, int]
 """The time of the last change in nanoseconds, and the size."""

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from clerkship.by_name import load
-from clerkship.domains.component import InvalidSpec, find_misnamed
-from clerkship.domains.component_names import ComponentNames, list_names
 from clerkship.kit.registry import Deferred, Registry
+from clerkship.sandbox.component import InvalidSpec, find_misnamed
+from clerkship.sandbox.component_names import ComponentNames, list_names
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
 

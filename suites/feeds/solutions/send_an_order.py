@@ -2,7 +2,7 @@
 
 import re
 
-from clerkship.hl7.message import build_field, parse_message
+from clerkship.formats.hl7.message import build_field, parse_message
 from clerkship.sandbox.handle import Dropped
 
 

@@ -5,17 +5,17 @@ import re
 from datetime import date
 from io import StringIO
 
-from clerkship.domains.payer.inquiry import ClaimQuery, PartyQuery, PersonQuery
+from clerkship.formats.x12.interchange import parse_interchanges
+from clerkship.formats.x12.segment_path import find_values
+from clerkship.formats.x12.validation import validate_set
+from clerkship.formats.x12.writer import OutgoingEnvelope
+from clerkship.payer.inquiry import ClaimQuery, PartyQuery, PersonQuery
 from clerkship.simulators.x12.requests import (
     RequestHeader,
     build_authorization_inquiry,
     build_claim_status_request,
     render_requests,
 )
-from clerkship.x12.interchange import parse_interchanges
-from clerkship.x12.segment_path import find_values
-from clerkship.x12.validation import validate_set
-from clerkship.x12.writer import OutgoingEnvelope
 
 NOTES, MISSING_AUTHORIZATION, UNKNOWN_CLAIM = "297", "84", "35"
 """STC01-2: what the payer waits for, why it denied a claim, or that it has none."""

@@ -3,12 +3,12 @@
 import re
 from datetime import date
 
-from clerkship.domains.payer.inquiry import EligibilityInquiry, PersonQuery
+from clerkship.formats.x12.interchange import parse_interchanges
+from clerkship.formats.x12.segment_path import find_values
+from clerkship.formats.x12.validation import validate_set
+from clerkship.formats.x12.writer import OutgoingEnvelope
+from clerkship.payer.inquiry import EligibilityInquiry, PersonQuery
 from clerkship.simulators.x12.requests import RequestHeader, build_eligibility_request, render_requests
-from clerkship.x12.interchange import parse_interchanges
-from clerkship.x12.segment_path import find_values
-from clerkship.x12.validation import validate_set
-from clerkship.x12.writer import OutgoingEnvelope
 
 
 def on_task(task_item, sandboxes):

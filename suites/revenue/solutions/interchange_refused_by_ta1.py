@@ -1,9 +1,9 @@
 """Find the interchange that a TA1 refused, and send its groups again in a correct envelope."""
 
-from clerkship.x12.interchange import parse_interchanges
-from clerkship.x12.segment_path import find_values
-from clerkship.x12.validation import validate_set
-from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
+from clerkship.formats.x12.interchange import parse_interchanges
+from clerkship.formats.x12.segment_path import find_values
+from clerkship.formats.x12.validation import validate_set
+from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 
 
 def on_task(task_item, sandboxes):

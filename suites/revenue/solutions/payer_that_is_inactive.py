@@ -2,10 +2,10 @@
 
 import re
 
-from clerkship.x12.interchange import parse_interchanges
-from clerkship.x12.segment_path import find_values
-from clerkship.x12.validation import validate_set
-from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
+from clerkship.formats.x12.interchange import parse_interchanges
+from clerkship.formats.x12.segment_path import find_values
+from clerkship.formats.x12.validation import validate_set
+from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 
 SENT = "outbound/eligibility-0227.x12"
 

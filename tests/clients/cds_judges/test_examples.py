@@ -2,9 +2,9 @@
 
 import pytest
 
-from tests.cds.broken_examples import BROKEN, break_example, find_our_problems, load_example
 from tests.clients.cds_judges.disagreements import DISAGREEMENTS, REQUIRED_BY_JUDGE, RefusedBy, RequiredField
 from tests.clients.cds_judges.judges import healthchain_errors, is_judged, settle
+from tests.formats.cds_hooks.broken_examples import BROKEN, break_example, find_our_problems, load_example
 
 JUDGED = tuple(filter(is_judged, BROKEN))
 

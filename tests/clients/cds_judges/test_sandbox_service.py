@@ -6,14 +6,14 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.cds_service import SPEC
 from clerkship.simulators.cds_service.config import CdsServiceConfig
-from tests.cds.broken_examples import BROKEN, break_example, load_example
 from tests.clients.cds_judges.disagreements import DISAGREEMENTS
 from tests.clients.cds_judges.judges import healthchain_errors, is_judged, settle
+from tests.formats.cds_hooks.broken_examples import BROKEN, break_example, load_example
 from tests.simulators.cds_service.calls import build_call
 
 REQUESTS = tuple(name for name in BROKEN if name.startswith("request-") and is_judged(name))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from PIL import Image
 
-from clerkship.fax.page import DOTS_PER_INCH, FaxPage, Resolution
-from clerkship.fax.text_pages import render_text
+from clerkship.formats.fax_pages.page import DOTS_PER_INCH, FaxPage, Resolution
+from clerkship.formats.fax_pages.text_pages import render_text
 from tests.clients.sftp_programs import require_program
-from tests.fax.pages import random_page
+from tests.formats.fax_pages.pages import random_page
 
 LETTER = "Riverbend Family Medicine\nReferral of José Muñoz, MRN 00123456, born 1961-02-03\nICD-10 E11.9"
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.fax.conversion import convert
-from clerkship.fax.document import FaxDocument
-from clerkship.fax.files import write_tiff
+from clerkship.formats.fax_pages.conversion import convert
+from clerkship.formats.fax_pages.document import FaxDocument
+from clerkship.formats.fax_pages.files import write_tiff
 from tests.clients.fax_tools.programs import resolution_of, run, sample_pages
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.fax.files import write_pdf
+from clerkship.formats.fax_pages.files import write_pdf
 from tests.clients.fax_tools.programs import bitmap, expected_bitmap, resolution_of, run, sample_pages
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.fax.files import write_png
-from clerkship.fax.matching import find_value
-from clerkship.fax.words import PageWord, PageWords
+from clerkship.formats.fax_pages.files import write_png
+from clerkship.formats.fax_pages.matching import find_value
+from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.simulators.fax.templates.registry import TEMPLATES
 from tests.clients.installs import CannotInstall, python_environment
 from tests.simulators.fax.test_templates import FULL

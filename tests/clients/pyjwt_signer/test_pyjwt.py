@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.request import Request
 from clerkship.simulators.cds_service import SPEC

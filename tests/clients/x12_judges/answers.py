@@ -5,7 +5,12 @@ from datetime import UTC, date, datetime
 from itertools import product
 from typing import get_args
 
-from clerkship.domains.payer.answer import (
+from clerkship.formats.x12.interchange import parse_interchanges
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.validation import validate_set
+from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
+from clerkship.payer.answer import (
     Adjustment,
     Authorization,
     AuthorizationAnswer,
@@ -27,11 +32,6 @@ from clerkship.simulators.x12.transactions.authorization import read_authorizati
 from clerkship.simulators.x12.transactions.claim_status import write_claim_status
 from clerkship.simulators.x12.transactions.eligibility import write_eligibility
 from clerkship.simulators.x12.transactions.reply import ReplyHeader
-from clerkship.x12.interchange import parse_interchanges
-from clerkship.x12.loop import Loop
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.validation import validate_set
-from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 from tests.clients.x12_judges.messages import CLINIC, PAYER, interchange, valid_message
 from tests.simulators.x12.transactions.messages import ANA, COVERAGE
 

@@ -1,7 +1,7 @@
 """What the project's own parser and validator say of a message."""
 
-from clerkship.x12.interchange import NotX12, parse_interchanges
-from clerkship.x12.validation import validate_set
+from clerkship.formats.x12.interchange import NotX12, parse_interchanges
+from clerkship.formats.x12.validation import validate_set
 
 
 def find_our_errors(text: str) -> list[str]:

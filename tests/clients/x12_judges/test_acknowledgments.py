@@ -2,13 +2,13 @@
 
 from datetime import datetime
 
-from clerkship.x12.ack_999 import ACK_999_VERSION, build_999
-from clerkship.x12.envelope_problem import EnvelopeProblem
-from clerkship.x12.interchange import FunctionalGroup, Interchange, NotX12, parse_interchanges
-from clerkship.x12.ta1 import build_ta1
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.validation import validate_set
-from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
+from clerkship.formats.x12.ack_999 import ACK_999_VERSION, build_999
+from clerkship.formats.x12.envelope_problem import EnvelopeProblem
+from clerkship.formats.x12.interchange import FunctionalGroup, Interchange, NotX12, parse_interchanges
+from clerkship.formats.x12.ta1 import build_ta1
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.validation import validate_set
+from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 from tests.clients.x12_judges.every_change import changed_messages
 from tests.clients.x12_judges.judges import node_x12_errors, pyx12_errors
 from tests.clients.x12_judges.messages import BODIES, CLINIC, PAYER, interchange, valid_message

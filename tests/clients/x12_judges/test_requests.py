@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from clerkship.domains.payer.inquiry import (
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.writer import OutgoingEnvelope
+from clerkship.payer.inquiry import (
     AuthorizationQuery,
     ClaimQuery,
     EligibilityInquiry,
@@ -22,8 +24,6 @@ from clerkship.simulators.x12.requests import (
     build_eligibility_request,
     render_requests,
 )
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.writer import OutgoingEnvelope
 from tests.clients.x12_judges.judges import linuxforhealth_errors, node_x12_errors
 
 CREATED = datetime(2026, 3, 2, 9, 5, tzinfo=UTC)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.x12.interchange import parse_interchanges
+from clerkship.formats.x12.interchange import parse_interchanges
 from tests.clients.x12_judges.judges import node_x12_segments
 from tests.clients.x12_judges.messages import BODIES, interchange, valid_message
 

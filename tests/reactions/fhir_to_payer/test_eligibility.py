@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from clerkship.domains.payer.inquiry import EligibilityInquiry, PersonQuery
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import RequestRefused
-from clerkship.fhir.resource import Resource, render_resource
+from clerkship.formats.fhir.resource import Resource, render_resource
 from clerkship.model.dataset import Dataset
+from clerkship.payer.inquiry import EligibilityInquiry, PersonQuery
 from clerkship.playground.playground import replay
-from tests.domains.payer.office import CLINIC_NPI, Office
+from tests.payer.office import CLINIC_NPI, Office
 from tests.reactions.eligibility import REQUEST
 from tests.workbench import Workbench
 

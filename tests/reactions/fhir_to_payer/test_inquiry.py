@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from clerkship.domains.payer.inquiry import EligibilityInquiry, PersonQuery
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, render_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.resource import Resource, render_resource
+from clerkship.payer.inquiry import EligibilityInquiry, PersonQuery
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.reactions.fhir_to_payer.inquiry import build_inquiry
 from clerkship.simulators import fhir

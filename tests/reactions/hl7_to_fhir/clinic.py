@@ -4,11 +4,11 @@ from typing import Any
 
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import RequestRefused
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, render_resource
-from clerkship.fhir.validation import validate
-from clerkship.hl7.message import parse_message
-from clerkship.hl7.validation import validate_message as flaws
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.resource import Resource, render_resource
+from clerkship.formats.fhir.validation import validate
+from clerkship.formats.hl7.message import parse_message
+from clerkship.formats.hl7.validation import validate_message as flaws
 from clerkship.model.environment import Environment, apply_environment_zone
 from clerkship.playground.playground import Playground, replay
 from clerkship.playground.sandbox import PreparedSimulator

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.resource import Resource
 from clerkship.simulators.fhir.events import NothingChanged
 from tests.reactions.hl7_to_fhir.clinic import ANA, CHART, EVA, MAY, MRN, PID, WARD, Clinic, build_msh
 

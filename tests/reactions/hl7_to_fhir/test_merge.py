@@ -1,6 +1,6 @@
 """Tests of merging, linking and unlinking patients."""
 
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.resource import Resource
 from clerkship.simulators.fhir.events import NothingChanged
 from tests.reactions.hl7_to_fhir.clinic import ANA, CHART, MRN, ORDER, Clinic, build_msh
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from clerkship.domains.payer.answer import Benefit, Coverage, EligibilityAnswer, Member, OtherCoverage, Rejection
-from clerkship.fhir.resource import Resource
-from clerkship.fhir.validation import validate
+from clerkship.formats.fhir.resource import Resource
+from clerkship.formats.fhir.validation import validate
+from clerkship.payer.answer import Benefit, Coverage, EligibilityAnswer, Member, OtherCoverage, Rejection
 from clerkship.reactions.payer_codes import (
     REJECTION_REASONS,
     SERVICE_TYPES,

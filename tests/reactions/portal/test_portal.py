@@ -9,7 +9,7 @@ import pytest
 from clerkship.engine.build import prepare_simulators
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.events.event import Event
-from clerkship.fhir.resource import Resource, render_resource
+from clerkship.formats.fhir.resource import Resource, render_resource
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.playground.gateway import Gateway

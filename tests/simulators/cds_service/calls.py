@@ -6,8 +6,8 @@ from typing import Any
 
 import orjson
 
-from clerkship.cds.validation import validate_response
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
+from clerkship.formats.cds_hooks.validation import validate_response
 from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.cds_service.exercise import CALL
 

@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.cds_service import SPEC
 from tests.simulators.cds_service.calls import (

@@ -6,9 +6,9 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.cds.validation import validate_discovery
-from clerkship.conformance.checks import CHECKS, Check
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.checks import CHECKS, Check
+from clerkship.checks.conformance.rig import SimulatorRig
+from clerkship.formats.cds_hooks.validation import validate_discovery
 from clerkship.sandbox.request import Request
 from clerkship.simulators.cds_service import SPEC
 from clerkship.simulators.cds_service.exercise import CALL

@@ -13,7 +13,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey, RSAKey
 from pydantic import ValidationError
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.direct_call import DirectCall
 from clerkship.sandbox.request import Reply, Request

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.simulators.cds_service import SPEC
 from clerkship.simulators.cds_service.drugs import find_allergens, find_substances, load_drugs
-from clerkship.synthetic.allergies import ALLERGENS
-from clerkship.synthetic.drugs import DRUGS, Drug
-from clerkship.synthetic.terms import codeable_concept
+from clerkship.suite_files.synthetic.allergies import ALLERGENS
+from clerkship.suite_files.synthetic.drugs import DRUGS, Drug
+from clerkship.suite_files.synthetic.terms import codeable_concept
 from tests.simulators.cds_service.calls import (
     RXNORM,
     build_allergy,
@@ -22,7 +22,7 @@ from tests.simulators.cds_service.calls import (
     list_summaries,
     post,
 )
-from tests.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic
+from tests.suite_files.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic
 
 DRUG_ALLERGENS = [allergen for allergen in ALLERGENS if allergen.ingredient]
 POTASSIUM = {"coding": [{"system": RXNORM, "code": "1801294"}]}

@@ -7,10 +7,10 @@ from typing import Any, Self
 
 import orjson
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.events.event import Event
-from clerkship.fax.text_pages import render_text
-from clerkship.fax.words import PageWords
+from clerkship.formats.fax_pages.text_pages import render_text
+from clerkship.formats.fax_pages.words import PageWords
 from clerkship.playground.in_process import InProcessTransport
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.request import Reply, Request

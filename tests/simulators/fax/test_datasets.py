@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.fax.words import PageWord, PageWords
-from clerkship.library.source import Unreadable
+from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.model.dataset import Dataset
 from clerkship.simulators.fax.datasets import ShippedTexts, read_fax_texts, write_fax_texts
+from clerkship.suite_files.source import Unreadable
 
 ONE, OTHER = "1" * 64, "a" * 64
 WORDS = PageWords(

@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
 from clerkship.assertions.evaluation import evaluate
 from clerkship.events.evidence import Evidence
-from clerkship.fax import conversion, ocr
-from clerkship.fax.files import write_png, write_tiff
-from clerkship.fax.fonts import FontStyle, load_font
-from clerkship.fax.image import from_image, to_image
-from clerkship.fax.page import FaxPage
-from clerkship.fax.text_pages import render_text
-from clerkship.fax.words import PageWord, PageWords
+from clerkship.formats.fax_pages import conversion, ocr
+from clerkship.formats.fax_pages.files import write_png, write_tiff
+from clerkship.formats.fax_pages.fonts import FontStyle, load_font
+from clerkship.formats.fax_pages.image import from_image, to_image
+from clerkship.formats.fax_pages.page import FaxPage
+from clerkship.formats.fax_pages.text_pages import render_text
+from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.model.task import Task
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fax.assertions import page_search
 from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
 from clerkship.simulators.fax.ocr_words import read_words

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fax.assertions.fax_sent import FaxWasSent
 from clerkship.simulators.fax.events import FaxArrived, FaxRead
 from clerkship.simulators.fax.records import FaxHeader, FaxPart, FaxStatus

@@ -5,7 +5,7 @@ from functools import partial
 
 import orjson
 
-from clerkship.fax.page import FaxPage
+from clerkship.formats.fax_pages.page import FaxPage
 from clerkship.sandbox.request import Request
 from clerkship.simulators.fax.events import FaxQueued
 from clerkship.simulators.fax.outgoing import IncomingDocument, IncomingFax, IncomingPage, OutgoingDocument, OutgoingFax

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from clerkship.events.event import parse_line, render_event
-from clerkship.fax.files import read_tiff
+from clerkship.formats.fax_pages.files import read_tiff
 from clerkship.sandbox.handle import Refused
 from tests.simulators.fax.clinic import BACK_OFFICE, LAB, OWN, SILENT, TWO_PAGES, FaxClinic
 

@@ -9,9 +9,9 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.events.event import Event, parse_event
-from clerkship.fax.files import read_tiff, write_png, write_tiff
-from clerkship.fax.text_pages import render_text
-from clerkship.fax.words import PageWords
+from clerkship.formats.fax_pages.files import read_tiff, write_png, write_tiff
+from clerkship.formats.fax_pages.text_pages import render_text
+from clerkship.formats.fax_pages.words import PageWords
 from clerkship.model.errors import InputError
 from clerkship.simulators.fax.events import EVENTS, FaxArrived, PageStored
 from clerkship.simulators.fax.records import FaxHeader

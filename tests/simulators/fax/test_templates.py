@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from clerkship.fax.canvas import DrawnPage
-from clerkship.fax.image import to_image
-from clerkship.fax.page import FaxPage, Resolution
-from clerkship.fax.words import PageWords
+from clerkship.formats.fax_pages.canvas import DrawnPage
+from clerkship.formats.fax_pages.image import to_image
+from clerkship.formats.fax_pages.page import FaxPage, Resolution
+from clerkship.formats.fax_pages.words import PageWords
 from clerkship.simulators.fax.templates.fields import LetterheadFields
 from clerkship.simulators.fax.templates.look import LETTERHEADS, look_of
 from clerkship.simulators.fax.templates.registry import TEMPLATES

@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.fax import ocr
-from clerkship.fax.words import PageWord, PageWords
+from clerkship.formats.fax_pages import ocr
+from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.playground.handlers import RequestContext
 from clerkship.sandbox.handle import Refused, Sandboxes
 from clerkship.sandbox.request import Request

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from clerkship.events.event import Event
-from clerkship.fax.words import PageWord, PageWords
+from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.tools import build_tools
 from clerkship.simulators.fax import SPEC

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Assertion
 from clerkship.events.evidence import Evidence
-from clerkship.fax.files import write_pdf
-from clerkship.fax.text_pages import render_text
+from clerkship.formats.fax_pages.files import write_pdf
+from clerkship.formats.fax_pages.text_pages import render_text
 from clerkship.model.task import Task
+from clerkship.sandbox.assertion import Assertion
 from clerkship.simulators.fax.assertions.fax_forwarded import FaxForwarded
 from clerkship.simulators.fax.assertions.fax_text import FaxHasText
 from clerkship.simulators.fax.assertions.fax_was_read import FaxWasRead

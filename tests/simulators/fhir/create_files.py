@@ -6,9 +6,9 @@ from types import FrameType
 from typing import Any
 
 import clerkship
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import render_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.exact import dumps
+from clerkship.formats.fhir.resource import render_resource
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.events.event import Event
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import Resource, parse_resource, render_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.exact import dumps
+from clerkship.formats.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.playground.playground import replay
 from clerkship.sandbox.request import QueryParams, Reply, Request
 from clerkship.simulators.fhir import SPEC

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.exact import dumps
+from clerkship.formats.fhir.resource import Resource
 from tests.simulators.fhir.server import ADA, BASE, BEN, POTASSIUM, Server, bundle, entry, remove_elements
 
 ZOE = {"resourceType": "Patient", "name": [{"family": "Zimmer"}]}

@@ -2,9 +2,9 @@
 
 import pytest
 
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.search_parameters import get_parameters
-from clerkship.fhir.validation import validate
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.search_parameters import get_parameters
+from clerkship.formats.fhir.validation import validate
 from clerkship.simulators.fhir.capabilities import (
     EXTENDED_OPERATIONS,
     SYSTEM_INTERACTIONS,

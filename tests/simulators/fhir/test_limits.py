@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from clerkship.fhir import exact
-from clerkship.fhir.search import include
-from clerkship.fhir.search.parse import MAX_INCLUDES, MAX_SORT_KEYS, MAX_VALUES
-from clerkship.fhir.search_parameters import searchable_types
+from clerkship.formats.fhir import exact
+from clerkship.formats.fhir.search import include
+from clerkship.formats.fhir.search.parse import MAX_INCLUDES, MAX_SORT_KEYS, MAX_VALUES
+from clerkship.formats.fhir.search_parameters import searchable_types
 from clerkship.sandbox.request import QueryParams, Request
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import body as bodies

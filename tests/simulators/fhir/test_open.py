@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.simulators import fhir
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.resource import Resource
 from tests.simulators.fhir.server import ADA, BASE, BEN, CHART, MAY, POTASSIUM, Server, bundle, entry, remove_elements
 from tests.simulators.fhir.test_history import follow_pages
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.fhir.issue import FhirError
+from clerkship.formats.fhir.issue import FhirError
 from clerkship.simulators.fhir.json_patch import apply_patch, check_patch
 from tests.simulators.fhir.server import Server
 

@@ -4,8 +4,8 @@ import base64
 
 import pytest
 
-from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import ID_PATTERN, render_resource
+from clerkship.formats.fhir.exact import dumps
+from clerkship.formats.fhir.resource import ID_PATTERN, render_resource
 from clerkship.simulators.fhir.events import ResourceRead
 from tests.simulators.fhir.server import ADA, BEN, Server, bundle, entry
 

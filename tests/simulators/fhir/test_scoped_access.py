@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.sandbox.authentication.scope import BadScope
 from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.fhir import SPEC

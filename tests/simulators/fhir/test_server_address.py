@@ -5,8 +5,8 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import Resource, parse_resource
+from clerkship.formats.fhir.exact import dumps
+from clerkship.formats.fhir.resource import Resource, parse_resource
 from clerkship.sandbox.request import QueryParams, Reply, Request
 from clerkship.simulators.fhir.outcome import FHIR_JSON
 from tests.simulators.fhir.server import Server, bundle, entry

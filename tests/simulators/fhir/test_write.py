@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import render_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.resource import render_resource
 from clerkship.playground.overlay import Overlay
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import DefectAccepted, ResourceCreated, ResourceUpdated

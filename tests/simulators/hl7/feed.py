@@ -4,7 +4,7 @@ import socket
 from dataclasses import replace
 from typing import Any
 
-from clerkship.hl7.message import Hl7Message, parse_message
+from clerkship.formats.hl7.message import Hl7Message, parse_message
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http

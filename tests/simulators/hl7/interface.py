@@ -5,10 +5,10 @@ from typing import Any
 
 import orjson
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.events.event import Event
-from clerkship.hl7.ack import Ack, parse_ack
-from clerkship.hl7.message import MEDIA_TYPE, parse_message
+from clerkship.formats.hl7.ack import Ack, parse_ack
+from clerkship.formats.hl7.message import MEDIA_TYPE, parse_message
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import replay

@@ -1,8 +1,8 @@
 """A suite with one task on an hl7 sandbox and a small chart."""
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
+from clerkship.suite_files.load import load_library
 from tests.workbench import Workbench
 
 ENVIRONMENT = """

@@ -2,8 +2,8 @@
 
 import pytest
 
-from clerkship.hl7.ack import parse_ack
-from clerkship.hl7.message import parse_message
+from clerkship.formats.hl7.ack import parse_ack
+from clerkship.formats.hl7.message import parse_message
 from clerkship.simulators.hl7.events import MessageAcknowledged, MessageTaken
 from clerkship.simulators.hl7.mllp_call import build_read_call
 from tests.simulators.hl7.interface import Interface, admission, build_msh, results

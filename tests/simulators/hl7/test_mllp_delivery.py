@@ -14,11 +14,11 @@ from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
 from pydantic import ValidationError
 
 from clerkship.events.sidecar import read_call_times
-from clerkship.faults.drop import DropFault
-from clerkship.faults.error import ErrorFault
-from clerkship.hl7.message import Hl7Message, parse_message
+from clerkship.formats.hl7.message import Hl7Message, parse_message
 from clerkship.playground.agent_clock import advance_by, skip_to_next_event
 from clerkship.playground.paced_clock import run_paced_clock
+from clerkship.sandbox.faults.drop import DropFault
+from clerkship.sandbox.faults.error import ErrorFault
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators.hl7 import mllp_delivery as module
 from clerkship.simulators.hl7.config import Hl7Config

@@ -3,7 +3,7 @@
 import socket
 from typing import Any
 
-from clerkship.hl7.message import parse_message
+from clerkship.formats.hl7.message import parse_message
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.simulators.hl7.handle import Hl7
 from tests.simulators.hl7.feed import END, START, RawConnection, message, read_msa

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.hl7.message import parse_message
+from clerkship.formats.hl7.message import parse_message
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.hl7.intake import build_objection_flaw
 from tests.workbench import Workbench

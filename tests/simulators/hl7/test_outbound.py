@@ -5,9 +5,9 @@ import re
 import orjson
 import pytest
 
-from clerkship.hl7.ack import parse_ack
-from clerkship.hl7.batch import split_messages
-from clerkship.hl7.message import parse_message
+from clerkship.formats.hl7.ack import parse_ack
+from clerkship.formats.hl7.batch import split_messages
+from clerkship.formats.hl7.message import parse_message
 from clerkship.sandbox.request import Request
 from clerkship.simulators.hl7.mllp_call import SendMessage
 from tests.simulators.hl7.interface import Interface, admission, build_msh, results

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.hl7.message import parse_message
+from clerkship.formats.hl7.message import parse_message
 from clerkship.simulators.hl7.steps.send import Hl7Send
 from tests.simulators.hl7.interface import Interface, results
 from tests.simulators.hl7.lab import find_errors, task

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from clerkship.hl7.ack import parse_ack
-from clerkship.hl7.message import parse_message
+from clerkship.formats.hl7.ack import parse_ack
+from clerkship.formats.hl7.message import parse_message
 from clerkship.service.rescore import rescore
 from clerkship.simulators.hl7.handle import Hl7
 from tests.simulators.hl7.interface import admission, results

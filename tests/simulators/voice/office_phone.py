@@ -5,7 +5,7 @@ from typing import Any, Self
 
 import orjson
 
-from clerkship.conformance.rig import SimulatorRig
+from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.request import Request
 from clerkship.simulators.voice import SPEC

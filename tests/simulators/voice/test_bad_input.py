@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from clerkship.ivr.step_draft import MAX_TYPED_AHEAD
+from clerkship.formats.phone_tree.step_draft import MAX_TYPED_AHEAD
 from clerkship.simulators.voice.checks import MAX_DIGITS
 from clerkship.simulators.voice.incoming import Caller, ring_agent
 from clerkship.simulators.voice.state import VoiceState

@@ -7,8 +7,8 @@ from textwrap import dedent
 import pytest
 
 from clerkship.engine.catalog import build_catalog_without_plugins
-from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
+from clerkship.suite_files.load import load_library
 
 ENVIRONMENT = """
     environment:

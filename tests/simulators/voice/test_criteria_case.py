@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.events import ResourceCreated
 from clerkship.simulators.voice.assertions.voice_case import VoiceCaseOpened
 from clerkship.simulators.voice.events import CaseOpened

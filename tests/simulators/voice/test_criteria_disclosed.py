@@ -7,14 +7,14 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
-from clerkship.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.chart_cache import load_chart
 from clerkship.model.errors import InputError
 from clerkship.playground.overlay import Overlay
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.voice.assertions.voice_disclosed import VoiceDisclosed
-from tests.domains.payer.office import load_clinic_100
+from tests.payer.office import load_clinic_100
 from tests.simulators.voice.call_log_builder import PATIENT, PAYER, PHARMACY, CallLogBuilder
 
 MARIA = {

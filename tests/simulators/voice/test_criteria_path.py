@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.voice.assertions.voice_path import VoicePath
 from tests.simulators.voice.call_log_builder import PAYER, PHARMACY, CallLogBuilder
 

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from clerkship.assertions.contract import Assertion
 from clerkship.assertions.sequencing import Sequencing
 from clerkship.events.evidence import Evidence
 from clerkship.model.task import Task
+from clerkship.sandbox.assertion import Assertion
 from clerkship.simulators.voice.assertions.voice_call import VoiceCallHappened
 from clerkship.simulators.voice.assertions.voice_path import VoicePath
 from clerkship.simulators.voice.assertions.voice_transcript import VoiceTranscript

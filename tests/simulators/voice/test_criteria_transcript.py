@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
 from clerkship.llm.contract import NoModel
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.voice.assertions.voice_transcript import VoiceTranscript
 from tests.assertions.judge import FakeJudge
 from tests.simulators.voice.call_log_builder import PATIENT, PAYER, PHARMACY, CallLogBuilder

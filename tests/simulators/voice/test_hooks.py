@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
-from clerkship.domains.payer.answer import Member
-from clerkship.domains.payer.inquiry import ClaimQuery, PersonQuery, RequestedService
-from clerkship.domains.payer.steps.set_authorization import PayerSetAuthorization
-from clerkship.domains.payer.steps.set_eligibility import PayerSetEligibility
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.payer.answer import Member
+from clerkship.payer.inquiry import ClaimQuery, PersonQuery, RequestedService
+from clerkship.payer.steps.set_authorization import PayerSetAuthorization
+from clerkship.payer.steps.set_eligibility import PayerSetEligibility
 from clerkship.simulators.voice.cases import CaseTable
 from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
 from clerkship.simulators.voice.hooks.registry import HOOKS, find_hook, run_hook
 from clerkship.simulators.voice.records import PhoneCall
-from tests.domains.payer.office import CLINIC_NPI, Office, build_inquiry, load_clinic_100
+from tests.payer.office import CLINIC_NPI, Office, build_inquiry, load_clinic_100
 
 HOSPITAL_NPI = "9999900027"
 DENIED_CLAIM = {

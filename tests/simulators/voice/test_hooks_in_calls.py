@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from clerkship.domains.payer.steps.set_authorization import PayerSetAuthorization
+from clerkship.payer.steps.set_authorization import PayerSetAuthorization
 from clerkship.simulators.voice.events import FarEndSpoke, HookRun
 from clerkship.simulators.voice.handle import Voice
-from tests.domains.payer.office import CLINIC_NPI, Office
+from tests.payer.office import CLINIC_NPI, Office
 
 PAYER_LINE = "+15550100201"
 PHARMACY_LINE = "+15550100202"

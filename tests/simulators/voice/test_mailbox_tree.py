@@ -5,7 +5,7 @@ from typing import cast
 
 import pytest
 
-from clerkship.ivr.session import (
+from clerkship.formats.phone_tree.session import (
     Action,
     ChangeVoicemail,
     CheckPin,

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.ivr.shipped import list_trees
+from clerkship.formats.phone_tree.shipped import list_trees
+from clerkship.sandbox.steps.contract import Step
 from clerkship.simulators.voice.steps.line import ChangeLine
 from clerkship.simulators.voice.steps.menu import ChangeMenu
-from clerkship.steps.contract import Step
 from tests.simulators.voice.office_phone import MENU, MENU_PROMPT, TREE, OfficePhone
 
 NEW_PROMPT = "For claims press 1, for billing press 2."

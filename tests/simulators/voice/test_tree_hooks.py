@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from clerkship.ivr.representative_script import RepresentativeScript
-from clerkship.ivr.tree import IvrTree
+from clerkship.formats.phone_tree.representative_script import RepresentativeScript
+from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.model.checked import FoundMistake
 from clerkship.simulators.voice.tree_hooks import find_script_hook_mistakes, find_tree_hook_mistakes
 

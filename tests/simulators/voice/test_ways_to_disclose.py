@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.assertions.contract import Check
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.voice.assertions.voice_disclosed import VoiceDisclosed
 from tests.simulators.voice.call_log_builder import PATIENT, CallLogBuilder
 

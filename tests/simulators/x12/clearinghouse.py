@@ -5,16 +5,16 @@ from typing import Any, Self
 
 import orjson
 
-from clerkship.conformance.rig import SimulatorRig
-from clerkship.domains.payer import SPEC as PAYER
-from clerkship.domains.payer.config import PayerConfig
+from clerkship.checks.conformance.rig import SimulatorRig
+from clerkship.formats.x12.interchange import Interchange, parse_interchanges
+from clerkship.payer import SPEC as PAYER
+from clerkship.payer.config import PayerConfig
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.x12 import SPEC
 from clerkship.simulators.x12.config import X12Config
 from clerkship.simulators.x12.state import X12State
-from clerkship.x12.interchange import Interchange, parse_interchanges
 
 MEMBERS: dict[str, Any] = {
     "payers": {"NW001": {"name": "North Pay"}},

@@ -6,13 +6,13 @@ import pytest
 import yaml
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
 from clerkship.model.run import CriterionRun
 from clerkship.service.rescore import rescore
 from clerkship.simulators.x12.assertions.x12_request import X12RequestSent
 from clerkship.simulators.x12.assertions.x12_response import X12ResponseReceived
 from clerkship.simulators.x12.handle import X12
+from clerkship.suite_files.load import load_library
 from tests.simulators.x12.clearinghouse import MEMBERS, authorization, eligibility, group, interchange, one
 from tests.workbench import Workbench, written
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from clerkship.x12.loop import Loop
-from clerkship.x12.validation import validate_set
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.validation import validate_set
 from tests.simulators.x12.clearinghouse import Clearinghouse, authorization, group, interchange
 
 INQUIRY_GUIDE = "005010X215"

@@ -4,12 +4,13 @@ from typing import Any
 
 import pytest
 
-from clerkship.domains.payer import SPEC as PAYER
-from clerkship.domains.payer.config import PayerConfig
-from clerkship.domains.payer.determination_rule import Determination
-from clerkship.domains.payer.state import PayerState
 from clerkship.events.event import Event
+from clerkship.formats.x12.interchange import Interchange, parse_interchanges
 from clerkship.model.environment import Environment
+from clerkship.payer import SPEC as PAYER
+from clerkship.payer.config import PayerConfig
+from clerkship.payer.determination_rule import Determination
+from clerkship.payer.state import PayerState
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.in_process import InProcessTransport
@@ -22,7 +23,6 @@ from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.x12.config import X12Config
 from clerkship.simulators.x12.handle import X12
-from clerkship.x12.interchange import Interchange, parse_interchanges
 from tests.call_count import count_calls, measure_alone
 from tests.simulators.x12.clearinghouse import (
     MEMBERS,

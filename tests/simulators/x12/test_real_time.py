@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.x12.interchange import parse_interchanges
+from clerkship.formats.x12.interchange import parse_interchanges
 from tests.simulators.x12.clearinghouse import (
     CLAIM,
     Clearinghouse,

@@ -5,7 +5,13 @@ from typing import Any
 
 import pytest
 
-from clerkship.domains.payer.inquiry import (
+from clerkship.formats.x12.delimiters import X12Delimiters
+from clerkship.formats.x12.interchange import parse_interchanges
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.validation import validate_set
+from clerkship.formats.x12.writer import OutgoingEnvelope
+from clerkship.payer.inquiry import (
     AuthorizationQuery,
     ClaimQuery,
     EligibilityInquiry,
@@ -25,12 +31,6 @@ from clerkship.simulators.x12.requests import (
 from clerkship.simulators.x12.transactions.authorization import read_authorization
 from clerkship.simulators.x12.transactions.claim_status import read_claim_status
 from clerkship.simulators.x12.transactions.eligibility import read_eligibility
-from clerkship.x12.delimiters import X12Delimiters
-from clerkship.x12.interchange import parse_interchanges
-from clerkship.x12.loop import Loop
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.validation import validate_set
-from clerkship.x12.writer import OutgoingEnvelope
 
 CREATED = datetime(2026, 3, 2, 9, 5, tzinfo=UTC)
 HEADER = RequestHeader("REQ7", CREATED, payer_name="North Pay", provider_name="Cedar Clinic")

@@ -12,7 +12,6 @@ from pathlib import Path
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import build_model
 from clerkship.kit.atomic_write import write_atomically
-from clerkship.library.foreign import find_domain, read_domain
 from clerkship.llm.prompts import Prompts
 from clerkship.llm.trial_model import TrialModel, UsageCounter
 from clerkship.model.errors import InputError, InputProblem, PlatformError
@@ -37,6 +36,7 @@ from clerkship.rasa.flows import ProjectFlows, read_flows
 from clerkship.service.checking import load_and_check
 from clerkship.service.editor_schemas import add_modeline, find_schema_folder, write_schemas_for
 from clerkship.settings import Settings
+from clerkship.suite_files.foreign import find_domain, read_domain
 
 _MAX_STEM_LENGTH = 60
 _MAX_SHOWN = 20

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from clerkship.library.yaml import parse_yaml
+from clerkship.suite_files.yaml import parse_yaml
 
 
 def _table(name: str) -> Any:

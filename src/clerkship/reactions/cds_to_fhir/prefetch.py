@@ -5,8 +5,8 @@ from typing import Any
 
 import orjson
 
-from clerkship.cds.prefetch import PrefetchQuery, ReadQuery, UnresolvedTemplate, parse_query
 from clerkship.events.event import Event
+from clerkship.formats.cds_hooks.prefetch import PrefetchQuery, ReadQuery, UnresolvedTemplate, parse_query
 from clerkship.sandbox.authentication.scope import AccessGrant, parse_scopes
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext

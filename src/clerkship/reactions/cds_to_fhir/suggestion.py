@@ -1,8 +1,8 @@
 """Apply the actions of an accepted suggestion to the chart, all of them or none."""
 
-from clerkship.cds.card import SuggestedAction
-from clerkship.cds.patient import find_patients
 from clerkship.events.event import Event
+from clerkship.formats.cds_hooks.card import SuggestedAction
+from clerkship.formats.cds_hooks.patient import find_patients
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.cds.events import SuggestionAccepted
 from clerkship.simulators.fhir.outcome import refusal

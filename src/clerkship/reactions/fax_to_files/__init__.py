@@ -1,7 +1,7 @@
 """Write the faxes that arrive as files, as a fax server does."""
 
 from clerkship.events.event import Event
-from clerkship.fax.files import read_single_page, write_tiff
+from clerkship.formats.fax_pages.files import read_single_page, write_tiff
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fax.events import FaxArrived
 from clerkship.simulators.fax.records import FaxHeader

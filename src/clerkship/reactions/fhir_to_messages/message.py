@@ -5,7 +5,7 @@ import binascii
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.fhir.resource import Resource, list_objects
+from clerkship.formats.fhir.resource import Resource, list_objects
 from clerkship.reactions.communication import COMMUNICATION, PORTAL_MEDIUM, find_key, find_message_id, list_codes
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.fhir.state import FhirState

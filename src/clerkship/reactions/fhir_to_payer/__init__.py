@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from functools import partial
 
-from clerkship.domains.payer.answer import EligibilityAnswer
-from clerkship.domains.payer.name_sorts import normalise_member_id
-from clerkship.domains.payer.state import PayerState
 from clerkship.events.event import Event
+from clerkship.payer.answer import EligibilityAnswer
+from clerkship.payer.name_sorts import normalise_member_id
+from clerkship.payer.state import PayerState
 from clerkship.reactions.contract import React
 from clerkship.reactions.eligibility_request import REQUEST_TYPE
 from clerkship.reactions.fhir_to_payer.inquiry import build_inquiry

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from typing import Any, Literal
 
-from clerkship.domains.payer.inquiry import EligibilityInquiry, PersonQuery, ServiceType
-from clerkship.fhir.resource import Resource, list_objects
+from clerkship.formats.fhir.resource import Resource, list_objects
+from clerkship.payer.inquiry import EligibilityInquiry, PersonQuery, ServiceType
 from clerkship.reactions.eligibility_request import find_asked_coverage
 from clerkship.reactions.fhir_to_payer.linked import LinkedResources, get_text
 from clerkship.reactions.payer_codes import find_service_type

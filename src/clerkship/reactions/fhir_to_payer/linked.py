@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clerkship.fhir.reference import parse_reference
-from clerkship.fhir.resource import Resource, list_objects
+from clerkship.formats.fhir.reference import parse_reference
+from clerkship.formats.fhir.resource import Resource, list_objects
 from clerkship.simulators.fhir.state import FhirState
 
 NPI_SYSTEM = "http://hl7.org/fhir/sid/us-npi"

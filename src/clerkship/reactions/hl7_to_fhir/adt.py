@@ -1,7 +1,7 @@
 """ADT: file patients and their visits."""
 
-from clerkship.fhir.resource import Resource, get_key
-from clerkship.hl7.message import Segment
+from clerkship.formats.fhir.resource import Resource, get_key
+from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir import visit
 from clerkship.reactions.hl7_to_fhir.fields import read_repetition
 from clerkship.reactions.hl7_to_fhir.filing import Filing, map_triggers

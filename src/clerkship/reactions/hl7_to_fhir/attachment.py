@@ -6,7 +6,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from clerkship.hl7.message import Segment
+from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.fields import Repetition, read_repetition, read_text
 from clerkship.reactions.hl7_to_fhir.filing import drop_empty
 from clerkship.reactions.hl7_to_fhir.tables import code_table

@@ -5,9 +5,9 @@ import unicodedata
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
-from clerkship.fhir.display_text import format_human_name, to_text
-from clerkship.fhir.resource import Resource
-from clerkship.hl7.message import Segment
+from clerkship.formats.fhir.display_text import format_human_name, to_text
+from clerkship.formats.fhir.resource import Resource
+from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.fields import Repetition, read_repetition, read_repetitions, read_text
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.reactions.hl7_to_fhir.tables import code_table

@@ -2,9 +2,9 @@
 
 from typing import NamedTuple
 
-from clerkship.hl7.data_types import NULL
-from clerkship.hl7.escape import DEFAULT_DELIMITERS, Delimiters, unescape
-from clerkship.hl7.message import Segment, get_part
+from clerkship.formats.hl7.data_types import NULL
+from clerkship.formats.hl7.escape import DEFAULT_DELIMITERS, Delimiters, unescape
+from clerkship.formats.hl7.message import Segment, get_part
 
 
 class Repetition(NamedTuple):

@@ -7,11 +7,11 @@ from typing import Any
 import orjson
 
 from clerkship.events.event import Event
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.issue import FhirError
-from clerkship.fhir.resource import Resource, get_key, render_resource
-from clerkship.fhir.search import search_keys
-from clerkship.hl7.message import BadMessage, Hl7Message, Segment, parse_message
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.issue import FhirError
+from clerkship.formats.fhir.resource import Resource, get_key, render_resource
+from clerkship.formats.fhir.search import search_keys
+from clerkship.formats.hl7.message import BadMessage, Hl7Message, Segment, parse_message
 from clerkship.reactions.contract import React
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir import write

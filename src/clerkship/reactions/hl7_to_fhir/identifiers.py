@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from clerkship.fhir.resource import Resource, get_key
+from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY
 from clerkship.reactions.hl7_to_fhir.fields import Repetition
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from clerkship.fhir.resource import Resource, get_key
-from clerkship.hl7.message import Segment
+from clerkship.formats.fhir.resource import Resource, get_key
+from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.attachment import build_attachment, build_text_attachment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_hl7_concept, map_code, to_concept
 from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions, read_text

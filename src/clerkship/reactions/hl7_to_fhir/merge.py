@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from clerkship.fhir.reference import iter_references
-from clerkship.fhir.resource import Resource, get_key
-from clerkship.fhir.search.find import list_compartment_keys
-from clerkship.hl7.message import Segment
+from clerkship.formats.fhir.reference import iter_references
+from clerkship.formats.fhir.resource import Resource, get_key
+from clerkship.formats.fhir.search.find import list_compartment_keys
+from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing
 from clerkship.reactions.hl7_to_fhir.people import (
     build_subject,

@@ -2,8 +2,8 @@
 
 from typing import Any, NamedTuple
 
-from clerkship.fhir.resource import Resource, get_key
-from clerkship.hl7.message import Segment
+from clerkship.formats.fhir.resource import Resource, get_key
+from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import build_hl7_concept, map_code, to_concept
 from clerkship.reactions.hl7_to_fhir.fields import Repetition, is_null, read_repetition, read_repetitions, read_text
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty

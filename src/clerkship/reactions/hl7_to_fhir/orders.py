@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from clerkship.hl7.message import Hl7Message, Segment
+from clerkship.formats.hl7.message import Hl7Message, Segment
 from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions
 from clerkship.reactions.hl7_to_fhir.filing import Filing
 from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, parse_ei

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clerkship.fhir.resource import Resource, get_key
+from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, to_concept
 from clerkship.reactions.hl7_to_fhir.fields import Repetition, read_repetition, read_repetitions, read_text
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty, map_triggers

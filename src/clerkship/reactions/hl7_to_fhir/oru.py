@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from clerkship.fhir.resource import Resource, get_key
+from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.attachment import build_attachment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_hl7_concept, map_code, to_concept
 from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_text

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from clerkship.fhir.display_text import to_text
-from clerkship.fhir.resource import Resource
-from clerkship.hl7.message import Segment
+from clerkship.formats.fhir.display_text import to_text
+from clerkship.formats.fhir.resource import Resource
+from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_hl7_concept, map_code, to_concept
 from clerkship.reactions.hl7_to_fhir.demographics import to_human_name
 from clerkship.reactions.hl7_to_fhir.fields import Repetition, is_null, read_repetition, read_repetitions, read_text

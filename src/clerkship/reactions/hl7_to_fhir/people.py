@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from clerkship.fhir.display_text import format_human_name, to_text
-from clerkship.fhir.resource import Resource, get_key
-from clerkship.hl7.message import Segment
+from clerkship.formats.fhir.display_text import format_human_name, to_text
+from clerkship.formats.fhir.resource import Resource, get_key
+from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.demographics import (
     Demographics,
     compare_demographics,

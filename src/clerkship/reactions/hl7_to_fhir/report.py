@@ -3,7 +3,7 @@
 from collections.abc import Collection
 from typing import Any, NamedTuple
 
-from clerkship.fhir.resource import Resource, get_key
+from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.codes import to_concept
 from clerkship.reactions.hl7_to_fhir.fields import read_repetition
 from clerkship.reactions.hl7_to_fhir.filing import Filing

@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from clerkship.fhir.resource import Resource, get_key
-from clerkship.hl7.message import Segment
+from clerkship.formats.fhir.resource import Resource, get_key
+from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, to_concept
 from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions, read_text
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty, map_triggers

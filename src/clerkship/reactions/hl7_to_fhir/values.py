@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from clerkship.fhir import exact
-from clerkship.hl7.message import Segment
+from clerkship.formats.fhir import exact
+from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import UCUM, find_system, to_concept
 from clerkship.reactions.hl7_to_fhir.fields import Repetition, read_repetition, read_repetitions, read_text
 from clerkship.reactions.hl7_to_fhir.filing import drop_empty

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Sequence
 from typing import Any
 
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.resource import Resource
 from clerkship.reactions.communication import COMMUNICATION, MEDIUM_SYSTEM, PORTAL_MEDIUM
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.messages.events import MessageArrived, MessageSent

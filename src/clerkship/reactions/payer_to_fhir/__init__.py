@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from clerkship.domains.payer.events import EligibilityChecked
 from clerkship.events.event import Event
+from clerkship.payer.events import EligibilityChecked
 from clerkship.reactions.contract import React
 from clerkship.reactions.eligibility_request import REQUEST_TYPE
 from clerkship.reactions.payer_to_fhir.response import build_response

@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from clerkship.domains.payer.answer import Benefit
-from clerkship.domains.payer.inquiry import ServiceType
+from clerkship.payer.answer import Benefit
+from clerkship.payer.inquiry import ServiceType
 from clerkship.reactions.payer_codes import HL7_SYSTEM, build_category
 
 CPT = "http://www.ama-assn.org/go/cpt"

@@ -4,8 +4,8 @@ from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from typing import Any
 
-from clerkship.domains.payer.answer import Coverage, EligibilityAnswer, Rejection
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.resource import Resource
+from clerkship.payer.answer import Coverage, EligibilityAnswer, Rejection
 from clerkship.reactions.eligibility_request import REQUEST_TYPE, find_asked_coverage
 from clerkship.reactions.payer_codes import REJECTION_SYSTEM, get_rejection_code
 from clerkship.reactions.payer_to_fhir.items import build_authorization_items, build_items

@@ -1,9 +1,9 @@
 """Send the decisions that a payer makes later to the clearinghouse through which they were requested."""
 
-from clerkship.domains.payer.answer import AuthorizationAnswer
-from clerkship.domains.payer.events import AuthorizationDetermined
-from clerkship.domains.payer.state import PayerState
 from clerkship.events.event import Event
+from clerkship.payer.answer import AuthorizationAnswer
+from clerkship.payer.events import AuthorizationDetermined
+from clerkship.payer.state import PayerState
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.x12.decisions import send_decision
 from clerkship.simulators.x12.state import X12State

@@ -11,7 +11,6 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, find_model_needs
 from clerkship.kit.command_option import words_of
-from clerkship.library.calibration import find_calibration_file
 from clerkship.model.dataset import Dataset
 from clerkship.model.errors import InputProblem
 from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions, to_metrics_scope
@@ -23,6 +22,7 @@ from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import SelectedTasks
 from clerkship.service.unoffered import require_extras, warn_of_missing_extras
 from clerkship.settings import Settings
+from clerkship.suite_files.calibration import find_calibration_file
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 

@@ -10,7 +10,6 @@ from clerkship.actors.contract import Solver
 from clerkship.engine.agents import check_process
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.command_option import options_of
-from clerkship.library.library import Library
 from clerkship.model.bot_format import NO_BOT_FORMAT, parse_header_lines, parse_headers
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
@@ -19,6 +18,7 @@ from clerkship.service.isolating import choose_level
 from clerkship.service.planning.options import BotOptions
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.settings import Settings, override_isolation, override_settings
+from clerkship.suite_files.library import Library
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from clerkship.faults.chaos import PROFILES
 from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import MAX_TOKEN_LIMIT, NO_MODEL
 from clerkship.model.persona import PersonFacts
 from clerkship.model.quality import MAX_VOTES
 from clerkship.model.run import IsolationMode, RecordingMode
+from clerkship.sandbox.faults.chaos import PROFILES
 
 MAX_TIMEOUT = 86_400
 MAX_TURN_LIMIT = 10_000

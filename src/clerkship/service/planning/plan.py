@@ -14,7 +14,6 @@ from clerkship.engine.model_resolver import find_missing_models, resolve_agent
 from clerkship.engine.models import ModelSelection
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
-from clerkship.library.calibration import load_calibrations
 from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest_calibration
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
@@ -26,6 +25,7 @@ from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import select_tasks
 from clerkship.service.replays import with_replay_identity
 from clerkship.settings import Settings
+from clerkship.suite_files.calibration import load_calibrations
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,9 +11,6 @@ from clerkship.actors.isolation.contract import LEVELS
 from clerkship.engine.agents import build_agent, check_reachable, settings_of
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, find_model_needs
-from clerkship.library.library import Library
-from clerkship.library.load import find_root, load_library
-from clerkship.library.source import SourceFolder
 from clerkship.model.bot_format import NO_BOT_FORMAT, parse_headers
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel
@@ -27,6 +24,9 @@ from clerkship.service.planning.request import split_case
 from clerkship.service.unoffered import require_extras
 from clerkship.settings import Settings, override_settings
 from clerkship.store.contract import Store
+from clerkship.suite_files.library import Library
+from clerkship.suite_files.load import find_root, load_library
+from clerkship.suite_files.source import SourceFolder
 
 
 @dataclass(frozen=True, eq=False, repr=False)

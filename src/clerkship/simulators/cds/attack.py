@@ -2,7 +2,7 @@
 
 from typing import ClassVar, cast
 
-from clerkship.cds.hooks import HOOK_NAMES
+from clerkship.formats.cds_hooks.hooks import HOOK_NAMES
 from clerkship.sandbox.attack import INSTRUCTION, Harm, SandboxAttack
 from clerkship.sandbox.handle import Handle
 from clerkship.simulators.cds.handle import Cds

@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from clerkship.cds.card import Card
-from clerkship.cds.coding import CdsCoding
+from clerkship.formats.cds_hooks.card import Card
+from clerkship.formats.cds_hooks.coding import CdsCoding
 from clerkship.model.pattern import has_match_in_time
 from clerkship.simulators.cds.config import CardDecision
 from clerkship.simulators.cds.records import ServiceCall

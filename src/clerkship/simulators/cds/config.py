@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clerkship.cds.card import Indicator
-from clerkship.cds.hooks import HookName
+from clerkship.formats.cds_hooks.card import Indicator
+from clerkship.formats.cds_hooks.hooks import HookName
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.model.pattern import Regex

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 from urllib.parse import quote
 
-from clerkship.cds.hook_request import FhirAuthorization, HookRequest
-from clerkship.cds.service import DISCOVERY_PATH, CdsService
+from clerkship.formats.cds_hooks.hook_request import FhirAuthorization, HookRequest
+from clerkship.formats.cds_hooks.service import DISCOVERY_PATH, CdsService
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import Operation, OperationCall
 from clerkship.sandbox.request import Reply

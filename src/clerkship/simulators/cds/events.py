@@ -6,8 +6,8 @@ A hook is `triggered` when a user does something. For each service of the hook i
 
 from typing import Any, ClassVar, Literal
 
-from clerkship.cds.validation import CdsProblem
 from clerkship.events.event import Payload
+from clerkship.formats.cds_hooks.validation import CdsProblem
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.simulators.cds.config import CardDecision
 

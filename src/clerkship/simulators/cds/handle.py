@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from clerkship.cds.service import CdsService
+from clerkship.formats.cds_hooks.service import CdsService
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.simulators.cds.serving import AnswerHook, ServedService, ServiceServer, TakeFeedback
 

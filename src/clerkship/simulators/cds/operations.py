@@ -5,9 +5,9 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from clerkship.cds.feedback import FeedbackRequest
-from clerkship.cds.service import CdsService
-from clerkship.cds.validation import validate_discovery, validate_response
+from clerkship.formats.cds_hooks.feedback import FeedbackRequest
+from clerkship.formats.cds_hooks.service import CdsService
+from clerkship.formats.cds_hooks.validation import validate_discovery, validate_response
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.authentication.jwks import show_public_keys
 from clerkship.sandbox.operation import NoInput, OperationContext, operation

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from clerkship.cds.card import Card, SuggestedAction
-from clerkship.cds.hook_request import HookRequest
-from clerkship.cds.hooks import list_bundle_resources
-from clerkship.cds.service import CdsService
-from clerkship.cds.validation import CdsProblem
+from clerkship.formats.cds_hooks.card import Card, SuggestedAction
+from clerkship.formats.cds_hooks.hook_request import HookRequest
+from clerkship.formats.cds_hooks.hooks import list_bundle_resources
+from clerkship.formats.cds_hooks.service import CdsService
+from clerkship.formats.cds_hooks.validation import CdsProblem
 from clerkship.simulators.cds.config import CardDecision
 from clerkship.simulators.cds.events import CardDecided, Json
 

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from typing import Any, cast
 from uuid import UUID
 
-from clerkship.cds.card import Card, SuggestedAction
-from clerkship.cds.feedback import AcceptedSuggestion, CardFeedback, OverrideReason
-from clerkship.cds.hook_request import HookRequest
-from clerkship.cds.hooks import check_context
-from clerkship.cds.prefetch import MAX_TEMPLATES, UnresolvedTemplate, parse_query, resolve_template
-from clerkship.cds.service import CdsService
-from clerkship.cds.validation import CdsProblem, ValidatedDiscovery, ValidatedResponse
 from clerkship.events.event import Event
+from clerkship.formats.cds_hooks.card import Card, SuggestedAction
+from clerkship.formats.cds_hooks.feedback import AcceptedSuggestion, CardFeedback, OverrideReason
+from clerkship.formats.cds_hooks.hook_request import HookRequest
+from clerkship.formats.cds_hooks.hooks import check_context
+from clerkship.formats.cds_hooks.prefetch import MAX_TEMPLATES, UnresolvedTemplate, parse_query, resolve_template
+from clerkship.formats.cds_hooks.service import CdsService
+from clerkship.formats.cds_hooks.validation import CdsProblem, ValidatedDiscovery, ValidatedResponse
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.cds.clinician import ChosenOutcome, decide

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Any, ClassVar, cast
 
-from clerkship.cds.hooks import HookDefinition, load_hooks
+from clerkship.formats.cds_hooks.hooks import HookDefinition, load_hooks
 from clerkship.sandbox.attack import INSTRUCTION, Harm, SandboxAttack
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.simulators.cds_service.handle import CdsServices

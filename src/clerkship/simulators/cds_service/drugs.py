@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.cds.card import Indicator
+from clerkship.formats.cds_hooks.card import Indicator
 from clerkship.model.frozen import Flag, Frozen
 
 RXNORM = "http://www.nlm.nih.gov/research/umls/rxnorm"

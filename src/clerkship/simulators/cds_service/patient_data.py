@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from clerkship.cds.hooks import list_bundle_resources
+from clerkship.formats.cds_hooks.hooks import list_bundle_resources
 from clerkship.simulators.cds_service.drugs import (
     find_allergens,
     find_named_substances,

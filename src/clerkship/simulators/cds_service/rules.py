@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from clerkship.cds.card import Card, CardSource, Indicator, SuggestedAction, Suggestion
-from clerkship.cds.coding import CdsCoding
-from clerkship.cds.hooks import is_reference
-from clerkship.cds.validation import MAX_CARDS
+from clerkship.formats.cds_hooks.card import Card, CardSource, Indicator, SuggestedAction, Suggestion
+from clerkship.formats.cds_hooks.coding import CdsCoding
+from clerkship.formats.cds_hooks.hooks import is_reference
+from clerkship.formats.cds_hooks.validation import MAX_CARDS
 from clerkship.simulators.cds_service.config import RuleName, ServiceConfig
 from clerkship.simulators.cds_service.drugs import (
     RXNORM,

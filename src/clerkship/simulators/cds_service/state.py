@@ -7,11 +7,11 @@ from typing import Any, cast
 
 from pydantic import ValidationError
 
-from clerkship.cds.card import Card
-from clerkship.cds.feedback import CardFeedback, FeedbackRequest
-from clerkship.cds.hook_request import HookRequest
-from clerkship.cds.hooks import check_context
 from clerkship.events.event import Event
+from clerkship.formats.cds_hooks.card import Card
+from clerkship.formats.cds_hooks.feedback import CardFeedback, FeedbackRequest
+from clerkship.formats.cds_hooks.hook_request import HookRequest
+from clerkship.formats.cds_hooks.hooks import check_context
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.route import describe_first_error
 from clerkship.sandbox.state import ActionContext, State

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 
-from clerkship.fax.document import MAX_DOCUMENT_BYTES, UnreadableDocument
+from clerkship.formats.fax_pages.document import MAX_DOCUMENT_BYTES, UnreadableDocument
 from clerkship.model.conversation_key import normalise_phone
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.fax.config import FaxConfig

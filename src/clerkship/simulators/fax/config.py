@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.fax.degradation import Degradation
+from clerkship.formats.fax_pages.degradation import Degradation
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
 

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 import orjson
 from pydantic import Field
 
-from clerkship.fax.ocr_text import InvalidPageText, build_words, dump_words, parse_words
-from clerkship.fax.words import PageWords
-from clerkship.library.dataset_type import DatasetSource, DatasetType
-from clerkship.library.entity_finder import NoRecordFinder
-from clerkship.library.source import Unreadable
+from clerkship.formats.fax_pages.ocr_text import InvalidPageText, build_words, dump_words, parse_words
+from clerkship.formats.fax_pages.words import PageWords
 from clerkship.model.dataset import Dataset, DatasetFile
+from clerkship.suite_files.dataset_type import DatasetSource, DatasetType
+from clerkship.suite_files.entity_finder import NoRecordFinder
+from clerkship.suite_files.source import Unreadable
 
 MAX_FILE_BYTES = 200_000_000
 HASH_LENGTH = 64

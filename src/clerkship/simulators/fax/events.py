@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from clerkship.events.event import Payload
-from clerkship.fax.degradation import Degradation
-from clerkship.fax.page import Resolution
-from clerkship.fax.words import PageWords
+from clerkship.formats.fax_pages.degradation import Degradation
+from clerkship.formats.fax_pages.page import Resolution
+from clerkship.formats.fax_pages.words import PageWords
 from clerkship.simulators.fax.records import FaxHeader, FaxPart, FaxStatus
 
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field
 
-from clerkship.fax.files import write_pdf, write_png, write_tiff
-from clerkship.fax.page import Resolution
+from clerkship.formats.fax_pages.files import write_pdf, write_png, write_tiff
+from clerkship.formats.fax_pages.page import Resolution
 from clerkship.model.conversation_key import normalise_phone
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.sandbox.operation import NoInput, OperationContext, operation

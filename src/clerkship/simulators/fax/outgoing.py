@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from clerkship.fax.degradation import Degradation
-from clerkship.fax.document import DocumentFormat
-from clerkship.fax.page import FaxPage, Resolution
-from clerkship.fax.words import PageWords
+from clerkship.formats.fax_pages.degradation import Degradation
+from clerkship.formats.fax_pages.document import DocumentFormat
+from clerkship.formats.fax_pages.page import FaxPage, Resolution
+from clerkship.formats.fax_pages.words import PageWords
 from clerkship.model.frozen import Flag, Frozen, Whole
 
 DEFAULT_RETRIES = 3

@@ -6,8 +6,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.fax.document import DocumentFormat
-from clerkship.fax.page import Resolution
+from clerkship.formats.fax_pages.document import DocumentFormat
+from clerkship.formats.fax_pages.page import Resolution
 from clerkship.model.frozen import Frozen
 
 Direction = Literal["inbound", "outbound"]

@@ -4,13 +4,13 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from clerkship.fax.conversion import convert, detect_format
-from clerkship.fax.degradation import Degradation
-from clerkship.fax.degrade import degrade, degrade_words
-from clerkship.fax.document import MAX_PAGES, DocumentFormat, FaxDocument, UnreadableDocument
-from clerkship.fax.header import add_header, format_header
-from clerkship.fax.page import FaxPage
-from clerkship.fax.words import PageWords
+from clerkship.formats.fax_pages.conversion import convert, detect_format
+from clerkship.formats.fax_pages.degradation import Degradation
+from clerkship.formats.fax_pages.degrade import degrade, degrade_words
+from clerkship.formats.fax_pages.document import MAX_PAGES, DocumentFormat, FaxDocument, UnreadableDocument
+from clerkship.formats.fax_pages.header import add_header, format_header
+from clerkship.formats.fax_pages.page import FaxPage
+from clerkship.formats.fax_pages.words import PageWords
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.fax.checks import refuse_document

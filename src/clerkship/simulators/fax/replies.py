@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from clerkship.events.event import Event
-from clerkship.fax.files import read_single_page
+from clerkship.formats.fax_pages.files import read_single_page
 from clerkship.simulators.fax.events import PageStored, ReplyPlanned
 from clerkship.simulators.fax.outgoing import IncomingDocument, IncomingFax, IncomingPage
 

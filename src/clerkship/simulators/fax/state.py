@@ -9,9 +9,9 @@ from typing import Any, cast
 
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import OutboundAttempted
-from clerkship.fax.files import read_single_page, write_tiff
-from clerkship.fax.page import FaxPage, Resolution
-from clerkship.fax.words import PageWords
+from clerkship.formats.fax_pages.files import read_single_page, write_tiff
+from clerkship.formats.fax_pages.page import FaxPage, Resolution
+from clerkship.formats.fax_pages.words import PageWords
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State

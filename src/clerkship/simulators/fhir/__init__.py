@@ -1,7 +1,7 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
-from clerkship.fhir.chart_cache import load_chart
-from clerkship.fhir.names import NAMES
+from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.names import NAMES
 from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.scoped import ScopedBearerToken
 from clerkship.sandbox.cors import CorsPolicy

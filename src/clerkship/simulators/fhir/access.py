@@ -7,11 +7,11 @@ refused: they would reveal resources that the token does not cover.
 from collections.abc import Iterator
 from dataclasses import replace
 
-from clerkship.fhir.resource import Resource
-from clerkship.fhir.search import matches_search
-from clerkship.fhir.search.compartment import compartment_parameters, list_compartment_members
-from clerkship.fhir.search.criteria import build_compartment_criterion
-from clerkship.fhir.search.query import (
+from clerkship.formats.fhir.resource import Resource
+from clerkship.formats.fhir.search import matches_search
+from clerkship.formats.fhir.search.compartment import compartment_parameters, list_compartment_members
+from clerkship.formats.fhir.search.criteria import build_compartment_criterion
+from clerkship.formats.fhir.search.query import (
     AnyCriterion,
     ChainCriterion,
     Criterion,
@@ -19,7 +19,7 @@ from clerkship.fhir.search.query import (
     ReverseChainCriterion,
     SearchQuery,
 )
-from clerkship.fhir.search_parameters import get_parameters
+from clerkship.formats.fhir.search_parameters import get_parameters
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.authentication.scoped import build_scope_headers
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal

@@ -6,9 +6,9 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
-from clerkship.fhir.definitions import element_names
-from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import Resource, parse_resource
+from clerkship.formats.fhir.definitions import element_names
+from clerkship.formats.fhir.exact import dumps
+from clerkship.formats.fhir.resource import Resource, parse_resource
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, MAX_UNDONE, NOTE, Harm, SandboxAttack
 from clerkship.sandbox.handle import Dropped, Handle, Refused

@@ -10,8 +10,8 @@ from functools import lru_cache
 from typing import Any
 from urllib.parse import urlsplit
 
-from clerkship.fhir import exact
-from clerkship.fhir.reference import iter_references
+from clerkship.formats.fhir import exact
+from clerkship.formats.fhir.reference import iter_references
 from clerkship.sandbox.request import Reply
 from clerkship.simulators.fhir.outcome import refusal
 

@@ -7,8 +7,8 @@ from typing import Annotated, Any
 from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from clerkship.fhir.issue import build_operation_outcome
-from clerkship.fhir.resource import render_resource
+from clerkship.formats.fhir.issue import build_operation_outcome
+from clerkship.formats.fhir.resource import render_resource
 from clerkship.kit.memory import pause_garbage_collection
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal, Request

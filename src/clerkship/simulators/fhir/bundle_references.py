@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from clerkship.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 
 _LINK_ATTRIBUTE = re.compile(r"""(\b(?:href|src)\s*=\s*)(["'])(.*?)\2""")
 _NOT_REFERENCES = frozenset({"id", "value", "display", "text", "system", "versionId", "lastUpdated", "fullUrl"})

@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.resource import render_resource
-from clerkship.fhir.search_parameters import SearchParameter, get_parameters
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.resource import render_resource
+from clerkship.formats.fhir.search_parameters import SearchParameter, get_parameters
 from clerkship.sandbox.operation import NoInput
 from clerkship.simulators.fhir.events import CapabilitiesRead
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH

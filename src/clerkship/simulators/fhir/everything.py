@@ -6,10 +6,10 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from clerkship.fhir.reference import iter_references, parse_reference
-from clerkship.fhir.search import search_keys
-from clerkship.fhir.search.compartment import compartment_parameters, list_compartment_members
-from clerkship.fhir.search_parameters import get_parameters
+from clerkship.formats.fhir.reference import iter_references, parse_reference
+from clerkship.formats.fhir.search import search_keys
+from clerkship.formats.fhir.search.compartment import compartment_parameters, list_compartment_members
+from clerkship.formats.fhir.search_parameters import get_parameters
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import bundle_json
 from clerkship.simulators.fhir.access import can_read, check_compartment

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.fhir.resource import render_resource
+from clerkship.formats.fhir.resource import render_resource
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.request import QueryParams, Request
 

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from clerkship.fhir.exact import dumps
-from clerkship.fhir.resource import Resource, parse_resource
+from clerkship.formats.fhir.exact import dumps
+from clerkship.formats.fhir.resource import Resource, parse_resource
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Reply
 from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH

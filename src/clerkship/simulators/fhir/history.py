@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from clerkship.fhir.chart import Chart
+from clerkship.formats.fhir.chart import Chart
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import bundle_json
 from clerkship.simulators.fhir.events import HistoryRead

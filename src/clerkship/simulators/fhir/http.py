@@ -12,9 +12,9 @@ from functools import lru_cache, partial
 from typing import Any, TypeVar, cast
 from urllib.parse import parse_qsl
 
-from clerkship.fhir import exact
-from clerkship.fhir.issue import Issue, build_operation_outcome
-from clerkship.fhir.resource import list_objects, render_resource
+from clerkship.formats.fhir import exact
+from clerkship.formats.fhir.issue import Issue, build_operation_outcome
+from clerkship.formats.fhir.resource import list_objects, render_resource
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import OperationContext
 from clerkship.sandbox.request import Reply

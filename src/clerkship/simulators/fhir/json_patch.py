@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from clerkship.fhir.issue import FhirError, Issue, fhir_error
+from clerkship.formats.fhir.issue import FhirError, Issue, fhir_error
 from clerkship.simulators.fhir.body import MAX_RESOURCE_ELEMENTS, count_elements, measure_depth
 
 if TYPE_CHECKING:

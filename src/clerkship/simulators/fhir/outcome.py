@@ -1,7 +1,7 @@
 """Refusals as OperationOutcome. All errors are rendered this way, also those of the gateway and of faults."""
 
-from clerkship.fhir.issue import FhirError, Issue, IssueCode, build_operation_outcome
-from clerkship.fhir.resource import render_resource
+from clerkship.formats.fhir.issue import FhirError, Issue, IssueCode, build_operation_outcome
+from clerkship.formats.fhir.resource import render_resource
 from clerkship.sandbox.request import Refusal, Reply
 
 FHIR_JSON = "application/fhir+json"

@@ -6,9 +6,9 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from clerkship.fhir.issue import FhirError
-from clerkship.fhir.resource import parse_resource, render_resource
-from clerkship.fhir.search import parse_query, subset_resource
+from clerkship.formats.fhir.issue import FhirError
+from clerkship.formats.fhir.resource import parse_resource, render_resource
+from clerkship.formats.fhir.search import parse_query, subset_resource
 from clerkship.simulators.fhir.access import check_read, check_version_read
 from clerkship.simulators.fhir.events import ResourceRead
 from clerkship.simulators.fhir.inputs import IfNoneMatch, InstanceInput, QueryPairs

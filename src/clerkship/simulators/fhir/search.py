@@ -7,11 +7,11 @@ from typing import Annotated
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from clerkship.fhir import search as engine
-from clerkship.fhir.issue import FhirError, build_operation_outcome
-from clerkship.fhir.reference import parse_reference
-from clerkship.fhir.resource import render_resource
-from clerkship.fhir.search.compartment import compartment_types
+from clerkship.formats.fhir import search as engine
+from clerkship.formats.fhir.issue import FhirError, build_operation_outcome
+from clerkship.formats.fhir.reference import parse_reference
+from clerkship.formats.fhir.resource import render_resource
+from clerkship.formats.fhir.search.compartment import compartment_types
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import bundle_json
 from clerkship.simulators.fhir.access import can_read, check_compartment, restrict_search

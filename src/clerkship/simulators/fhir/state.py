@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, cast
 
 from clerkship.events.event import Event
-from clerkship.fhir.chart import NO_CHANGES, Chart
-from clerkship.fhir.resource import Resource, parse_resource, render_resource
-from clerkship.fhir.search import search_keys
+from clerkship.formats.fhir.chart import NO_CHANGES, Chart
+from clerkship.formats.fhir.resource import Resource, parse_resource, render_resource
+from clerkship.formats.fhir.search import search_keys
 from clerkship.sandbox.state import State
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten

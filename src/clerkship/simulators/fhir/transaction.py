@@ -15,12 +15,12 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 from clerkship.events.event import Payload
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.exact import has_exact_decimals
-from clerkship.fhir.issue import Issue
-from clerkship.fhir.reference import iter_references, parse_reference
-from clerkship.fhir.resource import (
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.exact import has_exact_decimals
+from clerkship.formats.fhir.issue import Issue
+from clerkship.formats.fhir.reference import iter_references, parse_reference
+from clerkship.formats.fhir.resource import (
     Resource,
     get_key,
     list_objects,

@@ -4,9 +4,9 @@ from typing import Any
 
 from pydantic.json_schema import SkipJsonSchema
 
-from clerkship.fhir.issue import Issue, build_operation_outcome
-from clerkship.fhir.resource import render_resource
-from clerkship.fhir.validation import validate as find_issues
+from clerkship.formats.fhir.issue import Issue, build_operation_outcome
+from clerkship.formats.fhir.resource import render_resource
+from clerkship.formats.fhir.validation import validate as find_issues
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir.events import ResourceValidated
 from clerkship.simulators.fhir.inputs import InstanceInput, ResourceBody, TypeName

@@ -10,11 +10,11 @@ from urllib.parse import parse_qsl
 from pydantic import Field
 from pydantic.json_schema import SkipJsonSchema
 
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.issue import FhirError, Issue
-from clerkship.fhir.resource import ID_PATTERN, parse_resource
-from clerkship.fhir.search import search_keys
-from clerkship.fhir.validation import split_lenient, validate
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.issue import FhirError, Issue
+from clerkship.formats.fhir.resource import ID_PATTERN, parse_resource
+from clerkship.formats.fhir.search import search_keys
+from clerkship.formats.fhir.validation import split_lenient, validate
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import json_patch
 from clerkship.simulators.fhir.body import check_resource, make_relative

@@ -11,13 +11,13 @@ from typing import Any, Literal
 
 import orjson
 
-from clerkship.assertions.contract import compare_value
 from clerkship.assertions.field_rows import compare_texts
 from clerkship.assertions.text_value import matches_texts
 from clerkship.by_name import load
 from clerkship.model.path import MISSING
 from clerkship.model.path import lookup as lookup_json
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import compare_value
 
 ContentFormat = Literal["json", "csv", "hl7", "text"]
 MAX_PARSED_BYTES = 20_000_000
@@ -126,7 +126,7 @@ def parse_cell_path(path: str) -> tuple[str, str]:
 def check_content_path(format: ContentFormat, path: str) -> None:
     """Raise ValueError if a path is not valid for the format."""
     if format == "hl7":
-        load("clerkship.hl7.path:parse_path")(path)
+        load("clerkship.formats.hl7.path:parse_path")(path)
     elif format == "csv" and path != "rows" and _COLUMN.fullmatch(path) is None:
         parse_cell_path(path)
     elif format == "text":

@@ -4,10 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.library.dataset_type import DatasetSource, DatasetType
-from clerkship.library.entity_finder import NoRecordFinder
-from clerkship.library.source import read_folder
 from clerkship.model.dataset import Dataset, DatasetFile
+from clerkship.suite_files.dataset_type import DatasetSource, DatasetType
+from clerkship.suite_files.entity_finder import NoRecordFinder
+from clerkship.suite_files.source import read_folder
 
 
 class FilesDatasetFile(DatasetFile):

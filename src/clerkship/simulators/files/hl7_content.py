@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from clerkship.assertions.field_rows import compare_texts
-from clerkship.hl7.batch import split_messages
-from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
-from clerkship.hl7.validation import validate_message
+from clerkship.formats.hl7.batch import split_messages
+from clerkship.formats.hl7.message import BadMessage, Hl7Message, parse_message
+from clerkship.formats.hl7.validation import validate_message
 from clerkship.model.run import FieldCheck
 from clerkship.simulators.files.content import MAX_REASON_LENGTH, Content, UnreadableContent
 

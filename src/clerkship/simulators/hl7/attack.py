@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import ClassVar, cast
 
-from clerkship.hl7.message import decode_message
+from clerkship.formats.hl7.message import decode_message
 from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from clerkship.hl7.validation import ValidationLevel
+from clerkship.formats.hl7.validation import ValidationLevel
 from clerkship.model.closed import NameOf
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole

@@ -3,8 +3,8 @@
 import re
 from typing import NamedTuple
 
-from clerkship.hl7.batch import MessageBatch, split_messages
-from clerkship.hl7.message import BadMessage, Hl7Message, parse_message, parse_segment
+from clerkship.formats.hl7.batch import MessageBatch, split_messages
+from clerkship.formats.hl7.message import BadMessage, Hl7Message, parse_message, parse_segment
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.hl7.mask import FacilityMask
 

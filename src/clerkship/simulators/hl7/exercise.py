@@ -1,6 +1,6 @@
 """Requests that exercise every operation of an interface engine."""
 
-from clerkship.hl7.message import MEDIA_TYPE
+from clerkship.formats.hl7.message import MEDIA_TYPE
 from clerkship.sandbox.request import Request
 
 

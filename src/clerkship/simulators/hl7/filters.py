@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from clerkship.hl7.escape import escape
-from clerkship.hl7.timestamp import to_hl7_time
-from clerkship.library.template import Filter
+from clerkship.formats.hl7.escape import escape
+from clerkship.formats.hl7.timestamp import to_hl7_time
+from clerkship.suite_files.template import Filter
 
 FILTERS: Mapping[str, Filter] = {
     "hl7": lambda value, _, text: escape(text(value)),

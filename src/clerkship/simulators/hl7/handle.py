@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.hl7.message import decode_message
+from clerkship.formats.hl7.message import decode_message
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.simulators.hl7.http import ER7

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 from pydantic import ValidationError
 
-from clerkship.hl7.message import MEDIA_TYPE, encode_message
+from clerkship.formats.hl7.message import MEDIA_TYPE, encode_message
 from clerkship.sandbox.request import Refusal, Reply, json_reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.hl7 import operations as ops

@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
-from clerkship.hl7.ack import ack_mode, is_ack_wanted
-from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import Hl7Message
-from clerkship.hl7.validation import validate_message
+from clerkship.formats.hl7.ack import ack_mode, is_ack_wanted
+from clerkship.formats.hl7.flaw import Flaw
+from clerkship.formats.hl7.message import Hl7Message
+from clerkship.formats.hl7.validation import validate_message
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import SENT_EVENTS

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, TypeVar
 
-from clerkship.hl7.message import encode_message
+from clerkship.formats.hl7.message import encode_message
 from clerkship.sandbox.operation import OK, OperationCall, OperationContext, SimulatorInterface
 from clerkship.sandbox.request import Refusal, Reply
 from clerkship.simulators.hl7 import operations as ops

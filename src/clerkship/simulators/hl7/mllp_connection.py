@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from clerkship.hl7.framing import MAX_TRUNCATED_BYTES, Deframer, Frame, frame_message
+from clerkship.formats.hl7.framing import MAX_TRUNCATED_BYTES, Deframer, Frame, frame_message
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import IMMEDIATE, Reply

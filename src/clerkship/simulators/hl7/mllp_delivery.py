@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import ClassVar, cast
 
 from clerkship.events.lifecycle import OutboundOutcome
-from clerkship.hl7.ack import Ack, ack_mode, is_ack_wanted, parse_ack
-from clerkship.hl7.framing import Deframer
-from clerkship.hl7.message import BadMessage, Hl7Message, parse_message
+from clerkship.formats.hl7.ack import Ack, ack_mode, is_ack_wanted, parse_ack
+from clerkship.formats.hl7.framing import Deframer
+from clerkship.formats.hl7.message import BadMessage, Hl7Message, parse_message
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Reply
 from clerkship.simulators.hl7.config import Hl7Config

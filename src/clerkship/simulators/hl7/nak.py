@@ -2,9 +2,9 @@
 
 from datetime import UTC, datetime
 
-from clerkship.hl7.ack import ack_mode, build_ack, is_ack_wanted
-from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import (
+from clerkship.formats.hl7.ack import ack_mode, build_ack, is_ack_wanted
+from clerkship.formats.hl7.flaw import Flaw
+from clerkship.formats.hl7.message import (
     BadMessage,
     Hl7Message,
     Segment,

@@ -7,9 +7,9 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from clerkship.hl7.batch import MessageBatch
-from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import Hl7Message, Segment, build_segment
+from clerkship.formats.hl7.batch import MessageBatch
+from clerkship.formats.hl7.flaw import Flaw
+from clerkship.formats.hl7.message import Hl7Message, Segment, build_segment
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal

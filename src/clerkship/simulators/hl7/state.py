@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import Any, NamedTuple, cast
 
 from clerkship.events.event import Event
-from clerkship.hl7.ack import Ack, build_ack, parse_ack
-from clerkship.hl7.flaw import Flaw
-from clerkship.hl7.message import Hl7Message, Segment, parse_header, parse_message
+from clerkship.formats.hl7.ack import Ack, build_ack, parse_ack
+from clerkship.formats.hl7.flaw import Flaw
+from clerkship.formats.hl7.message import Hl7Message, Segment, parse_header, parse_message
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.hl7.config import Hl7Config

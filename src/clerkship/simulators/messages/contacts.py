@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import orjson
 
-from clerkship.fhir.resource import list_objects, parse_key
+from clerkship.formats.fhir.resource import list_objects, parse_key
 from clerkship.model.conversation_key import normalise_address, normalise_phone
 from clerkship.model.dataset import Dataset
 from clerkship.simulators.messages.config import Contact, MessagesConfig

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from clerkship.ivr.session import (
+from clerkship.formats.phone_tree.session import (
     Action,
     Answered,
     Beep,
@@ -18,8 +18,8 @@ from clerkship.ivr.session import (
     StopSpeaking,
     TimerFired,
 )
-from clerkship.ivr.speech_time import measure_speech
-from clerkship.ivr.timer import add_seconds, get_seconds_left
+from clerkship.formats.phone_tree.speech_time import measure_speech
+from clerkship.formats.phone_tree.timer import add_seconds, get_seconds_left
 
 FIRST_WORDS_SECONDS = 2.0
 """How long a caller waits for the agent to speak first."""

@@ -7,9 +7,9 @@ from zoneinfo import ZoneInfo
 
 from pydantic import BeforeValidator, Field
 
-from clerkship.ivr.representative_script import RepresentativeScript
-from clerkship.ivr.shipped import load_representative
-from clerkship.ivr.tree import IvrTree, ValueName
+from clerkship.formats.phone_tree.representative_script import RepresentativeScript
+from clerkship.formats.phone_tree.shipped import load_representative
+from clerkship.formats.phone_tree.tree import IvrTree, ValueName
 from clerkship.model.checked import CheckedModel, FoundMistake
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole

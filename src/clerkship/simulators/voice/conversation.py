@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from clerkship.events.event import Event
-from clerkship.ivr.session import CallerSession
+from clerkship.formats.phone_tree.session import CallerSession
 from clerkship.model.conversation_key import normalise_address
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, CallConversation

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from clerkship.events.event import PauseEnded, PauseStarted, Payload, Utterance, UtteranceCut
-from clerkship.ivr.session import FarEndSession, RejectionReason
+from clerkship.formats.phone_tree.session import FarEndSession, RejectionReason
 from clerkship.model.conversation_key import build_place
 from clerkship.simulators.voice.records import CallOutcome, CallParty, DialOutcome, Direction, DueKind, Speaker
 

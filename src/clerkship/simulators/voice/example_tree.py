@@ -1,7 +1,7 @@
 """The phone tree of the line that a `voice` sandbox without configured lines has."""
 
-from clerkship.ivr.representative_script import RepresentativeScript
-from clerkship.ivr.tree import IvrTree
+from clerkship.formats.phone_tree.representative_script import RepresentativeScript
+from clerkship.formats.phone_tree.tree import IvrTree
 
 EXAMPLE_TREE = IvrTree.model_validate(
     {

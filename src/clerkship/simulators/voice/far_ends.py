@@ -5,10 +5,10 @@ from itertools import takewhile
 from typing import Any
 
 from clerkship.events.event import Event
-from clerkship.ivr.machine import IvrMachine
-from clerkship.ivr.recorder import RecorderMachine
-from clerkship.ivr.representative import RepresentativeMachine
-from clerkship.ivr.session import (
+from clerkship.formats.phone_tree.machine import IvrMachine
+from clerkship.formats.phone_tree.recorder import RecorderMachine
+from clerkship.formats.phone_tree.representative import RepresentativeMachine
+from clerkship.formats.phone_tree.session import (
     Action,
     Beep,
     CallerSession,
@@ -37,8 +37,8 @@ from clerkship.ivr.session import (
     TransferCall,
     VerifyIdentity,
 )
-from clerkship.ivr.speech_time import measure_speech, split_heard
-from clerkship.ivr.tree import IvrTree, QueueNode
+from clerkship.formats.phone_tree.speech_time import measure_speech, split_heard
+from clerkship.formats.phone_tree.tree import IvrTree, QueueNode
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.callers import CallerMachine
 from clerkship.simulators.voice.config import MailboxConfig

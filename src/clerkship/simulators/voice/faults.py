@@ -7,9 +7,10 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, JsonValue, model_validator
 
 from clerkship.events.event import Payload
-from clerkship.faults.contract import EventFault
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Number, Whole
+from clerkship.sandbox.faults.contract import EventFault
+from clerkship.sandbox.steps.fault_step import build_fault_step
 from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.dialling import BUSY_SECONDS
 from clerkship.simulators.voice.events import (
@@ -23,7 +24,6 @@ from clerkship.simulators.voice.events import (
 )
 from clerkship.simulators.voice.names import LINE, PHONE_NUMBER, QUEUE
 from clerkship.simulators.voice.spoken_digits import count_digits, replace_digit
-from clerkship.steps.fault_step import build_fault_step
 
 _NumberFilter = Annotated[
     PhoneNumber | None, PHONE_NUMBER, Field(description="only calls with this number; all if not given")

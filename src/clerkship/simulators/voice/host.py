@@ -3,8 +3,8 @@
 from typing import Any, Protocol
 
 from clerkship.events.event import Event
-from clerkship.fhir.chart import Chart
-from clerkship.ivr.session import FarEnd
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.phone_tree.session import FarEnd
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.calls import CallTable
 from clerkship.simulators.voice.cases import CaseTable

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from clerkship.ivr.tree import IvrTree
+from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.state import ActionContext

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any, ClassVar
 
 from clerkship.events.event import Event, Payload
-from clerkship.ivr.tree import IvrTree
+from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.simulators.voice.config import MailboxConfig, VoiceConfig, VoiceLine
 from clerkship.simulators.voice.events import LineChanged, MenuChanged
 from clerkship.simulators.voice.tree_source import resolve_tree

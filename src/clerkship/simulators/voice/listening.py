@@ -4,7 +4,7 @@ from bisect import bisect_left
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from clerkship.ivr.speech_time import split_heard
+from clerkship.formats.phone_tree.speech_time import split_heard
 from clerkship.simulators.voice.records import CallHold, CallTurn, PhoneCall
 
 LISTENING_PHASES = ("listening", "recording")

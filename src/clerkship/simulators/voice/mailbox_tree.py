@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from clerkship.ivr.grammar import match_choice
-from clerkship.ivr.session import (
+from clerkship.formats.phone_tree.grammar import match_choice
+from clerkship.formats.phone_tree.session import (
     Action,
     Answered,
     ChangeVoicemail,
@@ -23,10 +23,10 @@ from clerkship.ivr.session import (
     StopSpeaking,
     TimerFired,
 )
-from clerkship.ivr.speech_time import measure_speech
-from clerkship.ivr.spoken_entry import parse_entry
-from clerkship.ivr.timer import add_seconds, get_seconds_left
-from clerkship.ivr.tree import Choice
+from clerkship.formats.phone_tree.speech_time import measure_speech
+from clerkship.formats.phone_tree.spoken_entry import parse_entry
+from clerkship.formats.phone_tree.timer import add_seconds, get_seconds_left
+from clerkship.formats.phone_tree.tree import Choice
 from clerkship.simulators.voice.config import MailboxConfig
 from clerkship.simulators.voice.records import Voicemail
 

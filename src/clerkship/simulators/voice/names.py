@@ -3,9 +3,9 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from clerkship.ivr.nodes import MAILBOX, REPRESENTATIVE, QueueNode
-from clerkship.ivr.shipped import list_trees
-from clerkship.ivr.tree import IvrTree
+from clerkship.formats.phone_tree.nodes import MAILBOX, REPRESENTATIVE, QueueNode
+from clerkship.formats.phone_tree.shipped import list_trees
+from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.model.closed import NameOf
 from clerkship.model.conversation_key import is_phone
 from clerkship.simulators.voice.config import VoiceConfig

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from clerkship.ivr.session import FarEndSession
+from clerkship.formats.phone_tree.session import FarEndSession
 
 Direction = Literal["inbound", "outbound"]
 CallStatus = Literal["ringing", "connected", "ended"]

@@ -3,8 +3,8 @@
 import re
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 
-from clerkship.ivr.nodes import CollectNode
-from clerkship.ivr.session import IvrSession, MailboxSession
+from clerkship.formats.phone_tree.nodes import CollectNode
+from clerkship.formats.phone_tree.session import IvrSession, MailboxSession
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.events import DigitsSpoken
 from clerkship.simulators.voice.far_ends import find_tree

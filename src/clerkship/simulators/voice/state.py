@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, cast
 
 from clerkship.events.event import Event, Payload
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.chart_cache import load_chart
-from clerkship.ivr.session import (
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.phone_tree.session import (
     Answered,
     CallerSession,
     DigitsPressed,
@@ -19,7 +19,7 @@ from clerkship.ivr.session import (
     SpeechStarted,
     TimerFired,
 )
-from clerkship.ivr.speech_time import measure_speech
+from clerkship.formats.phone_tree.speech_time import measure_speech
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State

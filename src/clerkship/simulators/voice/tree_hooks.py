@@ -3,8 +3,8 @@
 from collections.abc import Collection, Iterator, Mapping
 from itertools import chain
 
-from clerkship.ivr.representative_script import RepresentativeScript
-from clerkship.ivr.tree import CollectNode, HookNode, IvrTree
+from clerkship.formats.phone_tree.representative_script import RepresentativeScript
+from clerkship.formats.phone_tree.tree import CollectNode, HookNode, IvrTree
 from clerkship.model.checked import FoundMistake
 from clerkship.model.names import did_you_mean
 from clerkship.simulators.voice.hooks.contract import Hook

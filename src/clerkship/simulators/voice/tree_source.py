@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
-from clerkship.ivr.shipped import list_trees, load_tree
-from clerkship.ivr.tree import HookNode, IvrTree, TransferNode, VoicemailNode
-from clerkship.ivr.tree_check import find_tree_problems
+from clerkship.formats.phone_tree.shipped import list_trees, load_tree
+from clerkship.formats.phone_tree.tree import HookNode, IvrTree, TransferNode, VoicemailNode
+from clerkship.formats.phone_tree.tree_check import find_tree_problems
 from clerkship.model.checked import FoundMistake
 from clerkship.model.names import did_you_mean
 from clerkship.simulators.voice.hooks.registry import HOOKS

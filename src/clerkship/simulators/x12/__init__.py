@@ -1,7 +1,7 @@
 """`x12`: a clearinghouse that exchanges X12 5010 transactions with payers, over HTTP and as files."""
 
-from clerkship.domains.payer import SPEC as PAYER
 from clerkship.model.environment import apply_environment_zone
+from clerkship.payer import SPEC as PAYER
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.simulators.spec import Spec

@@ -5,7 +5,11 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import ClassVar, cast
 
-from clerkship.domains.payer.inquiry import AuthorizationQuery, EligibilityInquiry, PersonQuery, RequestedService
+from clerkship.formats.x12.interchange import Interchange, NotX12, parse_interchanges
+from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.writer import OutgoingEnvelope
+from clerkship.payer.inquiry import AuthorizationQuery, EligibilityInquiry, PersonQuery, RequestedService
 from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, NOTE, Harm, SandboxAttack
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
@@ -17,10 +21,6 @@ from clerkship.simulators.x12.requests import (
     build_eligibility_request,
     render_requests,
 )
-from clerkship.x12.interchange import Interchange, NotX12, parse_interchanges
-from clerkship.x12.segment import X12Segment
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.writer import OutgoingEnvelope
 
 _AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _FIRST_NUMBER = 990_000_000

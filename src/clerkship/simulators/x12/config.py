@@ -5,9 +5,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from clerkship.formats.x12.charset import X12Charset
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
-from clerkship.x12.charset import X12Charset
 
 PartnerId = Annotated[str, Field(pattern=r"^[A-Z0-9][A-Z0-9 .&_-]{0,13}[A-Z0-9]$|^[A-Z0-9]$")]
 Qualifier = Annotated[str, Field(pattern=r"^[A-Z0-9]{2}$")]

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 from uuid import UUID, uuid5
 
+from clerkship.formats.x12.interchange import Interchange
 from clerkship.sandbox.authentication.password import LoginInput
 from clerkship.sandbox.request import Refusal, Reply
 from clerkship.simulators.x12.config import X12Config
@@ -17,7 +18,6 @@ from clerkship.simulators.x12.content import parse_content
 from clerkship.simulators.x12.records import X12Interchange
 from clerkship.simulators.x12.state import X12State
 from clerkship.transports.multipart import FORM, FormPart
-from clerkship.x12.interchange import Interchange
 
 RULE_VERSION = "2.2.0"
 REQUIRED_FIELDS = (

@@ -1,13 +1,13 @@
 """Send the decision of a payer that comes after the reply to a request: a 278 response that was not asked for."""
 
-from clerkship.domains.payer.answer import AuthorizationAnswer
+from clerkship.formats.x12.validation import validate_set
+from clerkship.payer.answer import AuthorizationAnswer
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.x12.events import InterchangeReplied, ReplyGroup, X12AuthorizationAnswered
 from clerkship.simulators.x12.records import X12Transaction
 from clerkship.simulators.x12.state import X12State
 from clerkship.simulators.x12.transactions.authorization import write_authorization
 from clerkship.simulators.x12.transactions.reply import ReplyHeader
-from clerkship.x12.validation import validate_set
 
 CONTROL_NUMBER = "0001"
 

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import Field, WithJsonSchema
 
+from clerkship.formats.x12.interchange import Interchange
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
@@ -21,7 +22,6 @@ from clerkship.simulators.x12.views import (
     view_profile,
     view_transaction,
 )
-from clerkship.x12.interchange import Interchange
 
 MAX_EVENTS_PER_SET = 5
 """Events that a transaction set about one patient may cause: itself, those of the payer, its answer, and effects in

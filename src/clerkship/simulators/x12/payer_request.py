@@ -3,8 +3,10 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from clerkship.domains.payer.answer import Appeal, AuthorizationAnswer, Rejection
-from clerkship.domains.payer.state import PayerState
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.payer.answer import Appeal, AuthorizationAnswer, Rejection
+from clerkship.payer.state import PayerState
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.x12.transactions.authorization import (
     AskedAuthorization,
@@ -14,8 +16,6 @@ from clerkship.simulators.x12.transactions.authorization import (
 from clerkship.simulators.x12.transactions.claim_status import read_claim_status, write_claim_status
 from clerkship.simulators.x12.transactions.eligibility import read_eligibility, write_eligibility
 from clerkship.simulators.x12.transactions.reply import ReplyHeader
-from clerkship.x12.loop import Loop
-from clerkship.x12.transaction_set import TransactionSet
 
 
 class PayerReply(NamedTuple):

@@ -4,6 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from clerkship.formats.x12.ack_999 import ACK_999_VERSION, build_999
+from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS
+from clerkship.formats.x12.envelope_checks import FUNCTIONAL_CODES
+from clerkship.formats.x12.envelope_problem import EnvelopeProblem
+from clerkship.formats.x12.interchange import FunctionalGroup, Interchange
+from clerkship.formats.x12.ta1 import build_ta1
+from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.x12.events import (
     ANSWERED_EVENTS,
@@ -29,13 +36,6 @@ from clerkship.simulators.x12.payer_request import ANSWERS
 from clerkship.simulators.x12.records import TA1, X12Interchange
 from clerkship.simulators.x12.state import X12State, receiver_of, sender_of
 from clerkship.simulators.x12.transactions.reply import ReplyHeader
-from clerkship.x12.ack_999 import ACK_999_VERSION, build_999
-from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS
-from clerkship.x12.envelope_checks import FUNCTIONAL_CODES
-from clerkship.x12.envelope_problem import EnvelopeProblem
-from clerkship.x12.interchange import FunctionalGroup, Interchange
-from clerkship.x12.ta1 import build_ta1
-from clerkship.x12.transaction_set import TransactionSet
 
 MAX_LOGGED_EDI = 100_000
 """Characters of a refused interchange or set that are logged."""

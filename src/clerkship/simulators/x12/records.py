@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
+from clerkship.formats.x12.delimiters import X12Delimiters
+from clerkship.formats.x12.transaction_set import TransactionSet, parse_transaction_set
 from clerkship.simulators.x12.events import ReceivedAs, ReplyGroup, ReplyPart
-from clerkship.x12.delimiters import X12Delimiters
-from clerkship.x12.transaction_set import TransactionSet, parse_transaction_set
 
 TA1 = "TA1"
 """The code of an interchange acknowledgment, which is a segment and no set."""

@@ -1,6 +1,6 @@
 """Write requests to payers as X12: 270, 276 and 278 sets, and the interchange around them.
 
-The questions are the payer's own (`clerkship.domains.payer.inquiry`), so that a program needs no knowledge of loops and
+The questions are the payer's own (`clerkship.payer.inquiry`), so that a program needs no knowledge of loops and
 qualifiers:
 
     ana = PersonQuery(member_id="NW55501", family="Rivera", given="Ana", birth_date=date(1980, 2, 14))
@@ -15,7 +15,12 @@ from datetime import datetime
 from itertools import groupby
 from typing import Literal
 
-from clerkship.domains.payer.inquiry import (
+from clerkship.formats.x12.charset import X12Charset
+from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.validation import validate_set
+from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, SetWriter, render_interchange
+from clerkship.payer.inquiry import (
     AuthorizationQuery,
     ClaimQuery,
     EligibilityInquiry,
@@ -26,11 +31,6 @@ from clerkship.domains.payer.inquiry import (
 from clerkship.simulators.x12.transactions.codes import CODES, GENDER_CODES, REVIEW_CODES, SERVICE_TYPE_CODES
 from clerkship.simulators.x12.transactions.dates import render_date, write_period
 from clerkship.simulators.x12.transactions.text import MAX_GIVEN_NAME, render_decimal, render_name
-from clerkship.x12.charset import X12Charset
-from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.validation import validate_set
-from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, SetWriter, render_interchange
 
 ELIGIBILITY_GUIDE = "005010X279A1"
 CLAIM_STATUS_GUIDE = "005010X212"

@@ -6,6 +6,11 @@ from heapq import heappop, heappush
 from typing import Any, cast
 
 from clerkship.events.event import Event
+from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
+from clerkship.formats.x12.header import NO_SEPARATOR
+from clerkship.formats.x12.interchange import Interchange
+from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
 from clerkship.simulators.x12.config import X12Config
@@ -22,11 +27,6 @@ from clerkship.simulators.x12.events import (
     X12Requested,
 )
 from clerkship.simulators.x12.records import InterchangeReply, X12Interchange, X12Transaction
-from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
-from clerkship.x12.header import NO_SEPARATOR
-from clerkship.x12.interchange import Interchange
-from clerkship.x12.segment import X12Segment
-from clerkship.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 
 _FILE_ENDINGS: dict[ReplyPart, str] = {
     "reply": "reply",

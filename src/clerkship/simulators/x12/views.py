@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from clerkship.formats.x12.envelope_checks import FUNCTIONAL_CODES
+from clerkship.formats.x12.grammar_tables import load_grammar
+from clerkship.formats.x12.header import SUPPORTED_CONTROL_VERSION
+from clerkship.formats.x12.json_view import view_set
+from clerkship.formats.x12.validation import validate_set
 from clerkship.simulators.x12.config import TradingPartner, X12Config
 from clerkship.simulators.x12.intake import ANSWERED_SETS, REQUEST_GRAMMARS
 from clerkship.simulators.x12.records import TA1, InterchangeReply, X12Interchange, X12Transaction
 from clerkship.simulators.x12.state import X12State
-from clerkship.x12.envelope_checks import FUNCTIONAL_CODES
-from clerkship.x12.grammar_tables import load_grammar
-from clerkship.x12.header import SUPPORTED_CONTROL_VERSION
-from clerkship.x12.json_view import view_set
-from clerkship.x12.validation import validate_set
 
 _TA1_ELEMENTS = ("interchange_control_number", "interchange_date", "interchange_time", "status", "note_code")
 

@@ -6,7 +6,7 @@ from typing import Any
 import orjson
 
 from clerkship.events.lifecycle import OutboundAttempted
-from clerkship.fax.page import PAGE_WIDTH, FaxPage
+from clerkship.formats.fax_pages.page import PAGE_WIDTH, FaxPage
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http

@@ -8,8 +8,8 @@ from typing import Any
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, render_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.resource import Resource, render_resource
 from clerkship.kit.ids import Ids
 from clerkship.kit.rng import Rng
 from clerkship.model.task import Task

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.resource import Resource
 from clerkship.model.task import Task
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from tests.simulators.fhir.assertions.clinic import ANA, EVA, RESOURCES, Clinic, appointment, potassium
 

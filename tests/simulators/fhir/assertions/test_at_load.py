@@ -3,8 +3,8 @@
 import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.library.load import load_library
 from clerkship.model.errors import InputError
+from clerkship.suite_files.load import load_library
 from tests.simulators.fhir.task_suite import write_task
 from tests.workbench import Workbench
 

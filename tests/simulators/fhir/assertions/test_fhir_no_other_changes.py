@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
-from clerkship.fhir import exact
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir import exact
+from clerkship.formats.fhir.resource import Resource
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from tests.simulators.fhir.assertions.clinic import ANA, RESOURCES, Clinic, appointment, potassium
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
 from clerkship.events.states import NoSuchState
 from clerkship.model.errors import InputError
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
 from tests.simulators.fhir.assertions.clinic import ANA, Clinic, appointment
 

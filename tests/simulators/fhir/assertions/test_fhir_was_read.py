@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.model.errors import InputError
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRead
 from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
 from tests.simulators.fhir.assertions.clinic import Clinic, appointment, potassium

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSearchedFor
 from clerkship.simulators.fhir.events import ResourcesSearched
 from tests.simulators.fhir.assertions.clinic import Clinic, potassium

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.assertions.contract import Check
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from tests.simulators.fhir.assertions.clinic import Clinic, appointment, potassium
 

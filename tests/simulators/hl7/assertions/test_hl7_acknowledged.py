@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
 from tests.simulators.hl7.assertions.ledger import evidence
 from tests.simulators.hl7.interface import Interface, admission, build_msh, results

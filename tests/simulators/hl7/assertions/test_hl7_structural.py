@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.contract import Check
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.states import NoSuchState
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from tests.simulators.hl7.assertions.ledger import evidence
 from tests.simulators.hl7.interface import Interface, admission, results

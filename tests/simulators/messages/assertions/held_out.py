@@ -4,7 +4,7 @@ The first set found 36 of 40 leaks, with 6 false alarms. It led to rules for tit
 longer measures them. The later set was written after those rules, and no rule was changed because of it.
 """
 
-from clerkship.mentions.identity import read_identity
+from clerkship.text.identity import read_identity
 
 PEOPLE = (
     read_identity(

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.task import Task
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.messages.assertions.message_sent import MessageWasSent
 from clerkship.simulators.messages.assertions.message_thread import MessageThreadInOrder
 from clerkship.simulators.messages.assertions.must_not_mention import MustNotMention

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from clerkship.mentions.folding import fold_text
-from clerkship.mentions.identity import Identity
-from clerkship.mentions.index import MentionIndex, MentionQuery
+from clerkship.text.folding import fold_text
+from clerkship.text.identity import Identity
+from clerkship.text.index import MentionIndex, MentionQuery
 from tests.simulators.messages.assertions import held_out
 from tests.simulators.messages.assertions.test_mentions import NOW
 

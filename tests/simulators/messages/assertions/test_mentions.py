@@ -4,10 +4,10 @@ from datetime import date
 
 import pytest
 
-from clerkship.mentions.folding import fold_text
-from clerkship.mentions.identity import Identity, read_identity
-from clerkship.mentions.index import MentionIndex, MentionQuery
 from clerkship.simulators.messages.html_text import read_html
+from clerkship.text.folding import fold_text
+from clerkship.text.identity import Identity, read_identity
+from clerkship.text.index import MentionIndex, MentionQuery
 from tests.waiting import processor_limit
 
 ANA = read_identity(

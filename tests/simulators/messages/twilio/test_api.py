@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from clerkship.conformance.checks import check_simulator
+from clerkship.checks.conformance.checks import check_simulator
 from clerkship.simulators.messages import SPEC
 from tests.simulators.messages.twilio.clinic import ADA, GONE, LAND, OWN, TextingClinic
 

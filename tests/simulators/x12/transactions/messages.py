@@ -2,12 +2,12 @@
 
 from datetime import UTC, date, datetime
 
-from clerkship.domains.payer.answer import Coverage, Member
+from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.transaction_set import TransactionSet, parse_transaction_set
+from clerkship.formats.x12.validation import validate_set
+from clerkship.payer.answer import Coverage, Member
 from clerkship.simulators.x12.transactions.reply import ReplyHeader
-from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
-from clerkship.x12.loop import Loop
-from clerkship.x12.transaction_set import TransactionSet, parse_transaction_set
-from clerkship.x12.validation import validate_set
 
 HEADER = ReplyHeader("0007", datetime(2026, 11, 15, 9, 1, tzinfo=UTC))
 PAYER = "NM1*PR*2*NORTHPAY*****PI*NW001"

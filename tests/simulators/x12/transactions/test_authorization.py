@@ -5,7 +5,8 @@ from typing import get_args
 
 import pytest
 
-from clerkship.domains.payer.answer import (
+from clerkship.formats.x12.loop import Loop
+from clerkship.payer.answer import (
     Appeal,
     Authorization,
     AuthorizationAnswer,
@@ -16,10 +17,9 @@ from clerkship.domains.payer.answer import (
     RejectionReason,
     RejectionSubject,
 )
-from clerkship.domains.payer.inquiry import PersonQuery
+from clerkship.payer.inquiry import PersonQuery
 from clerkship.simulators.x12.transactions.authorization import read_authorization, write_authorization
 from clerkship.simulators.x12.transactions.codes import RequestKind
-from clerkship.x12.loop import Loop
 from tests.simulators.x12.transactions.messages import (
     ANA,
     BEN,

@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from clerkship.domains.payer.answer import (
+from clerkship.formats.x12.loop import Loop
+from clerkship.payer.answer import (
     ClaimAnswer,
     ClaimLine,
     PayerClaim,
@@ -12,9 +13,8 @@ from clerkship.domains.payer.answer import (
     RejectionReason,
     RejectionSubject,
 )
-from clerkship.domains.payer.inquiry import PersonQuery
+from clerkship.payer.inquiry import PersonQuery
 from clerkship.simulators.x12.transactions.claim_status import read_claim_status, write_claim_status
-from clerkship.x12.loop import Loop
 from tests.simulators.x12.transactions.messages import (
     ANA,
     BEN,

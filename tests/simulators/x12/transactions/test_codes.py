@@ -2,8 +2,8 @@
 
 from typing import get_args
 
-from clerkship.domains.payer.answer import AuthorizationStatus, Benefit, PayerClaim, Rejection, RejectionReason
-from clerkship.domains.payer.inquiry import ReviewType, ServiceType, Unit
+from clerkship.payer.answer import AuthorizationStatus, Benefit, PayerClaim, Rejection, RejectionReason
+from clerkship.payer.inquiry import ReviewType, ServiceType, Unit
 from clerkship.simulators.x12.transactions.codes import CODES, REVIEW_CODES, SERVICE_TYPE_CODES, to_aaa
 
 

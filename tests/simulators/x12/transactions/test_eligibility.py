@@ -5,7 +5,9 @@ from typing import get_args
 
 import pytest
 
-from clerkship.domains.payer.answer import (
+from clerkship.formats.x12.delimiters import X12Delimiters
+from clerkship.formats.x12.loop import Loop
+from clerkship.payer.answer import (
     Benefit,
     EligibilityAnswer,
     OtherCoverage,
@@ -13,10 +15,8 @@ from clerkship.domains.payer.answer import (
     RejectionReason,
     RejectionSubject,
 )
-from clerkship.domains.payer.inquiry import PersonQuery
+from clerkship.payer.inquiry import PersonQuery
 from clerkship.simulators.x12.transactions.eligibility import read_eligibility, write_eligibility
-from clerkship.x12.delimiters import X12Delimiters
-from clerkship.x12.loop import Loop
 from tests.simulators.x12.transactions.messages import (
     ANA,
     BEN,

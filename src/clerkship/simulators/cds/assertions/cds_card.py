@@ -5,18 +5,18 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Check, compare_value
 from clerkship.assertions.field_rows import MAX_NAMES, compare_count, compare_field, prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, join_first
-from clerkship.cds.card import ActionType, Card, Indicator, SuggestedAction, Suggestion
 from clerkship.events.evidence import Evidence
-from clerkship.fhir.names import ResourceTypeName
+from clerkship.formats.cds_hooks.card import ActionType, Card, Indicator, SuggestedAction, Suggestion
+from clerkship.formats.fhir.names import ResourceTypeName
 from clerkship.model.closed import OneOf
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Check, compare_value
 from clerkship.simulators.cds.assertions.selection import CallAssertion, ResourceFields
 from clerkship.simulators.cds.events import ActionRefused, HookAnswered
 from clerkship.simulators.cds.records import ServiceCall, TriggeredHook

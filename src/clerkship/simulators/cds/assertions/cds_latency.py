@@ -6,7 +6,6 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Check
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import OutboundAttempted
@@ -14,6 +13,7 @@ from clerkship.model.duration import Duration
 from clerkship.model.errors import PlatformError
 from clerkship.model.matcher import matches_expected
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.cds.assertions.selection import CallAssertion
 from clerkship.simulators.cds.delivery import CdsDelivery
 

@@ -5,14 +5,14 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Assertion
 from clerkship.assertions.field_rows import matches_field
 from clerkship.assertions.narrowing import ItemContent, narrow
-from clerkship.cds.hooks import HookName
 from clerkship.events.evidence import Evidence
-from clerkship.fhir.names import PATIENT
+from clerkship.formats.cds_hooks.hooks import HookName
+from clerkship.formats.fhir.names import PATIENT
 from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Assertion
 from clerkship.simulators.cds.records import ServiceCall, TriggeredHook, list_drafts
 from clerkship.simulators.cds.state import CdsState
 

@@ -4,12 +4,12 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.cds.hooks import HookName, check_context, is_reference
-from clerkship.fhir.names import PATIENT
+from clerkship.formats.cds_hooks.hooks import HookName, check_context, is_reference
+from clerkship.formats.fhir.names import PATIENT
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.cds.config import CardDecision
 from clerkship.simulators.cds.state import CdsState
-from clerkship.steps.contract import Step, StepHost
 
 PLACEHOLDER_USER = "Practitioner/user"
 

@@ -5,19 +5,19 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import compare_count, compare_field, prefix_paths, share_passed
 from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
-from clerkship.cds.hooks import HookName
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, select
-from clerkship.fhir.names import PATIENT
+from clerkship.formats.cds_hooks.hooks import HookName
+from clerkship.formats.fhir.names import PATIENT
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.cds_service.assertions.expected_card import ExpectedCard, ExpectedFeedback
 from clerkship.simulators.cds_service.assertions.logged_calls import LoggedCall, list_calls, list_refused_calls
 from clerkship.simulators.cds_service.config import SERVICE

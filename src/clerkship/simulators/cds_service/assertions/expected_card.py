@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import Field
 
-from clerkship.assertions.contract import compare_value
-from clerkship.cds.card import Indicator
 from clerkship.events.event import Event
+from clerkship.formats.cds_hooks.card import Indicator
 from clerkship.model.closed import OneOf
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import matches_expected
 from clerkship.model.path import MISSING, lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import compare_value
 from clerkship.simulators.cds_service.events import FeedbackReceived
 
 UNKNOWN_SUGGESTION = "accepted a suggestion that the card does not have"

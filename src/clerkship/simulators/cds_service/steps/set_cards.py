@@ -4,10 +4,10 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.cds.card import Card
+from clerkship.formats.cds_hooks.card import Card
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.cds_service.config import SERVICE
 from clerkship.simulators.cds_service.state import CdsServiceState
-from clerkship.steps.contract import Step, StepHost
 
 
 class SetCards(Step):

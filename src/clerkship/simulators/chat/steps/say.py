@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.chat.state import ChatState
-from clerkship.steps.contract import Step, StepHost
 
 
 class ChatSay(Step):

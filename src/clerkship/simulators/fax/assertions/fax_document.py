@@ -8,14 +8,14 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import prefix_paths, share_passed
 from clerkship.events.evidence import Evidence
-from clerkship.fax.matching import list_date_forms
+from clerkship.formats.fax_pages.matching import list_date_forms
 from clerkship.model.frozen import Flag, Whole
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck, PageMark
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch
 from clerkship.simulators.fax.assertions.logged import LoggedFax, LoggedPage, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import (

@@ -5,14 +5,14 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.fax.files import read_single_page
-from clerkship.fax.turning import cut_top
+from clerkship.formats.fax_pages.files import read_single_page
+from clerkship.formats.fax_pages.turning import cut_top
 from clerkship.model.frozen import Whole
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch, matches_number
 from clerkship.simulators.fax.assertions.logged import LoggedFax, get_stored_page, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import get_header_height, narrow_arrived

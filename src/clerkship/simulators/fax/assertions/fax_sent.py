@@ -6,13 +6,13 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch
 from clerkship.simulators.fax.assertions.logged import LoggedFax, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import narrow_sent

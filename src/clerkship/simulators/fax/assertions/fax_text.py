@@ -8,11 +8,11 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.evidence import Evidence
-from clerkship.fax.confusables import to_plain_letters
+from clerkship.formats.fax_pages.confusables import to_plain_letters
 from clerkship.model.frozen import Whole
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch
 from clerkship.simulators.fax.assertions.logged import LoggedFax, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import PageReader, PageText, narrow_sent, open_reader

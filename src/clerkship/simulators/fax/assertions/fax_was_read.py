@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import OutboundAttempted
@@ -15,6 +14,7 @@ from clerkship.model.matcher import matches_expected
 from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fax.assertions.fax_match import matches_number
 from clerkship.simulators.fax.assertions.page_search import narrow_arrived
 from clerkship.simulators.fax.events import FaxArrived, FaxRead

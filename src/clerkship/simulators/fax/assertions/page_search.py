@@ -8,12 +8,19 @@ from typing import NamedTuple, TypeVar, cast
 from clerkship.assertions.narrowing import find_subject
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.fax.files import read_single_page, write_tiff
-from clerkship.fax.header import HEIGHT
-from clerkship.fax.matching import find_value
-from clerkship.fax.page import FaxPage, Resolution
-from clerkship.fax.turning import QuarterTurns, cut_top, erase_words, looks_upright, may_have_text, turn_page
-from clerkship.fax.words import OcrWords, PageWords
+from clerkship.formats.fax_pages.files import read_single_page, write_tiff
+from clerkship.formats.fax_pages.header import HEIGHT
+from clerkship.formats.fax_pages.matching import find_value
+from clerkship.formats.fax_pages.page import FaxPage, Resolution
+from clerkship.formats.fax_pages.turning import (
+    QuarterTurns,
+    cut_top,
+    erase_words,
+    looks_upright,
+    may_have_text,
+    turn_page,
+)
+from clerkship.formats.fax_pages.words import OcrWords, PageWords
 from clerkship.model.errors import PlatformError
 from clerkship.model.run import PageBox, PageMark, PagePicture
 from clerkship.simulators.fax.assertions.logged import LoggedFax, LoggedPage, get_stored_page, list_pages

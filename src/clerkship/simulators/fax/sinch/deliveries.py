@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import orjson
 
-from clerkship.fax.files import read_single_page, write_pdf
+from clerkship.formats.fax_pages.files import read_single_page, write_pdf
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fax.records import FaxRecord
 from clerkship.simulators.fax.sinch import operations as ops

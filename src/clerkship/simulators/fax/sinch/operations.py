@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import Field
 
-from clerkship.fax.files import write_pdf, write_tiff
+from clerkship.formats.fax_pages.files import write_pdf, write_tiff
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.sandbox.authentication.oauth import AccessToken, ClientCredentials, TokenRequest
 from clerkship.sandbox.operation import Operation, operation

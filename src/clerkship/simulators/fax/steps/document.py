@@ -7,10 +7,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, JsonValue, ValidationError, model_validator
 
-from clerkship.fax.conversion import convert, detect_format
-from clerkship.fax.document import FaxDocument, UnreadableDocument
-from clerkship.fax.page import Resolution
-from clerkship.fax.text_pages import render_text
+from clerkship.formats.fax_pages.conversion import convert, detect_format
+from clerkship.formats.fax_pages.document import FaxDocument, UnreadableDocument
+from clerkship.formats.fax_pages.page import Resolution
+from clerkship.formats.fax_pages.text_pages import render_text
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.model.names import did_you_mean

@@ -6,17 +6,17 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clerkship.fax.degradation import Degradation
-from clerkship.fax.page import Resolution
+from clerkship.formats.fax_pages.degradation import Degradation
+from clerkship.formats.fax_pages.page import Resolution
 from clerkship.model.duration import Duration
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag, Whole
 from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.fax.names import OWN_NUMBER
 from clerkship.simulators.fax.outgoing import IncomingDocument, IncomingFax
 from clerkship.simulators.fax.state import FaxState
 from clerkship.simulators.fax.steps.document import DocumentSource, StepDocument
-from clerkship.steps.contract import Step, StepHost
 
 MAX_DOCUMENTS = 20
 _HEADER_LIMIT = 40

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from clerkship.fax.fonts import FontStyle, wrap
-from clerkship.fax.handwriting import sign
-from clerkship.fax.layout import PageFlow
+from clerkship.formats.fax_pages.fonts import FontStyle, wrap
+from clerkship.formats.fax_pages.handwriting import sign
+from clerkship.formats.fax_pages.layout import PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.simulators.fax.templates.fields import (
     FaxedClinician,

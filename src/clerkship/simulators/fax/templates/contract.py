@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from clerkship.fax.canvas import PAGE_HEIGHT, DrawnPage
-from clerkship.fax.fonts import wrap
-from clerkship.fax.layout import FOOTER_HEIGHT, PageFlow
-from clerkship.fax.marks import add_note, add_punch_holes, add_stamp, blot_letters, circle_words
-from clerkship.fax.page import MAX_CACHED_PAGES, Resolution
+from clerkship.formats.fax_pages.canvas import PAGE_HEIGHT, DrawnPage
+from clerkship.formats.fax_pages.fonts import wrap
+from clerkship.formats.fax_pages.layout import FOOTER_HEIGHT, PageFlow
+from clerkship.formats.fax_pages.marks import add_note, add_punch_holes, add_stamp, blot_letters, circle_words
+from clerkship.formats.fax_pages.page import MAX_CACHED_PAGES, Resolution
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.simulators.fax.templates.fields import FaxFields
 from clerkship.simulators.fax.templates.look import Look, look_of

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from clerkship.fax.fonts import FontStyle
-from clerkship.fax.handwriting import Pen, wrap_handwriting, write_by_hand
-from clerkship.fax.layout import PageFlow
+from clerkship.formats.fax_pages.fonts import FontStyle
+from clerkship.formats.fax_pages.handwriting import Pen, wrap_handwriting, write_by_hand
+from clerkship.formats.fax_pages.layout import PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Flag, Whole
 from clerkship.simulators.fax.templates.blocks import continue_pages, tick_boxes

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass, replace
 
-from clerkship.fax.canvas import WHITE
-from clerkship.fax.fonts import Family, FontStyle, wrap
-from clerkship.fax.layout import PageFlow, TableLook
-from clerkship.fax.marks import LOGOS, add_logo
+from clerkship.formats.fax_pages.canvas import WHITE
+from clerkship.formats.fax_pages.fonts import Family, FontStyle, wrap
+from clerkship.formats.fax_pages.layout import PageFlow, TableLook
+from clerkship.formats.fax_pages.marks import LOGOS, add_logo
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.simulators.fax.templates.fields import LetterheadFields
 

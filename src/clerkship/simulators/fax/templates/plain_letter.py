@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from clerkship.fax.layout import PageFlow
+from clerkship.formats.fax_pages.layout import PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.simulators.fax.templates.blocks import add_address, add_patient, add_signature, continue_pages
 from clerkship.simulators.fax.templates.contract import FaxTemplate

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from clerkship.fax.layout import Column, PageFlow
+from clerkship.formats.fax_pages.layout import Column, PageFlow
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.simulators.fax.templates.blocks import add_signature, centered, continue_pages, tick_boxes

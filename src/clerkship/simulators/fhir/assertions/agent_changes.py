@@ -6,8 +6,8 @@ from typing import Any, Literal, NamedTuple
 
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, parse_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.resource import Resource, parse_resource
 from clerkship.model.matcher import equals
 from clerkship.model.path import MISSING
 from clerkship.simulators.fhir.assertions.leaves import flatten_resource

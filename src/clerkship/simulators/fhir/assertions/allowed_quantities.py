@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from clerkship.fhir import exact
-from clerkship.fhir.chart import Chart, UnchangedView
-from clerkship.fhir.resource import parse_resource
-from clerkship.fhir.search.find import list_compartment_keys
+from clerkship.formats.fhir import exact
+from clerkship.formats.fhir.chart import Chart, UnchangedView
+from clerkship.formats.fhir.resource import parse_resource
+from clerkship.formats.fhir.search.find import list_compartment_keys
 from clerkship.model.matcher import is_matcher, is_number
 from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities, normalise_unit, to_float
 

@@ -6,18 +6,18 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.occurrence import allows_zero, join_first
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check, to_evidence_value
-from clerkship.fhir import exact
-from clerkship.fhir.chart import ChartView
+from clerkship.formats.fhir import exact
+from clerkship.formats.fhir.chart import ChartView
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fhir.assertions.agent_changes import (
     ResourceChange,
     changes_after_each_write,

@@ -6,17 +6,17 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import MAX_NAMES, Rows, compare_count, describe_fields, prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
 from clerkship.events.evidence import Evidence
-from clerkship.fhir.names import ResourceTypeName
-from clerkship.fhir.resource import Resource, get_key
-from clerkship.fhir.search import parse_query
+from clerkship.formats.fhir.names import ResourceTypeName
+from clerkship.formats.fhir.resource import Resource, get_key
+from clerkship.formats.fhir.search import parse_query
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fhir.assertions.field import FhirField
 from clerkship.simulators.fhir.assertions.search_field import (
     SearchField,

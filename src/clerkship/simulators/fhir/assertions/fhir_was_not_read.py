@@ -5,15 +5,15 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Check
 from clerkship.events.evidence import Evidence
 from clerkship.events.request_line import render_event_request
-from clerkship.fhir.names import ResourceTypeName
-from clerkship.fhir.reference import iter_references, parse_reference
-from clerkship.fhir.search.compartment import compartment_parameters
+from clerkship.formats.fhir.names import ResourceTypeName
+from clerkship.formats.fhir.reference import iter_references, parse_reference
+from clerkship.formats.fhir.search.compartment import compartment_parameters
 from clerkship.model.errors import InputError
 from clerkship.model.located_error import build_located_error
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.assertions.read_assertion import ReadAssertion, list_keys
 from clerkship.simulators.fhir.assertions.shown_resources import ShownResource
 from clerkship.simulators.fhir.assertions.subject import CriterionSubject

@@ -4,11 +4,11 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.assertions.contract import Check
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.assertions.read_assertion import ReadAssertion, list_keys
 
 

@@ -4,9 +4,9 @@ from datetime import datetime
 
 from clerkship.assertions.field_rows import one_or_all
 from clerkship.events.query import field_check
-from clerkship.fhir.expectation import values_match
-from clerkship.fhir.fhirpath import TimedPathText, find_values
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.expectation import values_match
+from clerkship.formats.fhir.fhirpath import TimedPathText, find_values
+from clerkship.formats.fhir.resource import Resource
 from clerkship.model.frozen import Frozen
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected

@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clerkship.fhir import choice
-from clerkship.fhir.fhirpath import Steps
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir import choice
+from clerkship.formats.fhir.fhirpath import Steps
+from clerkship.formats.fhir.resource import Resource
 from clerkship.model.path import MISSING
 
 _SERVER_ELEMENTS = frozenset({"meta.versionId", "meta.lastUpdated"})

@@ -6,12 +6,12 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.assertions.occurrence import CountExpectation
-from clerkship.fhir.chart import ChartView
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.expectation import resource_matches
-from clerkship.fhir.fhirpath import PathText, parse_plain_path
-from clerkship.fhir.names import RESOURCE_ID, ResourceTypeName
-from clerkship.fhir.search import matches_search
+from clerkship.formats.fhir.chart import ChartView
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.expectation import resource_matches
+from clerkship.formats.fhir.fhirpath import PathText, parse_plain_path
+from clerkship.formats.fhir.names import RESOURCE_ID, ResourceTypeName
+from clerkship.formats.fhir.search import matches_search
 from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.reference import iter_references
-from clerkship.fhir.resource import Resource, parse_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.reference import iter_references
+from clerkship.formats.fhir.resource import Resource, parse_resource
 
 _WORDS = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 _REFERENCE = re.compile(r"\bPatient/([A-Za-z0-9\-.]{1,64})")

@@ -6,20 +6,20 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.contract import Assertion
 from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, select
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.expectation import resource_matches
-from clerkship.fhir.fhirpath import PathText
-from clerkship.fhir.names import RESOURCE_ID, ResourceTypeName
-from clerkship.fhir.search import matches_search
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.expectation import resource_matches
+from clerkship.formats.fhir.fhirpath import PathText
+from clerkship.formats.fhir.names import RESOURCE_ID, ResourceTypeName
+from clerkship.formats.fhir.search import matches_search
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import EventMatch, Expected
+from clerkship.sandbox.assertion import Assertion
 from clerkship.simulators.fhir.assertions.search_field import (
     SearchField,
     find_expectation_mistakes,

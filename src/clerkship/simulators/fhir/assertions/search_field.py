@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clerkship.fhir.issue import FhirError
-from clerkship.fhir.path_check import (
+from clerkship.formats.fhir.issue import FhirError
+from clerkship.formats.fhir.path_check import (
     find_expectation_error,
     find_path_error,
     find_path_error_in_all_types,
     find_token_error,
 )
-from clerkship.fhir.search import parse_query
+from clerkship.formats.fhir.search import parse_query
 from clerkship.model.frozen import Flag, Number, Whole
 from clerkship.model.located_error import FieldPath
 

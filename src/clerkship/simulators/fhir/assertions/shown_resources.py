@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.fhir.chart import Chart
-from clerkship.fhir.resource import Resource, parse_resource
+from clerkship.formats.fhir.chart import Chart
+from clerkship.formats.fhir.resource import Resource, parse_resource
 from clerkship.simulators.fhir.assertions.agent_changes import parse_written_resource
 from clerkship.simulators.fhir.events import (
     HistoryRead,

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
-from clerkship.fhir.date_shift import shift_dates
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.issue import FhirError, Issue
-from clerkship.fhir.resource import Resource, parse_key, render_resource
-from clerkship.fhir.validation import split_lenient, validate
-from clerkship.library.documents.document import Document, JsonPath
+from clerkship.formats.fhir.date_shift import shift_dates
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.issue import FhirError, Issue
+from clerkship.formats.fhir.resource import Resource, parse_key, render_resource
+from clerkship.formats.fhir.validation import split_lenient, validate
 from clerkship.model.errors import InputProblem
 from clerkship.simulators.fhir.datasets.entries import DatasetEntry, EntryReader
 from clerkship.simulators.fhir.datasets.reference_resolver import ReferenceResolver
+from clerkship.suite_files.documents.document import Document, JsonPath
 
 DEFAULT_LAST_UPDATED = "2000-01-01T00:00:00.000Z"
 """`meta.lastUpdated` of resources without one, in a dataset without `as_of`."""

@@ -8,12 +8,12 @@ from typing import Any
 
 import orjson
 
-from clerkship.fhir import exact
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.resource import ID_PATTERN, Resource
-from clerkship.library.documents.document import Document, JsonPath
+from clerkship.formats.fhir import exact
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.resource import ID_PATTERN, Resource
 from clerkship.model.errors import InputProblem
 from clerkship.model.names import did_you_mean
+from clerkship.suite_files.documents.document import Document, JsonPath
 
 ReportProblem = Callable[[InputProblem], None]
 _PUT_URL = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})")

@@ -4,24 +4,24 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from clerkship.fhir.chart import Chart, UnchangedView
-from clerkship.fhir.chart_cache import load_chart
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.display_text import format_title
-from clerkship.fhir.evaluation.collection import EvaluationError
-from clerkship.fhir.expectation import values_match
-from clerkship.fhir.expression import InvalidFhirPath
-from clerkship.fhir.fhirpath import find_values
-from clerkship.fhir.issue import FhirError
-from clerkship.fhir.resource import parse_resource
-from clerkship.fhir.search import SearchContext, parse_query, run_search
-from clerkship.fhir.search_parameters import get_parameters
-from clerkship.library.entity_finder import BadBinding, PathIndex
+from clerkship.formats.fhir.chart import Chart, UnchangedView
+from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.display_text import format_title
+from clerkship.formats.fhir.evaluation.collection import EvaluationError
+from clerkship.formats.fhir.expectation import values_match
+from clerkship.formats.fhir.expression import InvalidFhirPath
+from clerkship.formats.fhir.fhirpath import find_values
+from clerkship.formats.fhir.issue import FhirError
+from clerkship.formats.fhir.resource import parse_resource
+from clerkship.formats.fhir.search import SearchContext, parse_query, run_search
+from clerkship.formats.fhir.search_parameters import get_parameters
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.names import did_you_mean
 from clerkship.model.task import Entity
 from clerkship.simulators.fhir.datasets.pid import RecordWithPid
+from clerkship.suite_files.entity_finder import BadBinding, PathIndex
 
 _MAX_SCANNED = 50
 _SORT, _COUNT = "_sort", "_count"

@@ -11,32 +11,33 @@ import orjson
 
 from clerkship import __version__
 from clerkship.by_name import load
-from clerkship.library.dataset_cache import CachedDataset, DatasetCache, build_cache_key
-from clerkship.library.dataset_type import ConflictingTimes, DatasetSource, DatasetType
-from clerkship.library.documents.document import (
-    Document,
-    FileFormats,
-    InlineDocument,
-    open_document,
-    open_document_folder,
-)
-from clerkship.library.source import SourceFolder, Unreadable
-from clerkship.library.yaml import SourceLocation
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.simulators.fhir.datasets.compile import CompileOptions, build_options, compile_dataset
 from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
 from clerkship.simulators.fhir.datasets.finder import FhirFinder
-from clerkship.synthetic.version import GENERATOR_VERSION
+from clerkship.suite_files.dataset_cache import CachedDataset, DatasetCache, build_cache_key
+from clerkship.suite_files.dataset_type import ConflictingTimes, DatasetSource, DatasetType
+from clerkship.suite_files.documents.document import (
+    Document,
+    FileFormats,
+    InlineDocument,
+    open_document,
+    open_document_folder,
+)
+from clerkship.suite_files.source import SourceFolder, Unreadable
+from clerkship.suite_files.synthetic.version import GENERATOR_VERSION
+from clerkship.suite_files.yaml import SourceLocation
 
 FILE_FORMATS = FileFormats("FHIR")
 BUILT_IN = {
     "clinic-100": FhirDatasetFile(name="clinic-100", type="fhir", generate=Generate(patients=100, seed=7)),
 }
 _SOURCE_FILES = (
-    *("fhir/*.py", "fhir/tables/*", "library/documents/*.py", "simulators/fhir/datasets/*.py"),
-    *("synthetic/*.py", "synthetic/tables/*.json", "model/dataset.py"),
+    *("formats/fhir/*.py", "formats/fhir/tables/*", "suite_files/documents/*.py", "simulators/fhir/datasets/*.py"),
+    *("suite_files/synthetic/*.py", "suite_files/synthetic/tables/*.json", "text/known_names.py", "text/tables/*.json"),
+    "model/dataset.py",
 )
 
 
@@ -83,7 +84,7 @@ def _load_or_compile(
     generated_lines = []
     if generate is not None:  # the generator is imported only when the cache does not have the result
         generated_lines = list(
-            load("clerkship.synthetic.generator:generate_lines")(generate.patients, generate.seed, now)
+            load("clerkship.suite_files.synthetic.generator:generate_lines")(generate.patients, generate.seed, now)
         )
     compiled = compile_dataset(documents, options, generated_lines)
     for problem in compiled.problems:

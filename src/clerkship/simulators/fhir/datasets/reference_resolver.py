@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from urllib.parse import parse_qsl, unquote
 
-from clerkship.fhir.chart import Chart, UnchangedView
-from clerkship.fhir.issue import FhirError
-from clerkship.fhir.resource import Resource, parse_resource, render_resource
-from clerkship.fhir.search import search_keys
+from clerkship.formats.fhir.chart import Chart, UnchangedView
+from clerkship.formats.fhir.issue import FhirError
+from clerkship.formats.fhir.resource import Resource, parse_resource, render_resource
+from clerkship.formats.fhir.search import search_keys
 from clerkship.simulators.fhir.datasets.entries import DatasetEntry
 
 _ADDRESS = re.compile(

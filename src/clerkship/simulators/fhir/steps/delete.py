@@ -4,11 +4,11 @@ from collections.abc import Collection
 from typing import ClassVar
 
 from clerkship.model.errors import InputError
+from clerkship.sandbox.steps.contract import StepHost
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.resource_step import ResourceStep
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.write import delete_resource
-from clerkship.steps.contract import StepHost
 
 
 class FhirDelete(ResourceStep):

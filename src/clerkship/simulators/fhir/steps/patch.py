@@ -4,17 +4,17 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, JsonValue, model_validator
 
-from clerkship.fhir.fhirpath import parse_plain_path
-from clerkship.fhir.path_check import find_path_error, find_value_error
-from clerkship.fhir.resource import Resource
+from clerkship.formats.fhir.fhirpath import parse_plain_path
+from clerkship.formats.fhir.path_check import find_path_error, find_value_error
+from clerkship.formats.fhir.resource import Resource
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
+from clerkship.sandbox.steps.contract import StepHost
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps.resource_step import ResourceStep
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.write import patch_resource
-from clerkship.steps.contract import StepHost
 
 _OPS_WITH_VALUE = ("add", "replace", "test")
 _OPS_WITH_FROM = ("move", "copy")

@@ -6,17 +6,17 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from clerkship.fhir.choice import list_choice_names
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.names import list_resource_names
-from clerkship.fhir.reference import iter_references, parse_reference
-from clerkship.fhir.resource import Resource, get_key
-from clerkship.fhir.validation import validate
+from clerkship.formats.fhir.choice import list_choice_names
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.names import list_resource_names
+from clerkship.formats.fhir.reference import iter_references, parse_reference
+from clerkship.formats.fhir.resource import Resource, get_key
+from clerkship.formats.fhir.validation import validate
 from clerkship.model.located_error import FieldPath, build_located_error, existing_part
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.write import put_resource
-from clerkship.steps.contract import Step, StepHost
 
 _STEP = re.compile(r"[A-Za-z_]\w*|\d+")
 

@@ -5,11 +5,11 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.fhir.definitions import RESOURCE_TYPES
-from clerkship.fhir.reference import parse_reference
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.reference import parse_reference
 from clerkship.model.located_error import FieldPath
 from clerkship.model.names import did_you_mean
-from clerkship.steps.contract import Step
+from clerkship.sandbox.steps.contract import Step
 
 
 class ResourceStep(Step):

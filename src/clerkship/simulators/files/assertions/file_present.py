@@ -6,7 +6,6 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check, FieldMatch, compare_value
 from clerkship.assertions.field_rows import MAX_NAMES, Rows
 from clerkship.assertions.narrowing import narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
@@ -17,6 +16,7 @@ from clerkship.model.names import find_nearest_name
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Assertion, Check, FieldMatch, compare_value
 from clerkship.simulators.files.assertions.file_content import read_content
 from clerkship.simulators.files.content import (
     Content,

@@ -5,7 +5,6 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.narrowing import narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, describe_times, join_first
@@ -13,6 +12,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.files.assertions.file_content import read_content_at
 from clerkship.simulators.files.config import FILE
 from clerkship.simulators.files.events import FileRead

@@ -4,9 +4,9 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.files.paths import check_path
 from clerkship.simulators.files.state import FilesState
-from clerkship.steps.contract import Step, StepHost
 
 
 class DeleteFile(Step):

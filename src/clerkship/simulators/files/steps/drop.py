@@ -9,10 +9,10 @@ from pydantic import AfterValidator, Field, model_validator
 
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.files.paths import check_path
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.time_or_age import TimeOrAge, resolve_time
-from clerkship.steps.contract import Step, StepHost
 
 INBOX = "inbox"
 _SOURCES = ("text", "base64", "bytes", "template", "dataset")

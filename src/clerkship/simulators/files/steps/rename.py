@@ -5,9 +5,9 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator, Field
 
 from clerkship.model.frozen import Flag
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.files.paths import check_path
 from clerkship.simulators.files.state import FilesState
-from clerkship.steps.contract import Step, StepHost
 
 
 class RenameFile(Step):

@@ -6,7 +6,6 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.contract import Check
 from clerkship.assertions.field_rows import compare_count
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
@@ -18,6 +17,7 @@ from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.hl7.assertions.selection import MessageAssertion, find_message_subject, list_messages
 from clerkship.simulators.hl7.config import CONTROL_ID
 from clerkship.simulators.hl7.intake import ACK

@@ -5,16 +5,16 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clerkship.assertions.contract import Check
 from clerkship.assertions.field_rows import Rows, compare_count, describe_fields, prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
-from clerkship.hl7.message import Hl7Message
-from clerkship.hl7.path import BadMessagePath, parse_path
-from clerkship.hl7.validation import validate_message
+from clerkship.formats.hl7.message import Hl7Message
+from clerkship.formats.hl7.path import BadMessagePath, parse_path
+from clerkship.formats.hl7.validation import validate_message
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.hl7.assertions.selection import (
     MessageAssertion,
     MessageSubject,

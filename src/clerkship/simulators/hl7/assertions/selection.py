@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 from pydantic import AfterValidator, Field
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.contract import Assertion
 from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
-from clerkship.hl7.message import Hl7Message
-from clerkship.hl7.tables import VERSIONS, load_tables
+from clerkship.formats.hl7.message import Hl7Message
+from clerkship.formats.hl7.tables import VERSIONS, load_tables
 from clerkship.model.matcher import describe_expected
 from clerkship.model.names import did_you_mean
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Assertion
 from clerkship.simulators.hl7.assertions.value import PathText, values_at
 from clerkship.simulators.hl7.events import ARRIVED_EVENTS
 
 if TYPE_CHECKING:
-    from clerkship.mentions.subject import RecordSubject
+    from clerkship.assertions.patients.subject import RecordSubject
 
 _TYPE = re.compile(r"[A-Z]{3}(\^[A-Z0-9]{3})?")
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from clerkship.assertions.field_rows import compare_texts
-from clerkship.hl7.message import Hl7Message
-from clerkship.hl7.path import parse_path
+from clerkship.formats.hl7.message import Hl7Message
+from clerkship.formats.hl7.path import parse_path
 from clerkship.model.frozen import Frozen
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected

@@ -6,15 +6,15 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.hl7.message import BadMessage, Hl7Message, build_field, build_segment, parse_message
-from clerkship.hl7.validation import validate_message
+from clerkship.formats.hl7.message import BadMessage, Hl7Message, build_field, build_segment, parse_message
+from clerkship.formats.hl7.validation import validate_message
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag, Whole
 from clerkship.model.located_error import build_located_error
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.hl7.events import ARRIVED_EVENTS
 from clerkship.simulators.hl7.intake import MAX_FLAWS
 from clerkship.simulators.hl7.state import Hl7State
-from clerkship.steps.contract import Step, StepHost
 
 PLACEHOLDER_TIME = "20000101000000"
 PLACEHOLDER_ID = "0"

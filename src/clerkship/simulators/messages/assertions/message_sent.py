@@ -6,7 +6,6 @@ from typing import Annotated, Any, ClassVar, Self, get_args
 from pydantic import Field, model_validator
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import compare_count, prefix_paths, share_passed
 from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
@@ -18,6 +17,7 @@ from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages, list_refused, read_content
 from clerkship.simulators.messages.assertions.message_match import MessageMatch, describe_conditions, matches_address
 from clerkship.simulators.messages.events import MessageRefused, MessageSent

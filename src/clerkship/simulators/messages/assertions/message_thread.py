@@ -6,13 +6,13 @@ from typing import Annotated, ClassVar, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.narrowing import narrow, narrow_events
 from clerkship.assertions.occurrence import NotEmpty
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import select
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages, read_content
 from clerkship.simulators.messages.assertions.thread_step import ThreadStep
 from clerkship.simulators.messages.events import MessageArrived, ThreadClosed

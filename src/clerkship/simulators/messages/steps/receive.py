@@ -10,12 +10,12 @@ from clerkship.model.conversation_key import normalise_address
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.messages.names import OWN_ADDRESS
 from clerkship.simulators.messages.outgoing import BINARY_TYPE, TEXT_TYPE, IncomingMessage, NewAttachment
 from clerkship.simulators.messages.records import Channel, MessageRecord
 from clerkship.simulators.messages.state import MessagesState
 from clerkship.simulators.messages.threads import MessageThread, normalise_subject
-from clerkship.steps.contract import Step, StepHost
 
 
 def _check_base64(text: str | None) -> str | None:

@@ -6,11 +6,11 @@ from pydantic import Field
 
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.messages.names import OWN_ADDRESS
 from clerkship.simulators.messages.outgoing import OutgoingMessage
 from clerkship.simulators.messages.records import Channel
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.steps.contract import Step, StepHost
 
 
 class SentBefore(Step):

@@ -6,11 +6,11 @@ from pydantic import Field
 
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.messages.config import PhoneNumber
 from clerkship.simulators.messages.consent import Consent
 from clerkship.simulators.messages.names import OWN_ADDRESS
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.steps.contract import Step, StepHost
 
 
 class SetConsent(Step):

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from clerkship.fhir.resource import list_objects
-from clerkship.mentions.folding import fold_words
+from clerkship.formats.fhir.resource import list_objects
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives
+from clerkship.text.folding import fold_words
 
 RecordKind = Literal["diagnosis", "medication", "appointment", "result"]
 _KIND_BY_TYPE: Mapping[str, RecordKind] = {

@@ -10,13 +10,13 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from clerkship.ivr.phonetic_alphabet import CODE_WORDS
-from clerkship.ivr.spoken_words import REPEATS, TEENS, TENS, UNITS
-from clerkship.mentions.dates import find_dates
-from clerkship.mentions.disguises import read_signs_as_letters, remove_hesitations
-from clerkship.mentions.folding import fold
+from clerkship.formats.phone_tree.phonetic_alphabet import CODE_WORDS
+from clerkship.formats.phone_tree.spoken_words import REPEATS, TEENS, TENS, UNITS
 from clerkship.simulators.voice.assertions.respelled_text import RespelledText, SpokenToken
 from clerkship.simulators.voice.assertions.spoken_reading import SpokenReading, ValueForm
+from clerkship.text.dates import find_dates
+from clerkship.text.disguises import read_signs_as_letters, remove_hesitations
+from clerkship.text.folding import fold
 
 MAX_VALUES = 100
 MAX_VALUE = 500

@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Self, get_args
 from pydantic import Field, model_validator
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import compare_count, prefix_paths, share_passed
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
@@ -19,6 +18,7 @@ from clerkship.model.matcher import describe_expected, is_matcher, matches_expec
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
 from clerkship.simulators.voice.call_log import LoggedPhoneCall
 from clerkship.simulators.voice.metrics import CallMetrics, measure_call

@@ -7,19 +7,19 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.answer_matches import parse_answer
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import compare_count, share_passed
 from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
-from clerkship.domains.payer.name_sorts import MEMBER_ID
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
-from clerkship.fhir.names import ResourceTypeName
+from clerkship.formats.fhir.names import ResourceTypeName
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING, lookup_all, split_path
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.payer.name_sorts import MEMBER_ID
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.events import CaseOpened
 

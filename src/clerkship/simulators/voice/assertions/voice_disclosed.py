@@ -7,22 +7,22 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
-from clerkship.domains.payer.name_sorts import MEMBER_ID
+from clerkship.assertions.patients.directory import PERSON_TYPES, build_directory, read_entity
 from clerkship.events.evidence import Evidence
-from clerkship.ivr.nodes import MAILBOX
-from clerkship.mentions.directory import PERSON_TYPES, build_directory, read_entity
-from clerkship.mentions.folding import fold_text, fold_words
-from clerkship.mentions.identity import Identity
-from clerkship.mentions.index import Kind, MentionIndex, MentionQuery, PatientMention
+from clerkship.formats.phone_tree.nodes import MAILBOX
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.run import FieldCheck
+from clerkship.payer.name_sorts import MEMBER_ID
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
 from clerkship.simulators.voice.assertions.disclosed_facts import RecordFact, RecordKind, get_owner, read_fact
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, SpokenValues, read_spoken
 from clerkship.simulators.voice.assertions.transcript_search import list_passages
 from clerkship.simulators.voice.call_log import KeyPress, Listener, LoggedPhoneCall, group_keys
+from clerkship.text.folding import fold_text, fold_words
+from clerkship.text.identity import Identity
+from clerkship.text.index import Kind, MentionIndex, MentionQuery, PatientMention
 
 MAX_ROWS = 50
 DisclosedKind = Kind | RecordKind

@@ -5,7 +5,6 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import share_passed
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
@@ -13,6 +12,7 @@ from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.call_log import LoggedPhoneCall, VisitedNode
 from clerkship.simulators.voice.names import NODE, TREE

@@ -5,13 +5,13 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import share_passed
 from clerkship.assertions.judged import JudgedAssertion
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag, Whole
 from clerkship.model.pattern import Regex, has_match
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenValues
 from clerkship.simulators.voice.assertions.transcript_search import (

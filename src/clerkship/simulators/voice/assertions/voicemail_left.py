@@ -6,18 +6,18 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import compare_count, prefix_paths, share_passed
 from clerkship.assertions.narrowing import narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
-from clerkship.ivr.nodes import MAILBOX
+from clerkship.formats.phone_tree.nodes import MAILBOX
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected
 from clerkship.model.pattern import Regex, has_match
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import matches_number, read_voicemail_content
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenValues, read_spoken
 from clerkship.simulators.voice.call_log import LoggedVoicemail, list_calls, list_voicemails

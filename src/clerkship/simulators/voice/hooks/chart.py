@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from clerkship.domains.payer.members import NPI
-from clerkship.domains.payer.person_name import normalise_name
-from clerkship.fhir.chart import ChartView, UnchangedView
-from clerkship.fhir.resource import Resource, get_key, list_objects
-from clerkship.fhir.search import search_keys
+from clerkship.formats.fhir.chart import ChartView, UnchangedView
+from clerkship.formats.fhir.resource import Resource, get_key, list_objects
+from clerkship.formats.fhir.search import search_keys
 from clerkship.model.conversation_key import normalise_phone
+from clerkship.payer.members import NPI
+from clerkship.payer.person_name import normalise_name
 from clerkship.simulators.voice.events import ChartAsked
 from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult
 from clerkship.simulators.voice.hooks.entry_values import is_same_reference, read_date

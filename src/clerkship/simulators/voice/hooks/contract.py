@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from clerkship.fhir.chart import Chart
+from clerkship.formats.fhir.chart import Chart
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.cases import CaseTable
 from clerkship.simulators.voice.records import PhoneCall

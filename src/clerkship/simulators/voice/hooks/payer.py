@@ -7,11 +7,11 @@ such as one with the wrong birth date, has the outcome `not_found`: a line does 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from clerkship.domains.payer.answer import Authorization, Benefit, EligibilityAnswer, PayerClaim
-from clerkship.domains.payer.coverage import find_coverage
-from clerkship.domains.payer.inquiry import ClaimQuery, EligibilityInquiry, PartyQuery, PersonQuery
-from clerkship.domains.payer.matching import identify_parties
-from clerkship.domains.payer.state import PayerState
+from clerkship.payer.answer import Authorization, Benefit, EligibilityAnswer, PayerClaim
+from clerkship.payer.coverage import find_coverage
+from clerkship.payer.inquiry import ClaimQuery, EligibilityInquiry, PartyQuery, PersonQuery
+from clerkship.payer.matching import identify_parties
+from clerkship.payer.state import PayerState
 from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult
 from clerkship.simulators.voice.hooks.entry_values import is_same_reference, read_date
 

@@ -5,12 +5,12 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.model.duration import Duration
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.line_changes import change_line
 from clerkship.simulators.voice.names import LINE
 from clerkship.simulators.voice.records import DialOutcome
 from clerkship.simulators.voice.state import VoiceState
-from clerkship.steps.contract import Step, StepHost
 
 
 class ChangeLine(Step):

@@ -5,15 +5,15 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.ivr.shipped import list_trees
-from clerkship.ivr.tree import IvrTree
+from clerkship.formats.phone_tree.shipped import list_trees
+from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.model.checked import CheckedModel, FoundMistake
+from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.line_changes import change_menu
 from clerkship.simulators.voice.names import LINE, list_tree_names
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.tree_source import find_tree_mistakes, resolve_tree
-from clerkship.steps.contract import Step, StepHost
 
 
 class ChangeMenu(Step, CheckedModel):

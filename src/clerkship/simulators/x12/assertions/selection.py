@@ -7,7 +7,6 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.contract import Assertion, Check
 from clerkship.assertions.field_rows import (
     MAX_NAMES,
     compare_count,
@@ -20,18 +19,19 @@ from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
+from clerkship.formats.x12.grammar import Grammar
+from clerkship.formats.x12.grammar_tables import load_grammar
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.segment_path import BadSegmentPath, parse_segment_path
+from clerkship.formats.x12.validation import validate_set
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.x12.records import TA1, X12Transaction
 from clerkship.simulators.x12.state import X12State
-from clerkship.x12.grammar import Grammar
-from clerkship.x12.grammar_tables import load_grammar
-from clerkship.x12.loop import Loop
-from clerkship.x12.segment_path import BadSegmentPath, parse_segment_path
-from clerkship.x12.validation import validate_set
 
 MAX_ROWS = 100
 """Rows of evidence about transactions that do not match."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from clerkship.domains.payer.answer import Rejection
+from clerkship.formats.x12.writer import SetWriter
+from clerkship.payer.answer import Rejection
 from clerkship.simulators.x12.transactions.codes import Transaction, to_aaa
-from clerkship.x12.writer import SetWriter
 
 MAX_AAA = 9
 

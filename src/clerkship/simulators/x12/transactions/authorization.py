@@ -4,7 +4,11 @@ from collections.abc import Sequence
 from datetime import tzinfo
 from typing import NamedTuple
 
-from clerkship.domains.payer.answer import (
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.writer import SetWriter, decode_elements
+from clerkship.payer.answer import (
     Appeal,
     Authorization,
     AuthorizationAnswer,
@@ -13,7 +17,7 @@ from clerkship.domains.payer.answer import (
     RejectionReason,
     RejectionSubject,
 )
-from clerkship.domains.payer.inquiry import AuthorizationQuery
+from clerkship.payer.inquiry import AuthorizationQuery
 from clerkship.simulators.x12.transactions.aaa import write_aaa
 from clerkship.simulators.x12.transactions.clinical_messages import pack_messages, read_messages, render_question_id
 from clerkship.simulators.x12.transactions.codes import CODES, REVIEW_CODES, SERVICE_TYPE_CODES, RequestKind
@@ -35,10 +39,6 @@ from clerkship.simulators.x12.transactions.services import (
     read_service,
     write_decided_service,
 )
-from clerkship.x12.loop import Loop
-from clerkship.x12.segment import X12Segment
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.writer import SetWriter, decode_elements
 
 INQUIRY_GUIDE = "005010X215"
 INQUIRY_PURPOSE = "28"

@@ -1,10 +1,10 @@
 """Benefits of a plan: the EB segments of a 271 and what belongs to each."""
 
-from clerkship.domains.payer.answer import Benefit, EligibilityAnswer, OtherCoverage
+from clerkship.formats.x12.writer import SetWriter
+from clerkship.payer.answer import Benefit, EligibilityAnswer, OtherCoverage
 from clerkship.simulators.x12.transactions.codes import CODES, SERVICE_TYPE_CODES
 from clerkship.simulators.x12.transactions.reply import write_message, write_reference
 from clerkship.simulators.x12.transactions.text import MAX_PLAN_NAME, render_decimal, render_name
-from clerkship.x12.writer import SetWriter
 
 STATUS_KINDS = ("active", "inactive")
 # EB12 of a benefit that is the same in and out of network: not applicable.

@@ -4,8 +4,12 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from clerkship.domains.payer.answer import ClaimAnswer, ClaimLine, PayerClaim, Rejection, RejectionSubject
-from clerkship.domains.payer.inquiry import ClaimQuery
+from clerkship.formats.x12.charset import clean_value
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.writer import SetWriter
+from clerkship.payer.answer import ClaimAnswer, ClaimLine, PayerClaim, Rejection, RejectionSubject
+from clerkship.payer.inquiry import ClaimQuery
 from clerkship.simulators.x12.transactions.codes import CODES
 from clerkship.simulators.x12.transactions.dates import read_period, render_date, write_period
 from clerkship.simulators.x12.transactions.grouping import group_by_loop
@@ -19,10 +23,6 @@ from clerkship.simulators.x12.transactions.reply import (
     write_reference,
 )
 from clerkship.simulators.x12.transactions.text import parse_decimal, render_decimal
-from clerkship.x12.charset import clean_value
-from clerkship.x12.loop import Loop
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.writer import SetWriter
 
 # STC01-3: who is at fault.
 ENTITIES: dict[RejectionSubject, str] = {"payer": "PR", "provider": "1P", "subscriber": "IL", "dependent": "QC"}

@@ -15,10 +15,10 @@ Other text is a note.
 import re
 from collections.abc import Iterable, Sequence
 
-from clerkship.domains.payer.answer import ClinicalQuestion
+from clerkship.formats.x12.charset import X12Charset
+from clerkship.formats.x12.loop import Loop
+from clerkship.payer.answer import ClinicalQuestion
 from clerkship.simulators.x12.transactions.text import MAX_MESSAGE, render_message
-from clerkship.x12.charset import X12Charset
-from clerkship.x12.loop import Loop
 
 MIN_QUESTION = 20
 """Characters of a question that are kept if there is not enough space."""

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from clerkship.domains.payer.answer import AuthorizationStatus, Rejection
-from clerkship.domains.payer.inquiry import ReviewType, ServiceType, Unit
 from clerkship.model.frozen import Frozen
+from clerkship.payer.answer import AuthorizationStatus, Rejection
+from clerkship.payer.inquiry import ReviewType, ServiceType, Unit
 
 RequestKind = Literal["request", "update", "cancel", "appeal", "inquiry"]
 Transaction = Literal["271", "278"]

@@ -2,9 +2,9 @@
 
 from datetime import date
 
-from clerkship.x12.dates import is_date
-from clerkship.x12.loop import Loop
-from clerkship.x12.writer import SetWriter
+from clerkship.formats.x12.dates import is_date
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.writer import SetWriter
 
 
 def parse_date(text: str) -> date | None:

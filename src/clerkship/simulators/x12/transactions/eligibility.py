@@ -4,8 +4,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from clerkship.domains.payer.answer import EligibilityAnswer, Member, Rejection, RejectionSubject
-from clerkship.domains.payer.inquiry import EligibilityInquiry, ServiceType
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.writer import SetWriter
+from clerkship.payer.answer import EligibilityAnswer, Member, Rejection, RejectionSubject
+from clerkship.payer.inquiry import EligibilityInquiry, ServiceType
 from clerkship.simulators.x12.transactions.aaa import write_aaa
 from clerkship.simulators.x12.transactions.benefits import write_benefits, write_unprocessed_benefit
 from clerkship.simulators.x12.transactions.codes import CODES
@@ -24,9 +27,6 @@ from clerkship.simulators.x12.transactions.reply import (
     repeat_traces,
     write_reference,
 )
-from clerkship.x12.loop import Loop
-from clerkship.x12.transaction_set import TransactionSet
-from clerkship.x12.writer import SetWriter
 
 
 class AskedEligibility(NamedTuple):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import TypeVar
 
-from clerkship.x12.loop import Loop
+from clerkship.formats.x12.loop import Loop
 
 Item = TypeVar("Item")
 

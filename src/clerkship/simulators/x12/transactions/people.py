@@ -1,14 +1,14 @@
 """People and organizations: NM1 with DMG, read from requests and written to replies."""
 
-from clerkship.domains.payer.answer import Member
-from clerkship.domains.payer.inquiry import PersonQuery
+from clerkship.formats.x12.charset import clean_value
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.writer import SetWriter
+from clerkship.payer.answer import Member
+from clerkship.payer.inquiry import PersonQuery
 from clerkship.simulators.x12.transactions.codes import CODES, GENDER_CODES
 from clerkship.simulators.x12.transactions.dates import parse_date, render_date
 from clerkship.simulators.x12.transactions.references import read_reference
 from clerkship.simulators.x12.transactions.text import MAX_GIVEN_NAME, MAX_MIDDLE_NAME, render_name
-from clerkship.x12.charset import clean_value
-from clerkship.x12.loop import Loop
-from clerkship.x12.writer import SetWriter
 
 UNKNOWN_NAME = "UNKNOWN"
 

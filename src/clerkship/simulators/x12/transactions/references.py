@@ -1,6 +1,6 @@
 """Reference numbers of requests (REF)."""
 
-from clerkship.x12.loop import Loop
+from clerkship.formats.x12.loop import Loop
 
 
 def read_reference(loop: Loop, *qualifiers: str) -> str | None:

@@ -3,12 +3,12 @@
 from datetime import datetime
 from typing import NamedTuple
 
+from clerkship.formats.x12.charset import X12Charset, clean_value
+from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.writer import SetWriter, decode_elements
 from clerkship.simulators.x12.transactions.dates import render_date
 from clerkship.simulators.x12.transactions.text import MAX_REFERENCE, render_message
-from clerkship.x12.charset import X12Charset, clean_value
-from clerkship.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
-from clerkship.x12.loop import Loop
-from clerkship.x12.writer import SetWriter, decode_elements
 
 
 class ReplyHeader(NamedTuple):

@@ -2,14 +2,14 @@
 
 from typing import NamedTuple
 
-from clerkship.domains.payer.answer import DecidedService
-from clerkship.domains.payer.inquiry import RequestedService, Unit
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.writer import SetWriter, X12Element, decode_elements
+from clerkship.payer.answer import DecidedService
+from clerkship.payer.inquiry import RequestedService, Unit
 from clerkship.simulators.x12.transactions.codes import CODES
 from clerkship.simulators.x12.transactions.dates import read_period
 from clerkship.simulators.x12.transactions.text import parse_decimal, render_decimal
-from clerkship.x12.loop import Loop
-from clerkship.x12.segment import X12Segment
-from clerkship.x12.writer import SetWriter, X12Element, decode_elements
 
 _UNITS: dict[str, Unit] = {code: unit for unit, code in CODES.service_units.items()}
 

@@ -3,7 +3,7 @@
 Text is cleaned before it is cut, because a character may become several: `ß` becomes `ss`.
 """
 
-from clerkship.x12.charset import clean_value
+from clerkship.formats.x12.charset import clean_value
 
 MAX_NAME = 60
 MAX_GIVEN_NAME = 35

@@ -1,0 +1,1 @@
+"""What authors run against a simulator or a suite: the conformance suite, and attack agents."""

@@ -1,1 +1,0 @@
-"""Domains: state that several simulators share, without a transport of its own."""

@@ -1,0 +1,1 @@
+"""The standards as pure functions: no sandbox, no state, no I/O but the tables beside them."""

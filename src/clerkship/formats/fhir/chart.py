@@ -1,0 +1,89 @@
+"""Charts: immutable resources that all playgrounds share, and views of them with changes applied."""
+
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+
+from clerkship.formats.fhir.resource import Resource, parse_key, parse_resource
+
+T = TypeVar("T")
+NO_CHANGES: Mapping[str, Resource | None] = MappingProxyType({})
+
+
+class Chart(Mapping[str, bytes]):
+    """The immutable resources of some datasets by `Type/id`, each as bytes."""
+
+    def __init__(self, lines: Iterable[bytes]) -> None:
+        self._rows = {parse_key(line): line for line in lines}
+        self._types: dict[str, list[str]] = {}
+        for key in self._rows:
+            self._types.setdefault(key.partition("/")[0], []).append(key)
+        self._cache: dict[Hashable, Any] = {}
+        self._lock = threading.RLock()
+
+    def __getitem__(self, key: str) -> bytes:
+        return self._rows[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @property
+    def types(self) -> Sequence[str]:
+        """The resource types that occur."""
+        return tuple(self._types)
+
+    def list_keys(self, type: str) -> Sequence[str]:
+        """Return the keys of one type, in the order of the dataset."""
+        return self._types.get(type, ())
+
+    def get_or_build(self, key: Hashable, build: Callable[[], T]) -> T:
+        """Return the cached value of a key, such as an index; build it on first use."""
+        if key not in self._cache:
+            with self._lock:
+                if key not in self._cache:
+                    self._cache[key] = build()
+        return cast(T, self._cache[key])
+
+
+@runtime_checkable
+class ChartView(Protocol):
+    """The current resources: a chart, and what differs from it."""
+
+    @property
+    def chart(self) -> Chart:
+        """The resources at the start, which never change."""
+
+    @property
+    def zone(self) -> int:
+        """The time zone, in minutes ahead of UTC, of dates without one."""
+
+    def resource(self, key: str) -> Resource | None:
+        """Return the current version of a resource, which must not be modified."""
+
+    def changed(self, type: str) -> Mapping[str, Resource | None]:
+        """Return the resources of a type that are new or changed, by key; None for a deleted one."""
+
+    def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
+        """Return a value that is built from the changed resources of a type, and rebuilt when they change."""
+
+
+class UnchangedView:
+    """A view of a chart without changes."""
+
+    def __init__(self, chart: Chart, zone: int = 0) -> None:
+        self.chart = chart
+        self.zone = zone
+
+    def resource(self, key: str) -> Resource | None:
+        line = self.chart.get(key)
+        return parse_resource(line) if line is not None else None
+
+    def changed(self, type: str) -> Mapping[str, Resource | None]:
+        return NO_CHANGES
+
+    def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
+        return self.chart.get_or_build(("unchanged", type, self.zone), build)

@@ -1,0 +1,197 @@
+"""Menus and data entry of a phone tree."""
+
+from clerkship.formats.phone_tree.entry import has_valid_length, parse_keys, read_keys
+from clerkship.formats.phone_tree.grammar import is_no, is_yes, match_choice
+from clerkship.formats.phone_tree.prompts import render_prompt
+from clerkship.formats.phone_tree.session import CollectValue, IvrSession, RejectInput, RejectionReason
+from clerkship.formats.phone_tree.spoken_entry import parse_entry
+from clerkship.formats.phone_tree.step_draft import StepDraft
+from clerkship.formats.phone_tree.tree import Choice, CollectNode, EntryFormat, MenuNode, NodeName
+
+InputStep = MenuNode | CollectNode
+GOODBYE = "I'm sorry, I could not process your request. Please try again later. Goodbye."
+MAX_REJECTED_TEXT = 500
+"""Characters of what the caller said that a rejection quotes."""
+MIN_CORRECTION = 4
+"""Characters of an entry that corrects another one: "No, it is 4 7 1 2". Shorter ones may be the key of an answer."""
+_YES, _NO, _REPEAT = "yes", "no", "repeat"
+_ANSWERS = (Choice(key="1", next=_YES), Choice(key="2", next=_NO))
+_REPEAT_CHOICES = (Choice(speech=("repeat", "say that again", "say it again"), next=_REPEAT),)
+_CONFIRMATION = "You entered {entry%s}. If this is correct, press 1 or say yes. To enter it again, press 2 or say no."
+_FILTERS: dict[EntryFormat, str] = {
+    "digits": "|digits",
+    "letters_and_digits": "|digits",
+    "date": "|date",
+    "money": "|money",
+}
+
+
+def is_giving_up(node: InputStep, session: IvrSession) -> bool:
+    """Whether the line says goodbye after too many attempts."""
+    return session.attempts >= node.max_attempts
+
+
+def ask(draft: StepDraft, node: InputStep) -> NodeName | None:
+    """Say the prompt, or use what the caller entered ahead of it. Return the next node, if one follows already."""
+    if node.interruptible and draft.session.digits:
+        return use_digits(draft, node)
+    if node.interruptible and draft.speech:
+        text, draft.speech = draft.speech, ""
+        if isinstance(node, MenuNode):
+            choice = match_choice(node.choices, text)
+            if choice is not None:
+                return choice.next
+        elif not draft.session.entry:
+            value = _parse_valid_entry(node, text)
+            if value is not None:
+                return _take_entry(draft, node, value)
+    if draft.speak(_build_question(draft, node)):
+        return None
+    return start_listening(draft, node)
+
+
+def start_listening(draft: StepDraft, node: InputStep) -> NodeName | None:
+    """Go on after the prompt: with digits that were typed ahead, or by waiting for the caller."""
+    if is_giving_up(node, draft.session):
+        draft.hang_up("too many attempts")
+        return None
+    if draft.session.digits:
+        return use_digits(draft, node)
+    draft.listen(node.timeout.total_seconds())
+    return None
+
+
+def use_digits(draft: StepDraft, node: InputStep) -> NodeName | None:
+    """Use the digits that the caller pressed. Return the next node, if they decide it."""
+    if draft.session.entry and isinstance(node, CollectNode):
+        return _use_answer_key(draft, node)
+    return _use_choice_key(draft, node) if isinstance(node, MenuNode) else _use_entry_keys(draft, node)
+
+
+def use_speech(draft: StepDraft, node: InputStep, text: str) -> NodeName | None:
+    """Use what the caller said. Return the next node, if it decides it."""
+    draft.change(digits="")
+    if isinstance(node, MenuNode):
+        choice = match_choice(node.choices, text)
+        if choice is not None:
+            return choice.next
+    elif draft.session.entry:
+        answer, value = _match_answer(text), _parse_valid_entry(node, text)
+        if value is not None and answer != _YES and value != draft.session.entry and len(value) >= MIN_CORRECTION:
+            return _take_entry(draft, node, value)
+        if answer is not None:
+            return _answer(draft, node, is_right=answer == _YES)
+    else:
+        value = parse_entry(node.format, text)
+        if value is not None and has_valid_length(node, value):
+            return _take_entry(draft, node, value)
+        if value is not None:
+            return _reject(draft, node, "invalid", text)
+    if node.repeat_key is not None and match_choice(_REPEAT_CHOICES, text) is not None:
+        return ask(draft, node)
+    return _reject(draft, node, "no_match", text)
+
+
+def give_up_waiting(draft: StepDraft, node: InputStep) -> NodeName | None:
+    """Go on after the caller did nothing more: with the digits so far, or with a rejection."""
+    digits = draft.session.digits
+    if digits and isinstance(node, CollectNode):
+        draft.change(digits="")
+        return _use_entry(draft, node, digits)
+    return _reject(draft, node, "no_input")
+
+
+def _use_choice_key(draft: StepDraft, node: MenuNode) -> NodeName | None:
+    key, rest = draft.session.digits[0], draft.session.digits[1:]
+    draft.change(digits=rest)
+    for choice in node.choices:
+        if choice.key == key:
+            return choice.next
+    if key == node.repeat_key:
+        return ask(draft, node)
+    return _reject(draft, node, "no_match", key)
+
+
+def _use_entry_keys(draft: StepDraft, node: CollectNode) -> NodeName | None:
+    keyed = read_keys(node, draft.session.digits)
+    if keyed.progress == "incomplete":
+        draft.listen(node.timeout.total_seconds())
+        return None
+    draft.change(digits=keyed.rest)
+    if keyed.progress == "repeat":
+        return ask(draft, node)
+    return _use_entry(draft, node, keyed.keys)
+
+
+def _use_entry(draft: StepDraft, node: CollectNode, keys: str) -> NodeName | None:
+    value = parse_keys(node.format, keys)
+    if value is None or not has_valid_length(node, value):
+        return _reject(draft, node, "invalid", keys)
+    return _take_entry(draft, node, value)
+
+
+def _parse_valid_entry(node: CollectNode, text: str) -> str | None:
+    value = parse_entry(node.format, text)
+    return value if value is not None and has_valid_length(node, value) else None
+
+
+def _take_entry(draft: StepDraft, node: CollectNode, value: str) -> NodeName | None:
+    """Ask the caller to confirm a valid entry, or accept it."""
+    if not node.confirm:
+        return _accept(draft, node, value)
+    draft.change(entry=value)
+    return ask(draft, node)
+
+
+def _use_answer_key(draft: StepDraft, node: CollectNode) -> NodeName | None:
+    key, rest = draft.session.digits[0], draft.session.digits[1:]
+    draft.change(digits=rest)
+    if key in "12":
+        return _answer(draft, node, is_right=key == "1")
+    if key in (node.repeat_key, node.end_key):
+        return ask(draft, node)
+    return _reject(draft, node, "no_match", key)
+
+
+def _match_answer(text: str) -> str | None:
+    if is_yes(text):
+        return _YES
+    if is_no(text):
+        return _NO
+    choice = match_choice(_ANSWERS, text)
+    return None if choice is None else choice.next
+
+
+def _answer(draft: StepDraft, node: CollectNode, *, is_right: bool) -> NodeName | None:
+    value = draft.session.entry
+    draft.change(entry="")
+    return _accept(draft, node, value) if is_right else ask(draft, node)
+
+
+def _accept(draft: StepDraft, node: CollectNode, value: str) -> NodeName:
+    draft.actions.append(CollectValue(draft.session.node, node.variable, value))
+    draft.change(values={**draft.session.values, node.variable: value})
+    return node.next
+
+
+def _reject(draft: StepDraft, node: InputStep, reason: RejectionReason, text: str = "") -> NodeName | None:
+    """Reject an entry: repeat the prompt, or give up after too many attempts. Digits typed ahead are lost."""
+    attempt = draft.session.attempts + 1
+    draft.actions.append(RejectInput(draft.session.node, reason, attempt, text[:MAX_REJECTED_TEXT]))
+    draft.change(attempts=attempt, digits="")
+    if attempt < node.max_attempts:
+        apology = draft.render(node.no_input if reason == "no_input" else node.no_match)
+        if draft.speak(apology, _build_question(draft, node)):
+            return None
+        return start_listening(draft, node)
+    if node.failed is not None:
+        return node.failed
+    draft.speak(GOODBYE)
+    return None
+
+
+def _build_question(draft: StepDraft, node: InputStep) -> str:
+    """Return the prompt of a node, or the question whether an entry is right."""
+    if draft.session.entry and isinstance(node, CollectNode):
+        return render_prompt(_CONFIRMATION % _FILTERS[node.format], {"entry": draft.session.entry})
+    return draft.render(node.prompt)

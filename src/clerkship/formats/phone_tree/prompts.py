@@ -1,0 +1,97 @@
+"""Prompts with values: `{name}`, and `{name|digits}`, `{name|letters}`, `{name|date}`, `{name|money}`."""
+
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from decimal import Decimal, InvalidOperation
+
+from clerkship.formats.phone_tree.phonetic_alphabet import PHONETIC_ALPHABET
+
+_PLACE = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([a-z_]+))?\}")
+_BRACE = re.compile(r"[{}]")
+
+
+def render_prompt(text: str, values: Mapping[str, str]) -> str:
+    """Return a prompt with its values. A value that is not set yet is left out."""
+    return _PLACE.sub(lambda place: _render_value(values.get(place[1], ""), place[2]), text)
+
+
+def find_names(text: str) -> tuple[str, ...]:
+    """Return the names of the values in a prompt, each once, in order."""
+    return tuple(dict.fromkeys(place[1] for place in _PLACE.finditer(text)))
+
+
+def check_prompt(text: str) -> None:
+    """Raise ValueError if a prompt has an unknown filter, or braces that do not enclose a name."""
+    for place in _PLACE.finditer(text):
+        if place[2] is not None and place[2] not in FILTERS:
+            expected = ", ".join(FILTERS)
+            raise ValueError(f"unknown filter `{place[2]}` in `{place[0]}` (expected: {expected})")
+    rest = _PLACE.sub(lambda place: " " * len(place[0]), text)
+    brace = _BRACE.search(rest)
+    if brace is not None:
+        excerpt = text[max(brace.start() - 10, 0) : brace.start() + 20]
+        raise ValueError(
+            f"`{brace[0]}` at character {brace.start() + 1} is not part of a value, near `{excerpt}` "
+            "(expected: `{name}` or `{name|filter}`, a name in lower case)"
+        )
+
+
+def _render_value(value: str, filter: str | None) -> str:
+    return FILTERS[filter](value) if filter is not None and filter in FILTERS else value
+
+
+def _spell_characters(value: str) -> str:
+    """Return letters and digits one by one: `4, 1, 2`; of several values, with `and` between them."""
+    return " and ".join(", ".join(char for char in part if char.isalnum()) for part in value.split(", "))
+
+
+def _spell_letters(value: str) -> str:
+    """Return letters with their code words, and digits one by one: `C as in Charlie, 4`."""
+    characters = [char.upper() for char in value if char.isalnum()]
+    return ", ".join(
+        f"{char} as in {PHONETIC_ALPHABET[char].title()}" if char in PHONETIC_ALPHABET else char for char in characters
+    )
+
+
+def _write_date(value: str) -> str:
+    """Return an ISO date as it is said: `March 2, 2026`; another value as it is."""
+    try:
+        day = date.fromisoformat(value[:10])
+    except ValueError:
+        return value
+    return f"{_MONTHS[day.month - 1]} {day.day}, {day.year}"
+
+
+def _write_money(value: str) -> str:
+    """Return an amount in dollars: `$1,240.50`; another value as it is."""
+    try:
+        amount = Decimal(value.replace(",", "").removeprefix("$"))
+    except InvalidOperation:
+        return value
+    if not amount.is_finite() or abs(amount) >= 10**12:
+        return value
+    amount = amount.quantize(Decimal("0.01"))
+    return f"{'-' if amount < 0 else ''}${abs(amount):,.2f}"
+
+
+_MONTHS = (
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
+    "December",
+)
+FILTERS: dict[str, Callable[[str], str]] = {
+    "digits": _spell_characters,
+    "letters": _spell_letters,
+    "date": _write_date,
+    "money": _write_money,
+}

@@ -1,0 +1,87 @@
+"""The basic and extended character sets, and values that fit them.
+
+The sets are those of X12.6 as the 5010 guides use them. Letters with accents are in neither.
+"""
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Literal
+
+from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
+from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.set_errors import ElementError, SegmentError
+from clerkship.formats.x12.transaction_set import TransactionSet
+
+X12Charset = Literal["basic", "extended"]
+BASIC_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !\"&'()*+,-./:;?="
+EXTENDED_CHARACTERS = BASIC_CHARACTERS + "abcdefghijklmnopqrstuvwxyz%~@[]_{}\\|<>^`#$"
+MAX_CHARACTER_ERRORS = 100
+"""Segments of one set that `check_characters` reports."""
+_CHARACTERS = {"basic": BASIC_CHARACTERS, "extended": EXTENDED_CHARACTERS}
+_SPELLINGS = str.maketrans(
+    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "ß": "ss", "æ": "ae", "Æ": "AE", "ø": "o", "Ø": "O"}
+)  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _outside(charset: X12Charset, extra: str) -> re.Pattern[str]:
+    """Return a pattern for characters that are neither in a character set nor in `extra`."""
+    return re.compile(f"[^{re.escape(_CHARACTERS[charset] + extra)}]")
+
+
+@lru_cache(maxsize=64)
+def unusable_pattern(delimiters: X12Delimiters, charset: X12Charset) -> re.Pattern[str]:
+    """Return a pattern for characters that a value cannot contain: outside the character set, or a separator."""
+    usable = "".join(character for character in _CHARACTERS[charset] if character not in delimiters)
+    return re.compile(f"[^{re.escape(usable)}]")
+
+
+def clean_value(
+    value: str, delimiters: X12Delimiters = DEFAULT_X12_DELIMITERS, charset: X12Charset = "extended"
+) -> str:
+    """Return a value that can be written: X12 has no escapes, so what cannot be written is replaced.
+
+    In the basic set, letters become capitals. Accents are left out (`Muñoz` becomes `Munoz`). Every other character
+    outside the set, and every separator, becomes a space. Spaces at the start and end are left out.
+    """
+    unusable = unusable_pattern(delimiters, charset)
+    if unusable.search(value):
+        if charset == "basic":
+            value = value.upper()
+        if not value.isascii():
+            value = _remove_accents(value.translate(_SPELLINGS))
+            value = value.upper() if charset == "basic" else value
+        value = unusable.sub(" ", value)
+    return value.strip(" ")
+
+
+def _remove_accents(value: str) -> str:
+    return "".join(each for each in unicodedata.normalize("NFKD", value) if not unicodedata.combining(each))
+
+
+def check_characters(transaction: TransactionSet, charset: X12Charset = "extended") -> list[SegmentError]:
+    """Report elements with a character outside the character set (IK403 code 6)."""
+    delimiters = transaction.delimiters
+    outside = _outside(charset, "".join(delimiters))
+    if not outside.search(transaction.render()):
+        return []
+    errors = []
+    for position, segment in enumerate(transaction.segments, 1):
+        elements = tuple(_find_bad_elements(segment, outside, charset))
+        if elements or outside.search(segment.id):
+            code, text = (
+                ("8", "the segment has elements in error") if elements else ("1", "the segment id is not known")
+            )
+            errors.append(SegmentError(clean_value(segment.id), position, "", code, text, elements))
+        if len(errors) >= MAX_CHARACTER_ERRORS:
+            break
+    return errors
+
+
+def _find_bad_elements(segment: X12Segment, outside: re.Pattern[str], charset: X12Charset) -> list[ElementError]:
+    return [
+        ElementError(number, "6", f"the character {match[0]!r} is not in the {charset} character set", value=raw)
+        for number, raw in enumerate(segment.elements[1:], 1)
+        if (match := outside.search(raw))
+    ]

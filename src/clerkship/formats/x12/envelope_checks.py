@@ -1,0 +1,148 @@
+"""Checks of control numbers, counts and identifiers of interchanges, groups and sets."""
+
+import re
+from collections.abc import Iterable
+from typing import Final
+
+from clerkship.formats.x12.dates import is_date, is_time
+from clerkship.formats.x12.envelope_problem import EnvelopeProblem, add_problem, show_value
+from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.transaction_set import TransactionSet
+
+FUNCTIONAL_CODES: Final = {
+    "270": "HS",
+    "271": "HB",
+    "275": "PI",
+    "276": "HR",
+    "277": "HN",
+    "278": "HI",
+    "820": "RA",
+    "834": "BE",
+    "835": "HP",
+    "837": "HC",
+    "997": "FA",
+    "999": "FA",
+}
+"""ST01 -> GS01 of the group in which a set is sent."""
+_SETS_OF_CODE = {
+    code: {set for set, other in FUNCTIONAL_CODES.items() if other == code} for code in FUNCTIONAL_CODES.values()
+}
+_GROUP_NUMBER = re.compile(r"[0-9]{1,9}")
+_SET_NUMBER = re.compile(r"[0-9A-Za-z]{4,9}")
+_SET_CODE = re.compile(r"[0-9]{3}")
+_COUNT = re.compile(r"[0-9]{1,10}")
+_FUNCTIONAL_CODE = re.compile(r"[A-Z0-9]{2}")
+_ELEMENTS_OF_GS = 8
+
+
+def parse_count(text: str) -> int | None:
+    """Return a count (of segments, sets or groups); None if it is not a number of at most 10 digits."""
+    return int(text) if _COUNT.fullmatch(text) else None
+
+
+def is_group_number(text: str) -> bool:
+    """Return whether a text is a valid GS06: 1 to 9 digits."""
+    return _GROUP_NUMBER.fullmatch(text) is not None
+
+
+def is_set_number(text: str) -> bool:
+    """Return whether a text is a valid ST02: 4 to 9 letters or digits."""
+    return _SET_NUMBER.fullmatch(text) is not None
+
+
+def check_interchange(
+    header: X12Segment,
+    trailer: X12Segment | None,
+    groups: int,
+    problems: list[EnvelopeProblem],
+    *,
+    has_content: bool,
+) -> None:
+    """Compare IEA with ISA and with the number of groups. A missing IEA is reported by the parser."""
+    if trailer is None:
+        return
+    if trailer.raw(2) != header.raw(13):
+        text = f"IEA02 is {show_value(trailer.raw(2))}, ISA13 is {show_value(header.raw(13))} (expected: the same)"
+        add_problem(problems, "001", text)
+    if parse_count(trailer.raw(1)) != groups:
+        text = f"IEA01 is {show_value(trailer.raw(1))} (expected: {groups}, the number of groups)"
+        add_problem(problems, "021", text)
+    if not has_content:
+        add_problem(problems, "024", "the interchange has neither a group nor a TA1 segment")
+
+
+def check_group_header(
+    header: X12Segment, problems: list[EnvelopeProblem], interchange_problems: list[EnvelopeProblem]
+) -> None:
+    """Check GS. A GS that cannot be understood is a problem of the interchange: 999 has no code for it."""
+    if not is_group_number(header.raw(6)):
+        text = f"GS06 is {show_value(header.raw(6))} (expected: 1 to 9 digits)"
+        add_problem(problems, "6", text)
+    is_understood = (
+        len(header.elements) == _ELEMENTS_OF_GS + 1
+        and _FUNCTIONAL_CODE.fullmatch(header.raw(1)) is not None
+        and header.raw(2)
+        and header.raw(3)
+        and is_date(header.raw(4))
+        and is_time(header.raw(5))
+        and header.raw(7) in ("X", "T")
+        and header.raw(8)
+    )
+    if not is_understood:
+        add_problem(interchange_problems, "024", f"the segment {show_value(header.render())} is not a valid GS segment")
+
+
+def check_group_trailer(
+    header: X12Segment, trailer: X12Segment | None, sets: int, problems: list[EnvelopeProblem]
+) -> None:
+    """Compare GE with GS and with the number of sets."""
+    if trailer is None:
+        add_problem(problems, "3", f"the group {show_value(header.raw(6))} has no GE segment")
+        return
+    if trailer.raw(2) != header.raw(6):
+        text = f"GE02 is {show_value(trailer.raw(2))}, GS06 is {show_value(header.raw(6))} (expected: the same)"
+        add_problem(problems, "4", text)
+    if parse_count(trailer.raw(1)) != sets:
+        text = f"GE01 is {show_value(trailer.raw(1))} (expected: {sets}, the number of sets)"
+        add_problem(problems, "5", text)
+    elif not sets:
+        add_problem(problems, "5", "the group has no sets (expected: at least one)")
+
+
+def check_set(transaction: TransactionSet, functional_code: str, *, is_complete: bool) -> None:
+    """Check ST, and compare SE with it and with the number of segments."""
+    problems = transaction.problems
+    header = transaction.header
+    code, number = header.raw(1), header.raw(2)
+    if not _SET_CODE.fullmatch(code):
+        add_problem(problems, "6", f"ST01 is {show_value(code)} (expected: 3 digits, such as 270)")
+    elif code not in _SETS_OF_CODE.get(functional_code, (code,)):
+        text = f"the set {code} stands in a group {functional_code} (expected: {FUNCTIONAL_CODES.get(code, 'another')})"
+        add_problem(problems, "18", text)
+    if not is_set_number(number):
+        add_problem(problems, "7", f"ST02 is {show_value(number)} (expected: 4 to 9 letters or digits)")
+    version, group_version = header.raw(3), transaction.group_version
+    if version and group_version and version != group_version:
+        text = f"ST03 is {show_value(version)}, GS08 is {show_value(group_version)} (expected: the same)"
+        add_problem(problems, "I6", text)
+    if not is_complete:
+        add_problem(problems, "2", f"the set {show_value(number)} has no SE segment")
+        return
+    trailer = X12Segment(transaction.segment_texts[-1].split(transaction.delimiters.element), transaction.delimiters)
+    if trailer.raw(2) != number:
+        text = f"SE02 is {show_value(trailer.raw(2))}, ST02 is {show_value(number)} (expected: the same)"
+        add_problem(problems, "3", text)
+    count = len(transaction.segment_texts)
+    if parse_count(trailer.raw(1)) != count:
+        text = f"SE01 is {show_value(trailer.raw(1))} (expected: {count}, the number of segments from ST to SE)"
+        add_problem(problems, "4", text)
+
+
+def check_set_numbers(sets: Iterable[TransactionSet]) -> None:
+    """Report sets whose ST02 another set of the group has had."""
+    seen: set[str] = set()
+    for transaction in sets:
+        number = transaction.control_number
+        if number in seen:
+            add_problem(transaction.problems, "23", f"ST02 {show_value(number)} is used twice in the group")
+        seen.add(number)

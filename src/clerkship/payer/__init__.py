@@ -1,0 +1,30 @@
+"""The payers of an environment: members, plans, authorizations, appeals and claims, without a transport."""
+
+from clerkship.payer.assertions.payer_state import PayerRecordState
+from clerkship.payer.book import PayerDataset
+from clerkship.payer.config import PayerConfig, apply_environment_time
+from clerkship.payer.events import EVENTS
+from clerkship.payer.exercise import DATASET, EXERCISE
+from clerkship.payer.names import NAMES
+from clerkship.payer.state import PayerState
+from clerkship.payer.steps.determine import PayerDetermine
+from clerkship.payer.steps.set_authorization import PayerSetAuthorization
+from clerkship.payer.steps.set_claim import PayerSetClaim
+from clerkship.payer.steps.set_eligibility import PayerSetEligibility
+from clerkship.sandbox.domain import DomainSpec
+
+SPEC = DomainSpec(
+    kind="payer",
+    summary="The payers: who is covered and for what, authorizations, appeals, and the status of claims.",
+    state=PayerState,
+    events=EVENTS,
+    config=PayerConfig,
+    dataset="fhir",
+    prepare=PayerDataset,
+    names=NAMES,
+    configure=apply_environment_time,
+    assertions=(PayerRecordState,),
+    steps=(PayerDetermine, PayerSetAuthorization, PayerSetEligibility, PayerSetClaim),
+    exercise=EXERCISE,
+    exercise_datasets=(DATASET,),
+)

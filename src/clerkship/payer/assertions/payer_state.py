@@ -1,0 +1,208 @@
+"""`payer_state`: an authorization, a claim or an appeal is as expected at the end."""
+
+from collections.abc import Iterator, Mapping
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from clerkship.assertions.field_rows import MAX_NAMES, Rows, compare_count, describe_fields, prefix_paths, share_passed
+from clerkship.assertions.narrowing import ItemContent, narrow
+from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
+from clerkship.events.evidence import Evidence
+from clerkship.model.closed import find_unknown_value
+from clerkship.model.frozen import Flag
+from clerkship.model.located_error import FieldPath, build_located_error
+from clerkship.model.matcher import check_expected, describe_expected, matches_expected
+from clerkship.model.names import did_you_mean
+from clerkship.model.path import lookup, split_path
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
+from clerkship.payer.answer import Appeal, Authorization, Member, PayerClaim
+from clerkship.payer.state import PayerState
+from clerkship.sandbox.assertion import Assertion, Check, FieldMatch
+
+RecordKind = Literal["authorization", "claim", "appeal"]
+_MODELS: Mapping[str, type[Authorization] | type[PayerClaim] | type[Appeal]] = {
+    "authorization": Authorization,
+    "claim": PayerClaim,
+    "appeal": Appeal,
+}
+_HIDDEN = ("cause", "member_key")
+"""Fields that only the payer itself uses."""
+_ADDED = ("member_id", "patient", "procedure_codes", "provider_id", "payer_id")
+"""Fields that every record has here, whatever its own."""
+MAX_ROWS = 100
+"""The most rows of evidence."""
+
+
+class PayerRecordState(Assertion):
+    """An authorization, a claim or an appeal that `where` selects has these fields at the end. Or, with `count` or
+    `none`, the number of such records is as expected. `input_entity_id` of a Patient selects records about the
+    patient; of another record, those that have its id or identifier.
+    """
+
+    name: ClassVar[str] = "payer_state"
+    simulator: ClassVar[str | None] = "payer"
+    scoped: ClassVar[bool] = True
+    record: Annotated[RecordKind, Field(description="which records")]
+    where: Annotated[
+        dict[str, Expected],
+        Field(description="path -> value or matcher that selects records, such as {status: denied}"),
+    ] = {}
+    fields: Annotated[
+        tuple[FieldMatch, ...], Field(description="paths in the record, and the values expected there")
+    ] = ()
+    count: Annotated[
+        CountExpectation | None, Field(description="how many records with all the fields there must be")
+    ] = None
+    none: Annotated[Flag, Field(description="whether there may be no record with all the fields")] = False
+    sandbox: Annotated[str | None, Field(description="name of the domain; not needed if there is only one")] = None
+
+    @model_validator(mode="after")
+    def _check_consistency(self) -> Self:
+        if self.none and self.count is not None:
+            raise ValueError("`count` and `none` cannot be combined")
+        paths: list[tuple[FieldPath, str]] = [(("where", path), path) for path in self.where]
+        paths += [(("fields", number, "path"), field.path) for number, field in enumerate(self.fields)]
+        known = _list_names(self.record)
+        mistakes = [
+            (place, f"{self.record} has no `{first}`; {did_you_mean(first, known)}".removesuffix("; "))
+            for place, path in paths
+            if (first := (split_path(path) or [path])[0]) not in known
+        ]
+        for expected in (*self.where.values(), *(field.expected for field in self.fields)):
+            check_expected(expected)
+        values: list[tuple[FieldPath, str, Any]] = [
+            (("where", path), path, value) for path, value in self.where.items()
+        ]
+        values += [(("fields", n, "expected"), field.path, field.expected) for n, field in enumerate(self.fields)]
+        unknown = [
+            (place, find_unknown_value(_MODELS[self.record], path, expected))
+            for place, path, expected in values
+            if (split_path(path) or [path])[0] in _MODELS[self.record].model_fields
+        ]
+        mistakes += [(place, message) for place, message in unknown if message]
+        if mistakes:
+            raise build_located_error(mistakes)
+        return self
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing. Only appeals do not exist before an agent does something."""
+        return self.none or allows_zero(self.count) or self.record != "appeal"
+
+    def check(self, evidence: Evidence) -> Check:
+        """Select the records and compare their fields."""
+        patient = _find_patient(evidence)
+        records = dict(_list_records(evidence.state(PayerState, self.sandbox), self.record))
+        if patient is None:
+            about = dict(narrow(evidence, records.items(), lambda item: ItemContent(data=item[1])))
+        else:
+            about = {key: data for key, data in records.items() if data["patient"] == patient}
+        selected = {key: data for key, data in about.items() if self._is_selected(data)}
+        rows_by_key = {key: tuple(field.compare(data) for field in self.fields) for key, data in selected.items()}
+        if self.none or self.count is not None:
+            return self._check_count(rows_by_key, patient)
+        if not rows_by_key:
+            return self._report_missing(about, patient)
+        key = max(rows_by_key, key=lambda key: share_passed(rows_by_key[key]))
+        number = f" (of {len(rows_by_key)} that match)" if len(rows_by_key) > 1 else ""
+        return Check.of_fields(rows_by_key[key], f"{_describe_record(self.record, key, rows_by_key[key])}{number}")
+
+    def _is_selected(self, data: Mapping[str, Any]) -> bool:
+        return all(matches_expected(expected, lookup(data, path)) for path, expected in self.where.items())
+
+    def _describe(self, patient: str | None) -> str:
+        where = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in self.where.items())
+        return self.record + (f" for {patient}" if patient else "") + (f" where {where}" if where else "")
+
+    def _report_missing(self, others: Mapping[str, Any], patient: str | None) -> Check:
+        row = FieldCheck(path=self.record, expected={"gte": 1}, actual=0, passed=False)
+        known = join_first([f"{key} ({data['status']})" for key, data in others.items()], most=MAX_NAMES)
+        there = f"; there is {known}" if known else ""
+        return Check.of(False, f"there is no {self._describe(patient)}{there}", row)
+
+    def _check_count(self, rows_by_key: Mapping[str, Rows], patient: str | None) -> Check:
+        expected: Any = 0 if self.none else self.count
+        matching = [key for key, rows in rows_by_key.items() if all(row.passed for row in rows)]
+        row = compare_count(expected, len(matching))
+        detail = f"{self._describe(patient)}{describe_fields(self.fields)}: "
+        detail += f"{join_first(matching, most=MAX_NAMES) or 'none'} (expected {describe_expected(expected)})"
+        if row.passed or self.none:
+            return Check.of(row.passed, detail, row)
+        others = [each for key, rows in rows_by_key.items() if key not in matching for each in prefix_paths(key, rows)]
+        return Check.of(False, detail, row, *others[:MAX_ROWS])
+
+
+def _find_patient(evidence: Evidence) -> str | None:
+    """Return the key of the patient that the criterion is about; None if it is about none, or another record."""
+    record = evidence.record or {}
+    return f"Patient/{record.get('id')}" if record.get("resourceType") == "Patient" else None
+
+
+def _list_names(kind: str) -> list[str]:
+    """Return the names of the fields that a record of a kind has here."""
+    own = [name for name in _MODELS[kind].model_fields if name not in _HIDDEN]
+    return sorted({*own, *_ADDED, *(("diagnoses",) if kind == "authorization" else ())})
+
+
+def _list_records(state: PayerState, kind: RecordKind) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the number and the fields of each record of a kind, as plain data."""
+    current = state.current
+    if kind == "authorization":
+        for authorization in current.authorizations.values():
+            yield (
+                authorization.id,
+                _describe_authorization(authorization, current.find_member(authorization.member_key)),
+            )
+    elif kind == "claim":
+        for claim in current.all_claims():
+            yield claim.number, _describe_claim(claim, current.find_member(claim.member_key))
+    else:
+        for appeal in current.appeals.values():
+            yield appeal.id, _describe_appeal(state, appeal)
+
+
+def _to_data(record: Authorization | PayerClaim | Appeal, member: Member | None) -> dict[str, Any]:
+    data = {name: value for name, value in record.model_dump(mode="json").items() if name not in _HIDDEN}
+    return {
+        **data,
+        "member_id": member.member_id if member else None,
+        "patient": (member.patient or None) if member else None,
+    }
+
+
+def _describe_authorization(record: Authorization, member: Member | None) -> dict[str, Any]:
+    codes = [service.procedure_code for service in record.query.services]
+    more = {
+        "procedure_codes": codes,
+        "diagnoses": list(record.query.diagnoses),
+        "provider_id": record.query.provider_id,
+    }
+    return {**_to_data(record, member), **more}
+
+
+def _describe_claim(record: PayerClaim, member: Member | None) -> dict[str, Any]:
+    return {**_to_data(record, member), "procedure_codes": [line.procedure_code for line in record.lines]}
+
+
+def _describe_appeal(state: PayerState, appeal: Appeal) -> dict[str, Any]:
+    """Return the fields of an appeal, with those of the denied record that every record has here."""
+    authorization, claim = state.current.find_authorization(appeal.of), state.current.find_claim(appeal.of)
+    denied: dict[str, Any] = {}
+    if authorization is not None:
+        denied = _describe_authorization(authorization, state.current.find_member(authorization.member_key))
+    elif claim is not None:
+        denied = _describe_claim(claim, state.current.find_member(claim.member_key))
+    return {
+        **{name: denied.get(name) for name in _ADDED},
+        **_to_data(appeal, None),
+        **{name: denied.get(name) for name in ("member_id", "patient")},
+    }
+
+
+def _describe_record(kind: str, key: str, rows: Rows) -> str:
+    if not rows:
+        return f"{kind} {key} is there"
+    failed = [row.path for row in rows if not row.passed]
+    return f"{kind} {key} is as expected" if not failed else f"{kind} {key} is not as expected: {', '.join(failed)}"

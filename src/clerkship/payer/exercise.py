@@ -1,0 +1,150 @@
+"""Calls of the payers for the conformance suite, and the dataset from which they start."""
+
+from datetime import date
+from typing import Any
+
+import orjson
+
+from clerkship.model.dataset import Dataset
+from clerkship.payer.determination_rule import Determination
+from clerkship.payer.inquiry import (
+    AuthorizationQuery,
+    ClaimQuery,
+    EligibilityInquiry,
+    PartyQuery,
+    PersonQuery,
+    RequestedService,
+)
+from clerkship.payer.scenario_changes import RecordedAuthorization
+from clerkship.payer.state import PayerState
+from clerkship.sandbox.domain import DomainCall
+from clerkship.sandbox.state import ActionContext
+
+CLINIC, PAYER = "9999900019", "CM002"
+_IDS = "https://clinic.example/ids/"
+_NPI = "http://hl7.org/fhir/sid/us-npi"
+
+
+def _concept(code: str) -> dict[str, Any]:
+    return {"coding": [{"code": code}]}
+
+
+def _reference(key: str) -> dict[str, str]:
+    return {"reference": key}
+
+
+_RESOURCES: tuple[dict[str, Any], ...] = (
+    {
+        "resourceType": "Organization",
+        "id": "org-cedar",
+        "identifier": [{"system": f"{_IDS}payer", "value": PAYER}],
+        "name": "Cedar Mutual Insurance",
+        "type": [_concept("pay")],
+    },
+    {
+        "resourceType": "Organization",
+        "id": "org-clinic",
+        "identifier": [{"system": _NPI, "value": CLINIC}],
+        "name": "Riverbend Family Health Center",
+        "type": [_concept("prov")],
+    },
+    {
+        "resourceType": "Patient",
+        "id": "pat-1",
+        "name": [{"family": "Núñez", "given": ["Ana", "Lucía"]}],
+        "gender": "female",
+        "birthDate": "1980-05-17",
+    },
+    {
+        "resourceType": "Coverage",
+        "id": "cov-1",
+        "status": "active",
+        "subscriberId": "CM100200300",
+        "beneficiary": _reference("Patient/pat-1"),
+        "relationship": _concept("self"),
+        "period": {"start": "2024-01-01"},
+        "payor": [_reference("Organization/org-cedar")],
+        "class": [{"type": _concept("plan"), "value": "cedar-select-epo", "name": "Cedar Select EPO"}],
+        "order": 1,
+    },
+    {
+        "resourceType": "Claim",
+        "id": "claim-1",
+        "identifier": [{"system": f"{_IDS}claim", "value": "C1"}],
+        "status": "active",
+        "use": "claim",
+        "type": _concept("professional"),
+        "patient": _reference("Patient/pat-1"),
+        "created": "2026-01-12T12:00:00Z",
+        "billablePeriod": {"start": "2026-01-09", "end": "2026-01-09"},
+        "provider": _reference("Organization/org-clinic"),
+        "insurance": [{"sequence": 1, "focal": True, "coverage": _reference("Coverage/cov-1")}],
+        "item": [{"sequence": 1, "productOrService": _concept("99213"), "net": {"value": 140, "currency": "USD"}}],
+    },
+)
+DATASET = Dataset(name="a payer", type="fhir", lines=tuple(orjson.dumps(resource) for resource in _RESOURCES))
+ANA = PersonQuery(member_id="CM100200300", family="Nunez", given="Ana", birth_date=date(1980, 5, 17))
+MEMBER_KEY = "CM002/CM100200300/0"
+PARTY: dict[str, Any] = {"payer_id": PAYER, "provider_id": CLINIC, "subscriber": ANA}
+
+
+def _request(code: str, **fields: Any) -> AuthorizationQuery:
+    return AuthorizationQuery(**{**PARTY, "services": (RequestedService(procedure_code=code),), **fields})
+
+
+def _find_reference(payer: PayerState, code: str) -> str:
+    """Return the reference number of the request for a procedure."""
+    records = payer.current.authorizations.values()
+    return next(each.id for each in records if each.query.services[0].procedure_code == code)
+
+
+def _update(payer: PayerState, action: ActionContext) -> None:
+    query = _request("72148", answers={"conservative_therapy_weeks": 2.0, "red_flags": "no"})
+    payer.update_authorization(action, _find_reference(payer, "72148"), query)
+
+
+def _appeal(payer: PayerState, action: ActionContext) -> None:
+    reference = _find_reference(payer, "72148")
+    payer.appeal(action, PartyQuery(**PARTY), reference, "Eight weeks of therapy did not help.", ("ATT1",))
+
+
+def _cancel(payer: PayerState, action: ActionContext) -> None:
+    payer.cancel_authorization(action, _find_reference(payer, "70551"), PartyQuery(**PARTY))
+
+
+def _deny_claim(payer: PayerState, action: ActionContext) -> None:
+    claim = payer.current.list_claims(MEMBER_KEY)[0]
+    payer.set_claim(action, claim, {"status": "denied", "reason": "missing_authorization"})
+    payer.appeal(action, PartyQuery(**PARTY), claim.number, "The visit needed no authorization.")
+
+
+EXERCISE: tuple[DomainCall, ...] = (
+    lambda payer, action: payer.check_eligibility(action, EligibilityInquiry(**PARTY)),
+    lambda payer, action: payer.check_eligibility(
+        action, EligibilityInquiry(**{**PARTY, "payer_id": "XX"}), "CoverageEligibilityRequest/1"
+    ),
+    lambda payer, action: payer.set_eligibility(
+        action, payer.current.get_member(MEMBER_KEY), {"order": 2}, {"used": {"physical_therapy": 20.0}}
+    ),
+    lambda payer, action: payer.request_authorization(action, _request("70551")),
+    lambda payer, action: payer.request_authorization(action, _request("70551")),
+    lambda payer, action: payer.request_authorization(action, _request("99213")),
+    lambda payer, action: payer.request_authorization(action, _request("72148")),
+    _update,
+    _appeal,
+    _appeal,
+    lambda payer, action: payer.set_determination(action, Determination(status="denied", reason="not_covered")),
+    lambda payer, action: payer.request_authorization(action, _request("97110")),
+    _cancel,
+    _cancel,
+    lambda payer, action: payer.set_authorization(
+        action,
+        payer.current.get_member(MEMBER_KEY),
+        RecordedAuthorization(
+            reference="R1", provider_id=CLINIC, status="denied", services=(RequestedService(procedure_code="71250"),)
+        ),
+    ),
+    lambda payer, action: payer.find_authorizations(action, PartyQuery(**PARTY)),
+    lambda payer, action: payer.find_claims(action, ClaimQuery(**PARTY)),
+    _deny_claim,
+)

@@ -1,0 +1,193 @@
+"""The state of the payers, and what providers and the scenario do to it.
+
+See docs/decisions/0019-payer-domain.md.
+"""
+
+from collections.abc import Mapping, MutableMapping, Sequence
+from datetime import date, datetime
+from typing import Any, cast
+
+from clerkship.events.event import Event
+from clerkship.model.frozen import Frozen
+from clerkship.payer import appeals, authorization_requests, scenario_changes
+from clerkship.payer.answer import (
+    Appeal,
+    Authorization,
+    AuthorizationAnswer,
+    ClaimAnswer,
+    EligibilityAnswer,
+    Member,
+    PayerClaim,
+    Rejection,
+)
+from clerkship.payer.authorizations import Moment
+from clerkship.payer.book import PayerBook, PayerDataset
+from clerkship.payer.claims import answer_claims
+from clerkship.payer.config import PayerConfig, PayerEntry
+from clerkship.payer.determination_rule import Determination
+from clerkship.payer.eligibility import answer_eligibility
+from clerkship.payer.events import (
+    AppealEvent,
+    AuthorizationEvent,
+    ClaimChanged,
+    DeterminationSet,
+    EligibilityChanged,
+    build_claim_inquiry,
+    build_eligibility_event,
+)
+from clerkship.payer.inquiry import AuthorizationQuery, ClaimQuery, EligibilityInquiry, PartyQuery
+from clerkship.payer.members import ProviderOnFile
+from clerkship.payer.records import PayerRecords
+from clerkship.sandbox.state import ActionContext, DueWork, State
+
+
+class PayerState(State):
+    """All payers of an environment: who is covered, what is authorized, appealed and claimed.
+
+    A request that a payer does not process is answered with a Rejection. It is logged, and changes nothing.
+    """
+
+    def __init__(self, config: Frozen, records: MutableMapping[str, Any]) -> None:
+        super().__init__(config, records)
+        base = getattr(records, "base", None)
+        dataset = base if isinstance(base, PayerDataset) else PayerDataset(())
+        self.current = PayerRecords(dataset.open_book(self.settings))
+        """The records as they are now."""
+
+    @property
+    def settings(self) -> PayerConfig:
+        """The config."""
+        return cast(PayerConfig, self.config)
+
+    @property
+    def book(self) -> PayerBook:
+        """The records at the start of the trial."""
+        return self.current.book
+
+    def find_payer(self, id: str) -> PayerEntry | None:
+        """Return a payer by its number; None if it is unknown."""
+        return self.current.find_payer(id)
+
+    def find_provider(self, npi: str) -> ProviderOnFile | None:
+        """Return a provider by its NPI; None if it is not on file."""
+        return self.current.find_provider(npi)
+
+    def find_today(self, now: datetime) -> date:
+        """Return the day at the payers."""
+        return now.astimezone(self.settings.local_zone).date()
+
+    def _find_moment(self, action: ActionContext) -> Moment:
+        return Moment(action.now, self.find_today(action.now))
+
+    def check_eligibility(
+        self, action: ActionContext, inquiry: EligibilityInquiry, reference: str | None = None
+    ) -> EligibilityAnswer:
+        """Answer whether a person is covered on a day, and for what.
+
+        `reference` names the request that asks, such as `CoverageEligibilityRequest/12`; the event has it.
+        """
+        answer = answer_eligibility(self.current, inquiry, self.find_today(action.now))
+        action.emit(build_eligibility_event(inquiry, answer, reference))
+        return answer
+
+    def request_authorization(self, action: ActionContext, query: AuthorizationQuery) -> AuthorizationAnswer:
+        """Accept, decide or reject a request.
+
+        If none of its services needs an authorization, the answer says so (`is_required` is false) and nothing is
+        stored.
+        """
+        return authorization_requests.request_authorization(self.current, action, query, self._find_moment(action))
+
+    def update_authorization(
+        self, action: ActionContext, reference: str, query: AuthorizationQuery
+    ) -> AuthorizationAnswer:
+        """Add answers, documents or other information to a request, or change its services, and decide it again.
+
+        `reference` is the payer's reference number or the authorization number. What the update does not give stays.
+        """
+        return authorization_requests.update_authorization(
+            self.current, action, reference, query, self._find_moment(action)
+        )
+
+    def cancel_authorization(self, action: ActionContext, reference: str, query: PartyQuery) -> AuthorizationAnswer:
+        """Cancel a request of the provider, or of its organization. It can be cancelled once."""
+        return authorization_requests.cancel_authorization(
+            self.current, action, reference, query, self._find_moment(action)
+        )
+
+    def find_authorizations(
+        self, action: ActionContext, query: PartyQuery, reference: str | None = None
+    ) -> AuthorizationAnswer:
+        """Return the authorizations of a person, or the one with a number, that the provider may read."""
+        return authorization_requests.find_authorizations(self.current, action, query, reference)
+
+    def appeal(
+        self, action: ActionContext, query: PartyQuery, of: str, reason: str, attachments: Sequence[str] = ()
+    ) -> Appeal | Rejection:
+        """File an appeal against a denied authorization or claim, by its number."""
+        moment = self._find_moment(action)
+        appeal = appeals.build_appeal(self.current, query, of, reason, tuple(attachments), moment)
+        return appeals.file_appeal(self.current, action, query, appeal, moment)
+
+    def find_claims(self, action: ActionContext, query: ClaimQuery) -> ClaimAnswer:
+        """Return the claims of a person that match and that the provider may read, oldest first."""
+        answer = answer_claims(self.current, query)
+        action.emit(build_claim_inquiry(query, answer))
+        return answer
+
+    def set_determination(
+        self, action: ActionContext, rule: Determination, *, is_open: bool = True, is_lasting: bool = True
+    ) -> None:
+        """Decide by a rule: the requests that are open now, and those that come later."""
+        moment = self._find_moment(action)
+        scenario_changes.set_determination(self.current, action, rule, moment, is_open=is_open, is_lasting=is_lasting)
+
+    def set_authorization(
+        self, action: ActionContext, member: Member, recorded: scenario_changes.RecordedAuthorization
+    ) -> None:
+        """Record an authorization from an earlier day."""
+        scenario_changes.set_authorization(self.current, action, member, recorded, self.find_today(action.now))
+
+    def set_eligibility(
+        self, action: ActionContext, member: Member, changes: Mapping[str, Any], used: Mapping[str, Any]
+    ) -> None:
+        """Change fields of the policy in force, and what the member has used this year."""
+        today = self.find_today(action.now)
+        scenario_changes.set_eligibility(self.current, action, member, changes, used, today)
+
+    def set_claim(self, action: ActionContext, claim: PayerClaim, changes: Mapping[str, Any]) -> None:
+        """Change the status and the amounts of a claim."""
+        scenario_changes.set_claim(self.current, action, claim, changes, self.find_today(action.now))
+
+    def next_due(self) -> DueWork | None:
+        """Return the earliest decision on a pending request or an appeal."""
+        record = self.current.find_due()
+        return DueWork(record.decision_due, record.cause) if record is not None and record.decision_due else None
+
+    def run_due(self, action: ActionContext) -> None:
+        """Make the earliest decision."""
+        record, moment = self.current.find_due(), self._find_moment(action)
+        if isinstance(record, Authorization):
+            authorization_requests.decide_due(self.current, action, record, moment)
+        elif record is not None:
+            appeals.decide_appeal(self.current, action, record, moment)
+
+    def apply(self, event: Event) -> None:
+        """Store the record that an event carries."""
+        payload, current = event.payload, self.current
+        if isinstance(payload, AuthorizationEvent):
+            current.store_authorization(payload.authorization, event.seq)
+        elif isinstance(payload, AppealEvent):
+            current.store_appeal(payload.appeal, event.seq)
+        elif isinstance(payload, ClaimChanged):
+            current.claims[payload.number] = payload.claim
+        elif isinstance(payload, EligibilityChanged):
+            current.members[payload.member.key] = payload.member
+            current.accumulators[payload.member.key] = payload.accumulators
+        elif isinstance(payload, DeterminationSet):
+            rule = Determination.model_validate(payload.rule)
+            current.add_determination(rule, payload.references, is_lasting=payload.is_lasting)
+
+    def dump(self) -> Any:
+        """Return everything that differs from the start, as plain data."""
+        return self.current.dump()

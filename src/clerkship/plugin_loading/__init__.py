@@ -1,1 +1,0 @@
-"""Installed plug-ins: what one may contain, and how it is found and imported. Authors import `clerkship.plugin`."""

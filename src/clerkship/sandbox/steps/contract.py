@@ -1,0 +1,55 @@
+"""The contract of scenario steps."""
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from typing import ClassVar, Protocol, TypeVar
+
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.faults.contract import EventFault, Fault
+from clerkship.sandbox.state import ActionContext, State
+
+S = TypeVar("S", bound=State)
+
+
+class StepHost(Protocol):
+    """The playground as a step may use it."""
+
+    @property
+    def now(self) -> datetime:
+        """The simulated time."""
+        ...
+
+    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
+        """Return the state of a sandbox or domain, and the context in which the scenario changes it."""
+        ...
+
+    def advance(self, by: timedelta) -> None:
+        """Let simulated time pass."""
+        ...
+
+    def inject(self, fault: Fault | EventFault) -> None:
+        """Add a fault that affects later requests, or later events of a sandbox."""
+        ...
+
+
+class Step(Frozen):
+    """A step of a scenario, named `kind.verb`; its fields are its YAML keys.
+
+    It runs before the agent starts or, with `at`, while the agent works.
+    """
+
+    name: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    simulator: ClassVar[str | None] = None
+    """The kind of simulator or domain that the step acts on, if any. If there are several, `sandbox` names one."""
+    text_files: ClassVar[Mapping[str, str]] = {}
+    """Fields that name a text file next to the task file, each with the field that gets its text. Templates in the text
+    are expanded."""
+    dataset_files: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """Fields that name a file of a dataset, each with the field that names the dataset, and the field that gets the
+    content of the file in base64."""
+
+    @abstractmethod
+    def run(self, host: StepHost) -> None:
+        """Run the step."""

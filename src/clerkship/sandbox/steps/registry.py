@@ -1,0 +1,26 @@
+"""The steps that belong to no simulator, by name. The module of one is imported when a file names it."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from clerkship.by_name import load
+from clerkship.sandbox.faults.registry import FAULTS, load_fault
+
+if TYPE_CHECKING:
+    from clerkship.sandbox.steps.contract import Step
+
+
+def _load_fault_step(name: str) -> "type[Step]":
+    return cast("type[Step]", load("clerkship.sandbox.steps.fault_step:build_fault_step")(load_fault(name)))
+
+
+def _load_clock_advance() -> "type[Step]":
+    return cast("type[Step]", load("clerkship.sandbox.steps.clock_advance:ClockAdvance"))
+
+
+STEPS: "Mapping[str, Callable[[], type[Step]]]" = {
+    "clock.advance": _load_clock_advance,
+    **{f"fault.{name}": partial(_load_fault_step, name) for name in FAULTS},
+}
+"""What returns the class of each."""

@@ -1,0 +1,161 @@
+"""Check an environment: the kinds, configs and datasets of its sandboxes and domains, and its reactions."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+
+from clerkship.kit.registry import UnknownName
+from clerkship.model.environment import (
+    RESERVED_NAMES,
+    RESERVED_SOURCES,
+    ComponentConfig,
+    Reaction,
+    SharedDomain,
+    Simulator,
+)
+from clerkship.model.errors import PlatformError
+from clerkship.model.names import did_you_mean
+from clerkship.suite_files.catalog import Catalog
+from clerkship.suite_files.definition import Definition
+from clerkship.suite_files.environment_names import EnvironmentNames
+from clerkship.suite_files.record_check import InitialRecords
+from clerkship.suite_files.shape import as_list, as_map, read_as
+from clerkship.suite_files.yaml import KeyPath
+
+_COMPONENTS: Mapping[str, type[ComponentConfig]] = {"simulators": Simulator, "domains": SharedDomain}
+"""Keys of an environment that define sandboxes and domains."""
+
+
+@dataclass(frozen=True)
+class EnvironmentInfo:
+    """The sandboxes and domains of an environment that tasks can use, with their kinds. An invalid kind is empty."""
+
+    name: str
+    sandboxes: Mapping[str, str]
+    domains: Mapping[str, str]
+    initial_records: Mapping[str, InitialRecords]
+    """The initial records of its sandboxes, as far as they could be loaded."""
+    names: EnvironmentNames = field(default_factory=EnvironmentNames)
+    """The names that its sandboxes and domains define."""
+
+    @property
+    def components(self) -> Mapping[str, str]:
+        """Sandboxes and domains, which `sandbox` can name. In a fault it can only name sandboxes."""
+        return {**self.sandboxes, **self.domains} if self.domains else self.sandboxes
+
+
+def build_environment_info(
+    data: Mapping[str, object],
+    initial_records: Mapping[str, InitialRecords] | None = None,
+    names: EnvironmentNames | None = None,
+) -> EnvironmentInfo:
+    """Return the names in an environment as the file has them, valid or not."""
+    sandboxes, domains = _read_kinds(data, "simulators"), _read_kinds(data, "domains")
+    return EnvironmentInfo(
+        str(data.get("name")), sandboxes, domains, initial_records or {}, names or EnvironmentNames()
+    )
+
+
+def _read_kinds(data: Mapping[str, object], key: str) -> dict[str, str]:
+    choices = {name: read_as(_COMPONENTS[key], written) for name, written in as_map(data.get(key)).items()}
+    return {name: choice.kind if choice is not None else "" for name, choice in choices.items()}
+
+
+def is_known(lookup: Callable[[str], object], name: str) -> bool:
+    """Return whether a lookup in the catalog finds a name."""
+    try:
+        lookup(name)
+    except UnknownName:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
+class EnvironmentCheck:
+    """Checks one environment against the catalog."""
+
+    catalog: Catalog
+    definition: Definition
+
+    def check(self, datasets: Collection[str]) -> None:
+        """Report every mistake; `datasets` are the names of existing datasets."""
+        data = self.definition.fields
+        named = [(n, name) for n, name in enumerate(as_list(data.get("datasets"))) if isinstance(name, str)]
+        for number, name in named:
+            if name not in datasets:
+                hint = did_you_mean(name, datasets)
+                self.definition.problem(["datasets", number], f"unknown dataset `{name}`", hint)
+        info = build_environment_info(data)
+        self._check_names(info)
+        for key, model in _COMPONENTS.items():
+            for name, written in as_map(data.get(key)).items():
+                choice = read_as(model, written)
+                if choice is not None:
+                    self._check_component(choice, [key, name], [name for _, name in named], info)
+        for name, kind in info.sandboxes.items():
+            self._check_called_domains(kind, ["simulators", name], info)
+        for number, written in enumerate(as_list(data.get("reactions"))):
+            reaction = read_as(Reaction, written)
+            if reaction is not None:
+                self._check_reaction(reaction, ["reactions", number], info.components)
+
+    def _check_names(self, info: EnvironmentInfo) -> None:
+        """Check that no sandbox or domain has a reserved name, or the name of another one."""
+        of_domains = RESERVED_NAMES | RESERVED_SOURCES | dict.fromkeys(info.sandboxes, "a sandbox")
+        for key, what, names, taken in (
+            ("simulators", "sandbox", info.sandboxes, RESERVED_NAMES),
+            ("domains", "domain", info.domains, of_domains),
+        ):
+            for name in names.keys() & taken.keys():
+                message = f"the name `{name}` is reserved: it is {taken[name]}"
+                self.definition.problem([key, name], message, f"give the {what} another name", key=True)
+
+    def _check_component(
+        self, choice: ComponentConfig, path: KeyPath, datasets: Collection[str], info: EnvironmentInfo
+    ) -> None:
+        is_domain = isinstance(choice, SharedDomain)
+        try:
+            entry = self.catalog.domain(choice.kind) if is_domain else self.catalog.simulator(choice.kind)
+        except UnknownName as unknown:
+            self.definition.problem([*path, "kind"], f"unknown {unknown.what} `{choice.kind}`", unknown.hint)
+        else:
+            config = self.definition.read(entry.config, choice.config, [*path, "config"])
+            self.definition.report_mistakes(config, [*path, "config"], info.domains.values())
+        for number, name in enumerate(choice.datasets or ()):
+            if name not in datasets:
+                hint = did_you_mean(name, datasets) or "the environment lists none under `datasets`"
+                message = f"`{name}` is not a dataset of this environment"
+                self.definition.problem([*path, "datasets", number], message, hint)
+
+    def _check_called_domains(self, kind: str, path: KeyPath, info: EnvironmentInfo) -> None:
+        """Check that the domains that a simulator's operations call are defined.
+
+        A domain of unknown kind is not reported here: its kind may be a misspelling of the right one.
+        """
+        kinds = info.domains.values()
+        for domain in self.catalog.simulator(kind).domains if is_known(self.catalog.simulator, kind) else ():
+            if domain.kind not in kinds and all(is_known(self.catalog.event_kinds, other) for other in kinds):
+                hint = f"add `{domain.kind.rpartition('.')[2]}: {{kind: {domain.kind}}}` under `domains`"
+                self.definition.problem(path, f"{kind} needs a domain of kind {domain.kind}", hint)
+
+    def _check_reaction(self, reaction: Reaction, path: KeyPath, components: Mapping[str, str]) -> None:
+        names = dict.fromkeys((reaction.source, reaction.target))
+        for name in names:
+            if name not in components:
+                self.definition.problem(path, f"unknown sandbox `{name}`", did_you_mean(name, components))
+        if all(name in components and is_known(self.catalog.event_kinds, components[name]) for name in names):
+            try:
+                self._check_pair(reaction, path, components[reaction.source], components[reaction.target])
+            except PlatformError as error:
+                self.definition.problem(path, str(error))
+
+    def _check_pair(self, reaction: Reaction, path: KeyPath, source: str, target: str) -> None:
+        kinds = [kind.removeprefix(f"{source}.") for kind in self.catalog.event_kinds(source)]
+        matching = [kind for kind in kinds if reaction.matches(kind)]
+        if not matching:
+            hint = did_you_mean(reaction.event, kinds)
+            self.definition.problem(path, f"{source} has no event `{reaction.event}`", hint)
+            return
+        taken = self.catalog.reactions(source, target)
+        if not any(f"{source}.{kind}" in taken for kind in matching):
+            hint = f"it reacts to {', '.join(self.catalog.reacts_to(target)) or 'no event'}"
+            self.definition.problem(path, f"{target} does not react to {source}.{reaction.event}", hint)
