@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from clerkship.events.agent import (
+from clerkship.plugin import (
     ActionExecuted,
     ClarificationOffered,
     FlowCancelled,
@@ -18,9 +18,12 @@ from clerkship.events.agent import (
     FlowInterrupted,
     FlowResumed,
     FlowStarted,
+    Message,
+    ReplyPart,
+    Say,
     SlotSet,
+    Start,
 )
-from clerkship.plugin import Message, ReplyPart, Say, Start
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import yaml
 
-from clerkship.events.agent import (
+from clerkship.plugin import (
     ActionExecuted,
     ClarificationOffered,
     FlowCancelled,
@@ -34,9 +34,12 @@ from clerkship.events.agent import (
     FlowInterrupted,
     FlowResumed,
     FlowStarted,
+    Message,
+    ReplyPart,
+    Say,
     SlotSet,
+    Start,
 )
-from clerkship.plugin import Message, ReplyPart, Say, Start
 
 Row = dict[str, Any]
 HERE = Path(__file__).parent

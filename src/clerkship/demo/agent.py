@@ -3,9 +3,8 @@
 import json
 import re
 
-from clerkship.actors.contract import Message
-from clerkship.sandbox.handle import Refused, Sandboxes
-from clerkship.simulators.files.handle import Files
+from clerkship.plugin import Message, Refused, Sandboxes
+from clerkship.plugin.files import Files
 
 APPOINTMENTS = {
     "Rosa Delgado": ("448213", "1965-03-15", "2026-03-09 at 10:30 with Dr. Okafor"),

@@ -1,6 +1,6 @@
 """The Observation that has the filler number is the one to change."""
 
-from clerkship.formats.hl7.message import parse_message
+from clerkship.plugin.hl7 import parse_message
 
 
 def on_task(task_item, sandboxes):

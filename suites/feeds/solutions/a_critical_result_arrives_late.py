@@ -2,7 +2,7 @@
 
 import json
 
-from clerkship.formats.hl7.message import parse_message
+from clerkship.plugin.hl7 import parse_message
 
 
 def on_task(task_item, sandboxes):

@@ -1,6 +1,6 @@
 """The placer's number leads to the order; the result is based on it."""
 
-from clerkship.formats.hl7.message import parse_message
+from clerkship.plugin.hl7 import parse_message
 
 
 def on_task(task_item, sandboxes):

@@ -2,7 +2,7 @@
 
 import re
 
-from clerkship.formats.hl7.message import build_field
+from clerkship.plugin.hl7 import build_field
 
 
 def on_task(task_item, sandboxes):

@@ -1,6 +1,6 @@
 """Each message on its own: whose it is, by number, name and birth date; filed once; then acknowledged."""
 
-from clerkship.formats.hl7.message import parse_message
+from clerkship.plugin.hl7 import parse_message
 
 
 def on_task(task_item, sandboxes):

@@ -1,6 +1,6 @@
 """PID stays, MRG goes; each is linked to the other."""
 
-from clerkship.formats.hl7.message import parse_message
+from clerkship.plugin.hl7 import parse_message
 
 
 def on_task(task_item, sandboxes):

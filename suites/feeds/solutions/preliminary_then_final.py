@@ -1,6 +1,6 @@
 """The first at once; then the inbox again, until the second is there."""
 
-from clerkship.formats.hl7.message import parse_message
+from clerkship.plugin.hl7 import parse_message
 
 
 def on_task(task_item, sandboxes):

@@ -2,7 +2,7 @@
 
 import re
 
-from clerkship.formats.hl7.message import build_field, parse_message
+from clerkship.plugin.hl7 import build_field, parse_message
 
 
 def on_task(task_item, sandboxes):

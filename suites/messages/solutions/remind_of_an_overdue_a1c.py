@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from clerkship.simulators.cds.handle import describe_service
+from clerkship.plugin.cds_hooks import describe_service
 
 A1C = "http://loinc.org|4548-4"
 PREFETCH = {

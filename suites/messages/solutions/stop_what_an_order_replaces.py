@@ -1,6 +1,6 @@
 """Suggest to stop lisinopril when losartan is signed, and report what the clinicians decided."""
 
-from clerkship.simulators.cds.handle import describe_service
+from clerkship.plugin.cds_hooks import describe_service
 
 PREFETCH = {
     "active": "MedicationRequest?patient={{context.patientId}}&status=active",

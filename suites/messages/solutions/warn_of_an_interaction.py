@@ -1,6 +1,6 @@
 """Warn before a painkiller is signed for a patient who takes a blood thinner."""
 
-from clerkship.simulators.cds.handle import describe_service
+from clerkship.plugin.cds_hooks import describe_service
 
 PREFETCH = {"active": "MedicationRequest?patient={{context.patientId}}&status=active"}
 

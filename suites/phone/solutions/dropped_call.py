@@ -3,7 +3,7 @@
 import re
 from datetime import datetime
 
-from clerkship.sandbox.handle import Refused
+from clerkship.plugin import Refused
 
 MAX_CALLS = 4
 MAX_TURNS = 30

@@ -3,11 +3,16 @@
 import re
 from datetime import date, datetime, timedelta
 
-from clerkship.formats.x12.interchange import parse_interchanges
-from clerkship.formats.x12.validation import validate_set
-from clerkship.formats.x12.writer import OutgoingEnvelope
-from clerkship.payer.inquiry import AuthorizationQuery, PersonQuery
-from clerkship.simulators.x12.requests import RequestHeader, build_authorization_request, render_requests
+from clerkship.plugin.x12 import (
+    AuthorizationQuery,
+    OutgoingEnvelope,
+    PersonQuery,
+    RequestHeader,
+    build_authorization_request,
+    parse_interchanges,
+    render_requests,
+    validate_set,
+)
 
 
 def on_task(task_item, sandboxes):

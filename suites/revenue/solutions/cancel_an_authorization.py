@@ -3,16 +3,18 @@
 import re
 from datetime import date
 
-from clerkship.formats.x12.interchange import parse_interchanges
-from clerkship.formats.x12.segment_path import find_values
-from clerkship.formats.x12.validation import validate_set
-from clerkship.formats.x12.writer import OutgoingEnvelope
-from clerkship.payer.inquiry import AuthorizationQuery, PartyQuery, PersonQuery
-from clerkship.simulators.x12.requests import (
+from clerkship.plugin.x12 import (
+    AuthorizationQuery,
+    OutgoingEnvelope,
+    PartyQuery,
+    PersonQuery,
     RequestHeader,
     build_authorization_inquiry,
     build_authorization_request,
+    find_values,
+    parse_interchanges,
     render_requests,
+    validate_set,
 )
 
 

@@ -5,16 +5,18 @@ import re
 from datetime import date
 from io import StringIO
 
-from clerkship.formats.x12.interchange import parse_interchanges
-from clerkship.formats.x12.segment_path import find_values
-from clerkship.formats.x12.validation import validate_set
-from clerkship.formats.x12.writer import OutgoingEnvelope
-from clerkship.payer.inquiry import ClaimQuery, PartyQuery, PersonQuery
-from clerkship.simulators.x12.requests import (
+from clerkship.plugin.x12 import (
+    ClaimQuery,
+    OutgoingEnvelope,
+    PartyQuery,
+    PersonQuery,
     RequestHeader,
     build_authorization_inquiry,
     build_claim_status_request,
+    find_values,
+    parse_interchanges,
     render_requests,
+    validate_set,
 )
 
 NOTES, MISSING_AUTHORIZATION, UNKNOWN_CLAIM = "297", "84", "35"

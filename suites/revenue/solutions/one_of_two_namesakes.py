@@ -3,12 +3,17 @@
 import re
 from datetime import date
 
-from clerkship.formats.x12.interchange import parse_interchanges
-from clerkship.formats.x12.segment_path import find_values
-from clerkship.formats.x12.validation import validate_set
-from clerkship.formats.x12.writer import OutgoingEnvelope
-from clerkship.payer.inquiry import EligibilityInquiry, PersonQuery
-from clerkship.simulators.x12.requests import RequestHeader, build_eligibility_request, render_requests
+from clerkship.plugin.x12 import (
+    EligibilityInquiry,
+    OutgoingEnvelope,
+    PersonQuery,
+    RequestHeader,
+    build_eligibility_request,
+    find_values,
+    parse_interchanges,
+    render_requests,
+    validate_set,
+)
 
 
 def on_task(task_item, sandboxes):

@@ -2,10 +2,14 @@
 
 import re
 
-from clerkship.formats.x12.interchange import parse_interchanges
-from clerkship.formats.x12.segment_path import find_values
-from clerkship.formats.x12.validation import validate_set
-from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
+from clerkship.plugin.x12 import (
+    OutgoingEnvelope,
+    OutgoingGroup,
+    find_values,
+    parse_interchanges,
+    render_interchange,
+    validate_set,
+)
 
 SENT = "outbound/eligibility-0227.x12"
 

@@ -1,4 +1,4 @@
-"""The tables under `synthetic/tables`: every row has the columns and the types that the code expects."""
+"""The tables under `suite_files/synthetic/tables`: every row has the columns and the types that the code expects."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,6 +1,6 @@
 """Wait for the next scheduled step, then read the result."""
 
-from clerkship.sandbox.handle import Refused
+from clerkship.plugin import Refused
 
 
 def on_task(task_item, sandboxes):
