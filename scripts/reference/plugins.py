@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from collections.abc import Iterator
 from pathlib import Path
 
 import clerkship.plugin
@@ -118,6 +119,7 @@ def plugins_page() -> str:
         domain_spec=_describe(DomainSpec, _DOMAIN_FIELDS),
         dataset_type=_describe(DatasetType, _DATASET_TYPE_FIELDS),
         names=_names(),
+        kind_modules=_kind_modules(),
         state=_show_file("src/shop_bench/state.py", "python"),
         assertion=_show_file("src/shop_bench/end_state.py", "python"),
         simulator=_show_file("src/shop_bench/simulator.py", "python"),
@@ -135,13 +137,25 @@ def _names() -> str:
     return "\n".join(_group(subject, sorted(names)) for subject, names in sorted(groups.items())).rstrip("\n")
 
 
+def _kind_modules() -> str:
+    """Return the public modules of one kind each, with their names."""
+    rows = ["| module | names |", "|---|---|"]
+    for path in sorted(Path(clerkship.plugin.__file__).parent.glob("[a-z]*.py")):
+        names = [alias.name for node in _imports(path) for alias in node.names]
+        rows.append(f"| `clerkship.plugin.{path.stem}` | {', '.join(f'`{name}`' for name in sorted(names))} |")
+    return "\n".join(rows)
+
+
+def _imports(path: Path) -> Iterator[ast.ImportFrom]:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return (node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module)
+
+
 def exported_names() -> dict[str, list[str]]:
     """Return the names that `clerkship.plugin` exports, by subject."""
-    tree = ast.parse(Path(clerkship.plugin.__file__).read_text(encoding="utf-8"))
     groups: dict[str, list[str]] = {}
-    for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module:
-            groups.setdefault(_subject_of(node.module), []).extend(alias.name for alias in node.names)
+    for node in _imports(Path(clerkship.plugin.__file__)):
+        groups.setdefault(_subject_of(str(node.module)), []).extend(alias.name for alias in node.names)
     return groups
 
 
