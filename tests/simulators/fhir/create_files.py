@@ -22,7 +22,7 @@ from clerkship.simulators.fhir.outcome import FHIR_JSON
 from tests.simulators.fhir.server import CHART, POTASSIUM, remove_elements
 
 PACKAGE = Path(clerkship.__file__).parent
-NOT_COUNTED = ("fhir/", "kit/")
+NOT_COUNTED = ("formats/", "kit/")
 """The standard, and general tools."""
 
 

@@ -19,6 +19,7 @@ from clerkship.suite_files.synthetic.table import SYSTEMS, TABLE_FOLDER, NamedTe
 from clerkship.suite_files.synthetic.terms import Term
 from clerkship.suite_files.synthetic.visit_kinds import VisitKind
 from clerkship.suite_files.synthetic.vitals import Growth, VitalSign
+from clerkship.text import known_names
 from clerkship.text.known_names import Origin, ShortName
 
 ROWS: dict[str, type] = {
@@ -29,17 +30,18 @@ ROWS: dict[str, type] = {
     "effects": Effect,
     "growth": Growth,
     "locations": Location,
-    "names": Origin,
     "organizations": Organization,
     "panels": Panel,
     "posts": StaffPosition,
     "screenings": Screening,
-    "short_names": ShortName,
     "terms": NamedTerm,
     "vaccines": Dose,
     "visit_kinds": VisitKind,
     "vital_signs": VitalSign,
 }
+
+
+NAME_ROWS: dict[str, type] = {"names": Origin, "short_names": ShortName}
 
 
 def find_mistakes(path: Path, row: type) -> Iterator[str]:
@@ -63,6 +65,11 @@ def test_every_file_is_a_table_that_is_checked() -> None:
 def test_every_row_has_the_columns_and_types_of_its_table(name: str) -> None:
     assert list(find_mistakes(TABLE_FOLDER / f"{name}.json", ROWS[name])) == []
     assert len(read_table(name, ROWS[name])) == len((TABLE_FOLDER / f"{name}.json").read_text().splitlines()) - 2
+
+
+@pytest.mark.parametrize("name", NAME_ROWS)
+def test_every_row_of_names_has_the_columns_and_types_of_its_table(name: str) -> None:
+    assert list(find_mistakes(known_names.TABLE_FOLDER / f"{name}.json", NAME_ROWS[name])) == []
 
 
 def test_a_bad_row_is_reported_by_file_line_and_column(tmp_path: Path) -> None:
