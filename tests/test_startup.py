@@ -83,6 +83,7 @@ def test_help_imports_no_command(practice: Path) -> None:
         "clerkship.cli.app",
         "clerkship.cli.commands",
         "clerkship.cli.lazy_command",
+        "clerkship.old_paths",
     }
 
 

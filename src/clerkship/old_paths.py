@@ -10,6 +10,10 @@ from types import ModuleType
 
 from clerkship.by_name import load
 
+TYPE_CHECKING = False  # see `by_name`
+if TYPE_CHECKING:
+    from typing import Any
+
 MOVED = {
     "clerkship.actors.contract": "clerkship.plugin",
     "clerkship.assertions.contract": "clerkship.plugin",
@@ -41,9 +45,9 @@ class OldPaths:
     def find_spec(name: str, path: object = None, target: object = None) -> ModuleSpec | None:
         """Return how to import an old path; None for any other name."""
         if name in MOVED:
-            return ModuleSpec(name, _MovedModule)
+            return ModuleSpec(name, _LOADER)
         if any(moved.startswith(f"{name}.") for moved in MOVED):
-            return ModuleSpec(name, _MovedModule, is_package=True)
+            return ModuleSpec(name, _LOADER, is_package=True)
         return None
 
 
@@ -60,3 +64,6 @@ class _MovedModule:
         if name in MOVED:
             warnings.warn(f"{name} moved: import from {MOVED[name]}", DeprecationWarning, stacklevel=2)
             sys.modules[name] = load(MOVED[name])
+
+
+_LOADER: "Any" = _MovedModule  # not a subclass of `importlib.abc.Loader`, which would be imported for it
