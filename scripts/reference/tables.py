@@ -10,6 +10,7 @@ from typing import Any, Literal, Union, get_args, get_origin
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
+from clerkship.assertions.selection import EventWindow, SelectionAssertion
 from clerkship.model.closed import NameOf, OneOf
 from clerkship.model.duration import render_duration
 from clerkship.model.scenario import EventMatch
@@ -26,6 +27,7 @@ _TYPE_NAMES = {
     "StepCall": "step",
     "AssertionCall": "assertion",
 }
+_SHARED_FIELDS = (EventWindow, SelectionAssertion)
 
 
 def rows(items: Iterable[tuple[object, ...]]) -> str:
@@ -44,12 +46,17 @@ def describe_dataclass(model: type, descriptions: Mapping[str, str], prefix: str
 
 
 def describe_model(model: type[BaseModel]) -> str:
-    """Return the table of the fields of a model, our additions to a format last."""
-    ours_last = sorted(model.model_fields.items(), key=lambda field: (field[1].description or "").endswith("(ours)"))
-    if not ours_last:
+    """Return the table of the fields of a model, our additions to a format and what several assertions have last."""
+    ordered = sorted(model.model_fields.items(), key=lambda field: _is_last(model, *field))
+    if not ordered:
         return "It has no keys.\n"
-    body = rows(_field_cells(info.alias or name, info) for name, info in ours_last)
+    body = rows(_field_cells(info.alias or name, info) for name, info in ordered)
     return f"| key | type | default | |\n|---|---|---|---|\n{body}\n"
+
+
+def _is_last(model: type[BaseModel], name: str, info: FieldInfo) -> bool:
+    is_shared = any(issubclass(model, base) and name in base.model_fields for base in _SHARED_FIELDS)
+    return is_shared or (info.description or "").endswith("(ours)")
 
 
 def describe_nested_models(model: type[BaseModel]) -> str:

@@ -37,28 +37,31 @@ def test_other_actors_writes_and_paths_do_not_count(log_builder: LogBuilder, arg
 
 def test_failure_lists_files_that_were_read(log_builder: LogBuilder) -> None:
     found = FileWasRead.model_validate("x").check(log_builder.evidence())
-    assert found.detail == "the agent read hours.json, inbox/a-K.csv"
-    assert found.evidence[0].actual == ["hours.json", "inbox/a-K.csv"]
-    assert FileWasRead.model_validate("x").check(LogBuilder().evidence()).detail == "the agent read no file"
+    assert found.detail == "there is no read of x; the agent read hours.json, inbox/a-K.csv"
+    assert FileWasRead.model_validate("x").check(LogBuilder().evidence()).detail.endswith("the agent read no file")
 
 
 @pytest.mark.parametrize(
     ("args", "passed", "detail"),
     [
-        ({"path": "inbox/*", "count": 1}, True, "the agent read inbox/a-K.csv once (expected 1)"),
+        ({"path": "inbox/*", "count": 1}, True, "read of inbox/*: read of inbox/a-K.csv (#1) (expected 1)"),
         (
             {"path": "*", "count": {"gte": 2}},
             True,
-            "the agent read inbox/a-K.csv, hours.json 2 times (expected at least 2)",
+            "read of *: read of inbox/a-K.csv (#1), read of hours.json (#4) (expected at least 2)",
         ),
-        ({"path": "inbox/secret.txt", "none": True}, True, "the agent read inbox/secret.txt never (expected 0)"),
-        ({"path": "inbox/*", "none": True}, False, "the agent read inbox/a-K.csv once (expected 0)"),
-        ({"path": "inbox/a-K.csv", "count": 2}, False, "the agent read inbox/a-K.csv once (expected 2)"),
+        ({"path": "inbox/secret.txt", "none": True}, True, "read of inbox/secret.txt: none (expected 0)"),
+        ({"path": "inbox/*", "none": True}, False, "read of inbox/*: read of inbox/a-K.csv (#1) (expected 0)"),
+        (
+            {"path": "inbox/a*", "count": 2},
+            False,
+            "read of inbox/a*: read of inbox/a-K.csv (#1) (expected 2)",
+        ),
     ],
 )
 def test_count_is_compared(log_builder: LogBuilder, args: object, passed: bool, detail: str) -> None:
     found = FileWasRead.model_validate(args).check(log_builder.evidence())
-    assert (found.passed, found.detail) == (passed, detail)
+    assert (found.passed, found.detail.partition("; ")[0]) == (passed, detail)
 
 
 def test_count_with_none_is_rejected() -> None:
@@ -72,4 +75,3 @@ def test_failure_with_many_files_lists_only_some() -> None:
         log_builder.read(f"f{number:05}")
     found = FileWasRead.model_validate("x").check(log_builder.evidence())
     assert found.detail.endswith("f00009 and 2990 more")
-    assert len(found.evidence[0].actual) == 10

@@ -72,7 +72,7 @@ def test_the_evidence_has_a_row_for_each_field(clinic: PayerClinic) -> None:
         ("services[0].quantity", 1.0, False),
     ]
     assert result.score == 0.5
-    assert "is not as expected: services[0].quantity" in result.detail
+    assert "not as expected: services[0].quantity is 1.0, expected 5" in result.detail
 
 
 def test_a_missing_record_is_reported_with_those_that_exist(clinic: PayerClinic) -> None:
@@ -97,7 +97,7 @@ def test_the_entity_of_a_criterion_selects_records_about_the_patient(clinic: Pay
         ({"record": "auth"}, "'authorization', 'claim' or 'appeal'"),
         ({"record": "claim", "where": {"statsu": "paid"}}, "claim has no `statsu`; did you mean `status`?"),
         ({"record": "appeal", "fields": [field("charge", 5)]}, "appeal has no `charge`"),
-        ({"record": "claim", "none": True, "count": 1}, "cannot be combined"),
+        ({"record": "claim", "none": True, "count": 1}, "do not go together"),
         ({"record": "claim", "where": {"charge": {"gte": "x"}}}, "gte"),
         ({"record": "claim", "fields": [field("member_key", "x")]}, "claim has no `member_key`"),
     ],

@@ -23,6 +23,8 @@ from clerkship.actors.registry import LoadSolver as LoadSolver
 from clerkship.assertions.narrowing import ItemContent as ItemContent
 from clerkship.assertions.narrowing import narrow as narrow
 from clerkship.assertions.narrowing import narrow_events as narrow_events
+from clerkship.assertions.selection import Compared as Compared
+from clerkship.assertions.selection import SelectionAssertion as SelectionAssertion
 from clerkship.engine.plugin_contract import CONTRACT as CONTRACT
 from clerkship.engine.plugin_contract import Plugin as Plugin
 from clerkship.events.agent import ActionExecuted as ActionExecuted

@@ -233,9 +233,9 @@ def send_a_call_that_is_refused(agent: Prescriber) -> None:
         (accept_and_sign_anyway, {"not_followed_by"}),
         (accept_a_suggestion_that_is_not_there, {"feedback outcome"}),
         (override_after_accepting, {"feedback outcome"}),
-        (give_feedback_without_a_call, {"calls"}),
-        (send_a_call_that_is_refused, {"calls"}),
-        (lambda agent: None, {"calls"}),
+        (give_feedback_without_a_call, {"count"}),
+        (send_a_call_that_is_refused, {"count"}),
+        (lambda agent: None, {"count"}),
     ],
 )
 def test_a_cheap_way_fails_for_its_reason(ward: Ward, work: Work, paths: set[str]) -> None:

@@ -35,7 +35,9 @@ def test_fax_to_another_number_does_not_count() -> None:
     log.add_fax("Hello", to="+15550100301")
     result = check(log, to=CLINIC)
     assert not result.passed
-    assert result.detail.endswith("it sent 1 page to +15550100301, delivered (#2), but not: to")
+    assert result.detail.startswith(
+        "fax of 1 page to +15550100301, delivered (#2) is there, but not as expected: to is"
+    )
 
 
 @pytest.mark.parametrize("status", ["busy", "no_answer", "failed", "partial", "queued", "sending", "retrying"])
@@ -78,7 +80,7 @@ def test_none_allows_no_attempt(status: FaxStatus) -> None:
 
 
 def test_nothing_sent_fails_and_passes_with_none() -> None:
-    assert check(SentLog()).detail == "the agent sent no fax"
+    assert check(SentLog()).detail == "there is no sent fax"
     assert not check(SentLog()).passed
     assert check(SentLog(), none=True).passed
     assert FaxWasSent(none=True).passes_on_inaction

@@ -57,10 +57,10 @@ def test_properties_of_a_call(fields: dict[str, Any], passes: bool) -> None:
 def test_failure_names_the_nearest_call_and_the_difference() -> None:
     result = check(build_held_call(), number=PAYER, outcome="abandoned", max_hold="10m")
     assert not result.passed
-    assert "outcome completed (expected 'abandoned')" in result.detail
+    assert "outcome is 'completed', expected 'abandoned'" in result.detail
     assert result.evidence[0].seq == 1
     short = check(build_held_call(), max_hold="4m")
-    assert "hold in seconds 300.0 (expected at most 240.0)" in short.detail
+    assert "hold in seconds is 300.0, expected at most 240.0" in short.detail
 
 
 def test_conditions_must_hold_for_one_call_and_with_each_for_every_call() -> None:
@@ -71,7 +71,7 @@ def test_conditions_must_hold_for_one_call_and_with_each_for_every_call() -> Non
     assert not check(log, number=PAYER, outcome="busy", min_duration="1s").passed
     result = check(log, number=PAYER, outcome="completed", each=True)
     assert (result.passed, result.score) == (False, 0.5)
-    assert "1 of 2 calls" in result.detail
+    assert "1 of 2 as expected" in result.detail
     assert check(log, number=PAYER, outcome={"in": ["completed", "busy"]}, each=True).passed
 
 

@@ -1,25 +1,24 @@
 """`payer_state`: an authorization, a claim or an appeal is as expected at the end."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.field_rows import MAX_NAMES, Rows, compare_count, describe_fields, prefix_paths, share_passed
+from clerkship.assertions.field_rows import MAX_NAMES, describe_fields
 from clerkship.assertions.narrowing import ItemContent, narrow
-from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
+from clerkship.assertions.occurrence import join_first
+from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
 from clerkship.model.closed import find_unknown_value
-from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import check_expected, describe_expected, matches_expected
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import lookup, split_path
-from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.payer.answer import Appeal, Authorization, Member, PayerClaim
 from clerkship.payer.state import PayerState
-from clerkship.sandbox.assertion import Assertion, Check, FieldMatch
+from clerkship.sandbox.assertion import FieldMatch
 
 RecordKind = Literal["authorization", "claim", "appeal"]
 _MODELS: Mapping[str, type[Authorization] | type[PayerClaim] | type[Appeal]] = {
@@ -31,11 +30,9 @@ _HIDDEN = ("cause", "member_key")
 """Fields that only the payer itself uses."""
 _ADDED = ("member_id", "patient", "procedure_codes", "provider_id", "payer_id")
 """Fields that every record has here, whatever its own."""
-MAX_ROWS = 100
-"""The most rows of evidence."""
 
 
-class PayerRecordState(Assertion):
+class PayerRecordState(SelectionAssertion):
     """An authorization, a claim or an appeal that `where` selects has these fields at the end. Or, with `count` or
     `none`, the number of such records is as expected. `input_entity_id` of a Patient selects records about the
     patient; of another record, those that have its id or identifier.
@@ -52,16 +49,10 @@ class PayerRecordState(Assertion):
     fields: Annotated[
         tuple[FieldMatch, ...], Field(description="paths in the record, and the values expected there")
     ] = ()
-    count: Annotated[
-        CountExpectation | None, Field(description="how many records with all the fields there must be")
-    ] = None
-    none: Annotated[Flag, Field(description="whether there may be no record with all the fields")] = False
     sandbox: Annotated[str | None, Field(description="name of the domain; not needed if there is only one")] = None
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
-        if self.none and self.count is not None:
-            raise ValueError("`count` and `none` cannot be combined")
         paths: list[tuple[FieldPath, str]] = [(("where", path), path) for path in self.where]
         paths += [(("fields", number, "path"), field.path) for number, field in enumerate(self.fields)]
         known = _list_names(self.record)
@@ -89,49 +80,37 @@ class PayerRecordState(Assertion):
     @property
     def passes_on_inaction(self) -> bool:
         """Whether it can pass when the agent does nothing. Only appeals do not exist before an agent does something."""
-        return self.none or allows_zero(self.count) or self.record != "appeal"
+        return super().passes_on_inaction or self.record != "appeal"
 
-    def check(self, evidence: Evidence) -> Check:
-        """Select the records and compare their fields."""
+    def compare(self, evidence: Evidence) -> Iterator[Compared]:
+        """Yield the records that `where` selects."""
+        for key, data in self._list_records(evidence):
+            if all(matches_expected(expected, lookup(data, path)) for path, expected in self.where.items()):
+                yield Compared(f"{self.record} {key}", tuple(field.compare(data) for field in self.fields))
+
+    def _list_records(self, evidence: Evidence) -> Iterable[tuple[str, dict[str, Any]]]:
+        """Return the number and the fields of the records about the patient or record of the criterion."""
         patient = _find_patient(evidence)
-        records = dict(_list_records(evidence.state(PayerState, self.sandbox), self.record))
+        records = _list_records(evidence.state(PayerState, self.sandbox), self.record)
         if patient is None:
-            about = dict(narrow(evidence, records.items(), lambda item: ItemContent(data=item[1])))
-        else:
-            about = {key: data for key, data in records.items() if data["patient"] == patient}
-        selected = {key: data for key, data in about.items() if self._is_selected(data)}
-        rows_by_key = {key: tuple(field.compare(data) for field in self.fields) for key, data in selected.items()}
-        if self.none or self.count is not None:
-            return self._check_count(rows_by_key, patient)
-        if not rows_by_key:
-            return self._report_missing(about, patient)
-        key = max(rows_by_key, key=lambda key: share_passed(rows_by_key[key]))
-        number = f" (of {len(rows_by_key)} that match)" if len(rows_by_key) > 1 else ""
-        return Check.of_fields(rows_by_key[key], f"{_describe_record(self.record, key, rows_by_key[key])}{number}")
+            return narrow(evidence, records, lambda item: ItemContent(data=item[1]))
+        return ((key, data) for key, data in records if data["patient"] == patient)
 
-    def _is_selected(self, data: Mapping[str, Any]) -> bool:
-        return all(matches_expected(expected, lookup(data, path)) for path, expected in self.where.items())
-
-    def _describe(self, patient: str | None) -> str:
+    def describe_selection(self, evidence: Evidence) -> str:
+        """Return the kind of record, the patient and the conditions."""
+        patient = _find_patient(evidence)
         where = ", ".join(f"{path} {describe_expected(expected)}" for path, expected in self.where.items())
         return self.record + (f" for {patient}" if patient else "") + (f" where {where}" if where else "")
 
-    def _report_missing(self, others: Mapping[str, Any], patient: str | None) -> Check:
-        row = FieldCheck(path=self.record, expected={"gte": 1}, actual=0, passed=False)
-        known = join_first([f"{key} ({data['status']})" for key, data in others.items()], most=MAX_NAMES)
-        there = f"; there is {known}" if known else ""
-        return Check.of(False, f"there is no {self._describe(patient)}{there}", row)
+    def describe_expectation(self) -> str:
+        """Return the expected fields."""
+        return describe_fields(self.fields)
 
-    def _check_count(self, rows_by_key: Mapping[str, Rows], patient: str | None) -> Check:
-        expected: Any = 0 if self.none else self.count
-        matching = [key for key, rows in rows_by_key.items() if all(row.passed for row in rows)]
-        row = compare_count(expected, len(matching))
-        detail = f"{self._describe(patient)}{describe_fields(self.fields)}: "
-        detail += f"{join_first(matching, most=MAX_NAMES) or 'none'} (expected {describe_expected(expected)})"
-        if row.passed or self.none:
-            return Check.of(row.passed, detail, row)
-        others = [each for key, rows in rows_by_key.items() if key not in matching for each in prefix_paths(key, rows)]
-        return Check.of(False, detail, row, *others[:MAX_ROWS])
+    def explain_failure(self, evidence: Evidence, compared: Sequence[Compared]) -> Iterator[str]:
+        """Yield which records there are, if none is selected."""
+        known = [f"{key} ({data['status']})" for key, data in self._list_records(evidence)] if not compared else []
+        if known:
+            yield f"there is {join_first(known, most=MAX_NAMES)}"
 
 
 def _find_patient(evidence: Evidence) -> str | None:
@@ -199,10 +178,3 @@ def _describe_appeal(state: PayerState, appeal: Appeal) -> dict[str, Any]:
         **_to_data(appeal, None),
         **{name: denied.get(name) for name in ("member_id", "patient")},
     }
-
-
-def _describe_record(kind: str, key: str, rows: Rows) -> str:
-    if not rows:
-        return f"{kind} {key} is there"
-    failed = [row.path for row in rows if not row.passed]
-    return f"{kind} {key} is as expected" if not failed else f"{kind} {key} is not as expected: {', '.join(failed)}"

@@ -62,7 +62,11 @@ def test_path_may_use_time_at_end_of_run() -> None:
 @pytest.mark.parametrize(
     ("args", "score", "detail"),
     [
-        (K | {"fields": [FINAL, HIGH]}, 0.5, "Observation/k1 is there, but not as expected: value.value (of 2 Obs"),
+        (
+            K | {"fields": [FINAL, HIGH]},
+            0.5,
+            "Observation/k1 is there, but not as expected: value.value is 4.1, expected more than 5 (the first of 2 ",
+        ),
         (
             {
                 "resource_type": "Observation",
@@ -70,12 +74,12 @@ def test_path_may_use_time_at_end_of_run() -> None:
                 "fields": [HIGH, {"path": "status", "expected": "amended"}],
             },
             0.5,
-            "Observation/k2 is there, but not as expected: status (of 3 Observation)",
+            "Observation/k2 is there (the nearest of 3), but not as expected: status is 'final', expected 'am",
         ),
         (
             {"resource_type": "Observation", "which": "all", "fields": [FINAL]},
             2 / 3,
-            "2 of 3 Observation are as expected; not Observation/k3",
+            "Observation that has status 'final': 2 of 3 as expected; not Observation/k3: status is 'prelim",
         ),
         (
             {
@@ -123,7 +127,7 @@ def test_all_lists_failed_rows_first_with_their_resource() -> None:
 def test_missing_resource_names_parameter_that_excluded_it() -> None:
     search = {"patient": "Patient/ana", "date": "ge2026-03-01", "status": "final"}
     found = check({"resource_type": "Observation", "search": search, "fields": [FINAL]})
-    assert [(row.path, row.actual) for row in found.evidence] == [("Observation", 0)]
+    assert [(row.path, row.actual) for row in found.evidence] == [("count", 0)]
     assert found.detail == (
         "there is no Observation with patient=Patient/ana&date=ge2026-03-01&status=final; "
         "without date=ge2026-03-01 there would be Observation/k1, Observation/k2"
@@ -239,7 +243,7 @@ def test_missing_sandbox_is_an_error() -> None:
             "`a..b` is not valid FHIRPath",
         ),
         ({"resource_type": "Patient", "fields": [{"path": "id", "expected": {"matchs": "x"}}]}, None, "matchs"),
-        ({"resource_type": "Patient", "count": 1, "none": True}, (), "cannot be combined"),
+        ({"resource_type": "Patient", "count": 1, "none": True}, (), "do not go together"),
         ({"resource_type": "Patient", "which": "last"}, ("which",), "first"),
         ({"resource_type": "Patient", "search": {"family": {"a": 1}}}, None, "valid"),
     ],

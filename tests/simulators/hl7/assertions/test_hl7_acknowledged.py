@@ -63,17 +63,26 @@ def test_expected_acknowledgment_passes(args: Any) -> None:
         (
             None,
             1 / 3,
-            "1 of 3 message acknowledged with 'AA'; not ORU^R01 IN-2 (#3): AR (unknown patient 4712) after 10m",
+            "arrived message acknowledged with 'AA': 1 of 3 as expected; not ORU^R01 IN-2 (#3), ADT^A01 IN-3 (#5); "
+            "ORU^R01 IN-2 (#3): AR (unknown patient 4712) after 10m",
         ),
         (None, 1 / 3, "ADT^A01 IN-3 (#5): never read"),
-        ({"code": "AR"}, 1 / 3, "1 of 3 message acknowledged with 'AR'"),
-        ({"control_id": "IN-2", "code": "AR", "text": "no"}, 0, "with 'AR' and the text 'no'; not ORU^R01 IN-2"),
-        ({"control_id": "IN-2", "code": "AR", "within": "5m"}, 0, "with 'AR' within 5m; not ORU^R01 IN-2"),
-        ({"control_id": "IN-9"}, 0, "no message IN-9 arrived; there is ORU^R01 IN-1 (#1)"),
+        ({"code": "AR"}, 1 / 3, "message acknowledged with 'AR': 1 of 3 as expected"),
+        (
+            {"control_id": "IN-2", "code": "AR", "text": "no"},
+            0,
+            "with 'AR' and the text 'no': 0 of 1 as expected",
+        ),
+        (
+            {"control_id": "IN-2", "code": "AR", "within": "5m"},
+            0,
+            "with 'AR' within 5m: 0 of 1 as expected",
+        ),
+        ({"control_id": "IN-9"}, 0, "there is no arrived message IN-9; there is ORU^R01 IN-1 (#1)"),
         (
             {"type": "ORU", "count": 2},
             0,
-            "ORU acknowledged with 'AA': ORU^R01 IN-1 (#1) (expected 2); not ORU^R01 IN-2",
+            "ORU acknowledged with 'AA': ORU^R01 IN-1 (#1) (expected 2); ORU^R01 IN-2",
         ),
         ({"type": "ORU", "none": True}, 0, "ORU acknowledged with 'AA': ORU^R01 IN-1 (#1) (expected 0)"),
     ],
@@ -88,9 +97,9 @@ def test_failure_detail_names_actual_acknowledgment(args: Any, score: float, det
 def test_each_message_has_field_check_with_event_number() -> None:
     rows = [(row.path, row.actual, row.passed) for row in check({"code": "AR"}).evidence]
     assert rows == [
-        ("ORU^R01 IN-1 (message 1)", "AA", False),
-        ("ORU^R01 IN-2 (message 2)", "AR unknown patient 4712", True),
-        ("ADT^A01 IN-3 (message 3)", "(absent)", False),
+        ("ORU^R01 IN-1 (#1): acknowledged", "AA", False),
+        ("ADT^A01 IN-3 (#5): acknowledged", "(absent)", False),
+        ("ORU^R01 IN-2 (#3): acknowledged", "AR unknown patient 4712", True),
     ]
     seen = {row.seq: row.passed for row in check({"control_id": "IN-2", "code": "AR"}).evidence}
     assert seen == {ENGINE.state.inbox["2"].acks[0].seq: True}

@@ -79,23 +79,23 @@ def test_expected_message_passes(args: Any) -> None:
 @pytest.mark.parametrize(
     ("args", "score", "detail"),
     [
-        ("SIU", 0, "the agent sent no SIU; it sent ORU^R01 R1 (#1), ORU^R01 R2 (#2), ADT^A01 A1 (#3)"),
+        ("SIU", 0, "there is no sent SIU; there is ORU^R01 R1 (#1), ORU^R01 R2 (#2), ADT^A01 A1 (#3)"),
         (
             {"type": "ORU", "fields": [{"path": "PID.3.1", "expected": "4711"}, {"path": "OBX.5", "expected": "9"}]},
             2 / 3,
-            "ORU^R01 R1 (#1) is there (the nearest of 2), but not as expected: OBX.5; it sent ORU^R01 R3 (#4), which "
-            "was refused with AE: PID-3 is missing",
+            "ORU^R01 R1 (#1) is there (the nearest of 2), but not as expected: OBX.5 is '4.2', expected '9'; the agent "
+            "sent ORU^R01 R3 (#4), which was refused with AE: PID-3 is missing",
         ),
         (
             {"type": "ORU", "correlate_by": {"PID.3.1": "4713"}},
             0,
-            "the agent sent no ORU where PID.3.1 is '4713'; without the condition PID.3.1 '4713': ORU^R01 R1 (#1), "
+            "there is no sent ORU where PID.3.1 is '4713'; without the condition PID.3.1 '4713': ORU^R01 R1 (#1), "
             "ORU^R01 R2 (#2), with '4711'",
         ),
-        ({"type": "ORU", "count": 1}, 0, "ORU, sent: ORU^R01 R1 (#1), ORU^R01 R2 (#2) (expected 1)"),
-        ({"type": "ADT", "none": True}, 0, "ADT, sent: ADT^A01 A1 (#3) (expected 0)"),
-        ({"type": "ORU", "correlate_by": {"MSH.10": "R3"}}, 0, "it sent ORU^R01 R3 (#4), which was refused with AE"),
-        ({"direction": "arrived", "type": "ADT"}, 0, "no ADT arrived; there is ORU^R01 IN-1 (#5)"),
+        ({"type": "ORU", "count": 1}, 0, "sent ORU: ORU^R01 R1 (#1), ORU^R01 R2 (#2) (expected 1)"),
+        ({"type": "ADT", "none": True}, 0, "sent ADT: ADT^A01 A1 (#3) (expected 0)"),
+        ({"type": "ORU", "correlate_by": {"MSH.10": "R3"}}, 0, "agent sent ORU^R01 R3 (#4), which was refused with AE"),
+        ({"direction": "arrived", "type": "ADT"}, 0, "there is no arrived ADT; there is ORU^R01 IN-1 (#5)"),
         ({"direction": "arrived", "correlate_by": {"MSH.10": "IN-2"}}, 0, "but not as expected: valid"),
         (expect("OBX[*].5", {"not": {"lt": 10}}), 0.5, "not as expected: OBX[*].5"),
         ({"type": "ORU", "segments": {"OBX": {"gte": 3}}}, 0.5, "not as expected: OBX segments"),
@@ -112,8 +112,14 @@ def test_each_field_has_field_check_with_event_number() -> None:
     result = check(
         {"type": "ORU", "fields": [{"path": "OBX[*].5", "expected": "4.2"}, {"path": "PID.9", "expected": "x"}]}
     )
-    rows = [(row.path, row.actual, row.passed, row.seq) for row in result.evidence]
-    assert rows == [("OBX[*].5", ["4.2", "6.1"], True, 1), ("PID.9", "(absent)", False, 1), ("valid", True, True, 1)]
+    own, others = result.evidence[:3], result.evidence[3:]
+    rows = [(row.path, row.actual, row.passed, row.seq) for row in own]
+    assert rows == [
+        ("OBX[*].5", ["4.2", "6.1"], True, 1),
+        ("PID.9", "(absent)", False, 1),
+        ("valid", True, True, 1),
+    ]
+    assert others[0].path == "ORU^R01 R2 (#2): OBX[*].5"
 
 
 def test_patient_criterion_selects_only_messages_of_patient() -> None:
@@ -122,8 +128,8 @@ def test_patient_criterion_selects_only_messages_of_patient() -> None:
     result = check(expect("OBX.5", 3.9), "ana")
     assert not result.passed
     missing = check("MDM", "ana")
-    assert "the agent sent no MDM about ana (PID-3 4711, 999-99, ana)" in missing.detail
-    assert "the agent sent no ORU about may (Practitioner/may)" in check("ORU", "may").detail
+    assert "there is no sent MDM about ana (PID-3 4711, 999-99, ana)" in missing.detail
+    assert "there is no sent ORU about may (Practitioner/may)" in check("ORU", "may").detail
 
 
 def test_unknown_sandbox_is_an_error() -> None:

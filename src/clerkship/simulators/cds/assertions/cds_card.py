@@ -1,28 +1,26 @@
 """`cds_card`: the agent's services answered with the expected cards, or stayed silent."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, get_args
+from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from clerkship.assertions.field_rows import MAX_NAMES, compare_count, compare_field, prefix_paths, share_passed
-from clerkship.assertions.occurrence import CountExpectation, join_first
+from clerkship.assertions.field_rows import MAX_NAMES, compare_field, share_passed
+from clerkship.assertions.occurrence import join_first
+from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
 from clerkship.formats.cds_hooks.card import ActionType, Card, Indicator, SuggestedAction, Suggestion
 from clerkship.formats.fhir.names import ResourceTypeName
 from clerkship.model.closed import OneOf
-from clerkship.model.frozen import Flag, Frozen, Whole
-from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.frozen import Frozen, Whole
+from clerkship.model.matcher import matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.sandbox.assertion import Check, compare_value
+from clerkship.sandbox.assertion import compare_value
 from clerkship.simulators.cds.assertions.selection import CallAssertion, ResourceFields
 from clerkship.simulators.cds.events import ActionRefused, HookAnswered
 from clerkship.simulators.cds.records import ServiceCall, TriggeredHook
-
-MAX_ROWS = 100
-"""Rows of evidence about cards that do not match."""
 
 
 class ExpectedResource(Frozen):
@@ -56,7 +54,7 @@ class ReceivedCard(NamedTuple):
         return f"{self.card.indicator} {self.card.summary[:60]!r} of {self.call.service.id}{at}"
 
 
-class CdsCard(CallAssertion):
+class CdsCard(CallAssertion, SelectionAssertion):
     """A card that answers a hook is as expected; or, with `count` or `none`, the number of such cards is. It fails if
     a selected service was not called, did not answer in time, or sent invalid cards: silence is a valid answer without
     such cards.
@@ -79,34 +77,35 @@ class CdsCard(CallAssertion):
         Literal["accepted", "overridden", "ignored"] | None,
         Field(description="what the clinician did; a resource of an accepted card must have been applied"),
     ] = None
-    count: Annotated[CountExpectation | None, Field(description="expected number of such cards")] = None
-    none: Annotated[Flag, Field(description="whether the services must answer without such a card")] = False
     max_cards: Annotated[
         Whole | None, Field(ge=0, description="most cards of all selected answers together, whatever they say")
     ] = None
 
-    @model_validator(mode="after")
-    def _check_options(self) -> Self:
-        if self.none and self.count is not None:
-            raise ValueError("`count` and `none` do not go together")
-        return self
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Never: with `none`, too, the services must answer."""
+        return False
 
-    def check(self, evidence: Evidence) -> Check:
-        """Compare every card of the selected calls; the best one decides."""
+    def compare(self, evidence: Evidence) -> Iterator[Compared]:
+        """Yield each card of the selected calls."""
+        for card in _list_cards(evidence, self.select_calls(self.select_hooks(evidence))):
+            yield Compared(f"card {card}", tuple(self._compare(card, evidence)))
+
+    def compare_conditions(self, evidence: Evidence) -> Iterator[FieldCheck]:
+        """Yield whether the selected calls have valid answers, and not too many cards."""
         hooks = self.select_hooks(evidence)
         calls = self.select_calls(hooks)
-        conditions = [self._compare_answers(hooks, calls)]
-        cards = list(_list_cards(evidence, calls))
+        yield self._compare_answers(hooks, calls)
         if self.max_cards is not None:
-            conditions.append(compare_value("max_cards", {"lte": self.max_cards}, len(cards)))
-        compared = [(each, tuple(self._compare(each, evidence))) for each in cards]
-        if self.none or self.count is not None:
-            return self._check_count(compared, conditions)
-        if not compared:
-            row = FieldCheck(path="card", expected={"gte": 1}, actual=0, passed=False)
-            return Check.of(False, f"no card answers {self.describe_selection()}{_add(conditions)}", *conditions, row)
-        best, rows = max(compared, key=lambda pair: share_passed(pair[1]))
-        return _report((*conditions, *rows), str(best), len(compared))
+            yield compare_value("max_cards", {"lte": self.max_cards}, sum(len(call.cards) for call in calls))
+
+    def describe_selection(self, evidence: Evidence) -> str:
+        return f"card for {self.describe_calls()}"
+
+    def explain_failure(self, evidence: Evidence, compared: Sequence[Compared]) -> Iterator[str]:
+        """Yield the conditions that are not met."""
+        if self.is_counted or not compared:
+            yield from (f"{row.path}: {row.actual}" for row in self.compare_conditions(evidence) if not row.passed)
 
     def _compare_answers(self, hooks: Sequence[TriggeredHook], calls: Sequence[ServiceCall]) -> FieldCheck:
         """Compare the answers to the selected calls: every hook led to a call, and every call to valid cards."""
@@ -168,18 +167,6 @@ class CdsCard(CallAssertion):
     def _offers(self, suggestion: Suggestion) -> bool:
         return self.suggestion is None or matches_expected(self.suggestion, suggestion.label)
 
-    def _check_count(
-        self, compared: Sequence[tuple[ReceivedCard, tuple[FieldCheck, ...]]], conditions: Sequence[FieldCheck]
-    ) -> Check:
-        expected: Any = 0 if self.none else self.count
-        matching = [each for each, rows in compared if all(row.passed for row in rows)]
-        row = compare_count(expected, len(matching), matching[0].seq if matching else None)
-        shown = join_first([str(each) for each in matching], most=MAX_NAMES) or "none"
-        detail = f"such cards for {self.describe_selection()}: {shown} (expected {describe_expected(expected)})"
-        passed = row.passed and all(each.passed for each in conditions)
-        others = [] if passed or self.none else [c for each, rows in compared for c in prefix_paths(str(each), rows)]
-        return Check.of(passed, detail + _add(conditions), *conditions, row, *others[:MAX_ROWS])
-
 
 def _find_flaws(call: ServiceCall) -> Iterator[str]:
     """Yield what is wrong with the answer to a call."""
@@ -221,16 +208,3 @@ def _find_refusal(evidence: Evidence, received: ReceivedCard) -> str:
         if isinstance(refused, ActionRefused) and (refused.call, refused.card) == (received.call.id, received.number):
             return refused.reason
     return ""
-
-
-def _report(rows: tuple[FieldCheck, ...], name: str, number: int) -> Check:
-    failed = [row.path for row in rows if not row.passed]
-    if not failed:
-        return Check.of_fields(rows, f"the card {name} is as expected")
-    nearest = f" (the nearest of {number})" if number > 1 else ""
-    return Check.of_fields(rows, f"there is a card {name}{nearest}, but not as expected: {', '.join(failed)}")
-
-
-def _add(conditions: Sequence[FieldCheck]) -> str:
-    """Return the conditions that are not met, as the end of a sentence."""
-    return "".join(f"; {row.path}: {row.actual}" for row in conditions if not row.passed)

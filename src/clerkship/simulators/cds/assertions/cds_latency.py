@@ -46,7 +46,7 @@ class CdsLatency(CallAssertion):
         seqs = _find_attempts(evidence, {call.message for call in calls})
         if not seqs:
             row = FieldCheck(path="count", expected=self.count, actual=0, passed=False)
-            return Check.of(False, f"there was not {self.describe_selection()}", row)
+            return Check.of(False, f"there was not {self.describe_calls()}", row)
         unmeasured = len([seq for seq in seqs if seq not in evidence.call_times])
         if unmeasured:
             raise NoMeasurement(

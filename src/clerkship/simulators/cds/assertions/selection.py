@@ -53,7 +53,7 @@ class CallAssertion(Assertion):
             for draft in list_drafts(hook.context).values()
         )
 
-    def describe_selection(self) -> str:
+    def describe_calls(self) -> str:
         """Return the selected calls in words."""
         return " ".join(["a call", *self._describe_conditions()])
 

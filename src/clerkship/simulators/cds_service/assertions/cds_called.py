@@ -5,29 +5,25 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.field_rows import compare_count, compare_field, prefix_paths, share_passed
+from clerkship.assertions.field_rows import compare_count, compare_field, share_passed
 from clerkship.assertions.narrowing import ItemContent, narrow
-from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
+from clerkship.assertions.occurrence import CountExpectation, allows_zero
+from clerkship.assertions.selection import Compared, EventWindow, SelectionAssertion, build_time_row
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, select
 from clerkship.formats.cds_hooks.hooks import HookName
 from clerkship.formats.fhir.names import PATIENT
-from clerkship.model.frozen import Flag
-from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
-from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.cds_service.assertions.expected_card import ExpectedCard, ExpectedFeedback
 from clerkship.simulators.cds_service.assertions.logged_calls import LoggedCall, list_calls, list_refused_calls
 from clerkship.simulators.cds_service.config import SERVICE
 
-MAX_ROWS = 100
-"""Rows of evidence about calls that do not match."""
 ContextFields = dict[str, Expected]
 
 
-class CdsServiceWasCalled(Assertion):
+class CdsServiceWasCalled(SelectionAssertion, EventWindow):
     """The agent called a service like this; or the number of such calls is as expected. Refused calls do not count.
     With `patient`, no resource of the context or the prefetch may belong to another patient. `feedback` must hold for
     every card like `card`. To check that a card was heeded, add `not_followed_by`: feedback does not change the chart.
@@ -62,61 +58,41 @@ class CdsServiceWasCalled(Assertion):
     feedback: Annotated[ExpectedFeedback | None, Field(description="what the agent reported about each such card")] = (
         None
     )
-    before: Annotated[
-        EventMatch | None, Field(description="only before the first event like this, such as an order in the chart")
-    ] = None
-    after: Annotated[EventMatch | None, Field(description="only after the first event like this; it must happen")] = (
-        None
-    )
     not_followed_by: Annotated[
         EventMatch | None,
         Field(description="no event like this after the call, such as the order that a card warns of"),
     ] = None
-    count: Annotated[CountExpectation | None, Field(description="expected number of such calls")] = None
-    none: Annotated[Flag, Field(description="whether there must be no such call")] = False
     sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        if self.none and self.count is not None:
-            raise ValueError("`count` and `none` do not go together")
         if self.feedback is not None and allows_zero(self.cards):
             raise ValueError("`cards` must exclude 0: without a card there is no `feedback`")
         return self
 
-    @property
-    def passes_on_inaction(self) -> bool:
-        """Whether it can pass when the agent does nothing."""
-        return self.none or allows_zero(self.count)
-
-    def check(self, evidence: Evidence) -> Check:
-        """Compare every call; the best one decides."""
+    def compare(self, evidence: Evidence) -> Iterator[Compared]:
+        """Yield each call that was answered."""
         calls = narrow(
             evidence,
             list_calls(evidence, self.sandbox),
             lambda call: ItemContent(data=(call.called.context, call.cards)),
             forbids=self.passes_on_inaction,
         )
-        compared = [(each, tuple(self._compare(each, evidence))) for each in calls]
-        refused = self._describe_refusals(evidence)
-        if self.none or self.count is not None:
-            return self._check_count(compared, refused)
-        if not compared:
-            row = FieldCheck(path="calls", expected={"gte": 1}, actual=0, passed=False)
-            return Check.of(False, f"the agent called no service{refused}", row)
-        best, rows = max(compared, key=lambda pair: share_passed(pair[1]))
-        failed = [row.path for row in rows if not row.passed]
-        if not failed:
-            return Check.of_fields(rows, f"called: {best}")
-        nearest = f"the nearest of {len(compared)} calls is {best}" if len(compared) > 1 else f"it called {best}"
-        return Check.of_fields(rows, f"no such call; {nearest}, but not as expected: {', '.join(failed)}{refused}")
+        limits = self.find_limits(evidence)
+        return (Compared(str(each), tuple(self._compare(each, evidence, limits))) for each in calls)
 
-    def _describe_refusals(self, evidence: Evidence) -> str:
-        """Return the refused calls as the end of a sentence; empty if there are none."""
+    def describe_selection(self, evidence: Evidence) -> str:
+        return f"call of {self.service or 'a service'}"
+
+    def explain_failure(self, evidence: Evidence, compared: Sequence[Compared]) -> Iterator[str]:
+        """Yield how many calls were refused, and why the last."""
         refusals = list_refused_calls(evidence, self.sandbox)
-        return f"; {len(refusals)} calls were refused, the last because: {refusals[-1].reason}" if refusals else ""
+        if refusals:
+            yield f"{len(refusals)} calls were refused, the last because: {refusals[-1].reason}"
 
-    def _compare(self, call: LoggedCall, evidence: Evidence) -> Iterator[FieldCheck]:
+    def _compare(
+        self, call: LoggedCall, evidence: Evidence, limits: tuple[Event | None, Event | None]
+    ) -> Iterator[FieldCheck]:
         called, seq = call.called, call.event.seq
         yield FieldCheck(
             path="service",
@@ -141,7 +117,11 @@ class CdsServiceWasCalled(Assertion):
             for path, expected in fields.items():
                 yield compare_field(data, path, expected, f"{name} {path}", seq)
         yield from self._compare_cards(call)
-        yield from self._compare_time(call.event, evidence)
+        yield from self.compare_time(call.event, limits)
+        if self.not_followed_by is not None:
+            later = next((each for each in select(evidence.events, self.not_followed_by) if each.seq > seq), None)
+            expected = f"no {describe_match(self.not_followed_by)} afterwards"
+            yield build_time_row("not_followed_by", expected, later, call.event, passed=later is None)
 
     def _compare_order(self, call: LoggedCall) -> Iterator[FieldCheck]:
         """Compare the resources of the context; the nearest one decides."""
@@ -173,33 +153,3 @@ class CdsServiceWasCalled(Assertion):
 
     def _compare_card(self, card: Mapping[str, Any], seq: int) -> tuple[FieldCheck, ...]:
         return tuple(self.card.compare(card, seq)) if self.card is not None else ()
-
-    def _compare_time(self, event: Event, evidence: Evidence) -> Iterator[FieldCheck]:
-        if self.before is not None:
-            first = next(select(evidence.events, self.before), None)
-            passed = first is None or event.seq < first.seq
-            yield _build_time_row("before", f"before {describe_match(self.before)}", first, event, passed=passed)
-        if self.after is not None:
-            first = next(select(evidence.events, self.after), None)
-            passed = first is not None and event.seq > first.seq
-            yield _build_time_row("after", f"after {describe_match(self.after)}", first, event, passed=passed)
-        if self.not_followed_by is not None:
-            later = next((each for each in select(evidence.events, self.not_followed_by) if each.seq > event.seq), None)
-            expected = f"no {describe_match(self.not_followed_by)} afterwards"
-            yield _build_time_row("not_followed_by", expected, later, event, passed=later is None)
-
-    def _check_count(self, compared: Sequence[tuple[LoggedCall, tuple[FieldCheck, ...]]], refused: str) -> Check:
-        expected: Any = 0 if self.none else self.count
-        matching = [call for call, rows in compared if all(row.passed for row in rows)]
-        row = compare_count(expected, len(matching), matching[0].event.seq if matching else None)
-        listed = join_first([str(call) for call in matching]) or "none"
-        detail = f"such calls: {listed} (expected {describe_expected(expected)}){refused}"
-        others = (
-            [] if row.passed or self.none else [c for call, rows in compared for c in prefix_paths(str(call), rows)]
-        )
-        return Check.of(row.passed, detail, row, *others[:MAX_ROWS])
-
-
-def _build_time_row(path: str, expected: str, found: Event | None, event: Event, *, passed: bool) -> FieldCheck:
-    actual = "(never happened)" if found is None else f"#{found.seq}"
-    return FieldCheck(path=path, expected=expected, actual=actual, passed=passed, seq=event.seq)

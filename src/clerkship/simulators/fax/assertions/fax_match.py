@@ -1,21 +1,20 @@
 """Conditions on one fax that the agent sent: its numbers, its pages, its status and when it was sent."""
 
 from collections.abc import Iterator
-from typing import Annotated, Any, NamedTuple, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import Field
 
 from clerkship.assertions.occurrence import CountExpectation
+from clerkship.assertions.selection import EventWindow
 from clerkship.events.event import Event
-from clerkship.events.evidence import Evidence
-from clerkship.events.query import describe_match, field_check, select
+from clerkship.events.query import field_check
 from clerkship.model.closed import OneOf
 from clerkship.model.conversation_key import normalise_phone
-from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import EventMatch, Expected
+from clerkship.model.scenario import Expected
 from clerkship.simulators.fax.assertions.logged import LoggedFax
 from clerkship.simulators.fax.events import FaxQueued
 from clerkship.simulators.fax.names import FAX, FAX_NUMBER, OWN_NUMBER
@@ -24,14 +23,7 @@ from clerkship.simulators.fax.records import FaxStatus
 CONDITIONS = ("to", "sender", "pages", "in_reply_to", "status")
 
 
-class TimeLimits(NamedTuple):
-    """The events that `before` and `after` name; None if they did not happen."""
-
-    before: Event | None
-    after: Event | None
-
-
-class FaxMatch(Frozen):
+class FaxMatch(EventWindow):
     """Properties that a sent fax must have."""
 
     to: Annotated[
@@ -53,20 +45,9 @@ class FaxMatch(Frozen):
         OneOf(*get_args(FaxStatus)),
         Field(description="status at the end of the run, such as busy or {in: [delivered, partial]}"),
     ] = None
-    before: Annotated[EventMatch | None, Field(description="only before the first event like this")] = None
-    after: Annotated[EventMatch | None, Field(description="only after the first event like this; it must happen")] = (
-        None
-    )
     sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
 
-    def find_limits(self, evidence: Evidence) -> TimeLimits:
-        """Return the events that `before` and `after` name."""
-        return TimeLimits(*(self._find_first(evidence, match) for match in (self.before, self.after)))
-
-    def _find_first(self, evidence: Evidence, match: EventMatch | None) -> Event | None:
-        return next(select(evidence.events, match), None) if match is not None else None
-
-    def compare_properties(self, fax: LoggedFax, limits: TimeLimits) -> Iterator[FieldCheck]:
+    def compare_properties(self, fax: LoggedFax, limits: tuple[Event | None, Event | None]) -> Iterator[FieldCheck]:
         """Yield a row for each expected property, except the status."""
         header, seq = fax.header, fax.event.seq
         for path, expected, number in (("to", self.to, header.to), ("from", self.sender, header.sender)):
@@ -78,7 +59,7 @@ class FaxMatch(Frozen):
         if self.in_reply_to is not None:
             passed, actual = self._compare_answered(fax)
             yield field_check("in_reply_to", self.in_reply_to, actual, passed=passed, seq=seq)
-        yield from self._compare_time(fax.event, limits)
+        yield from self.compare_time(fax.event, limits)
         yield FieldCheck(path="fax", expected=FaxQueued.kind, actual=FaxQueued.kind, passed=True, seq=seq)
 
     def compare_status(self, fax: LoggedFax, default: Any) -> FieldCheck:
@@ -95,19 +76,6 @@ class FaxMatch(Frozen):
         id, number = fax.answered.id, fax.answered.sender
         passed = matches_expected(self.in_reply_to, id) or matches_number(self.in_reply_to, number)
         return passed, f"{id} from {number}"
-
-    def _compare_time(self, event: Event, limits: TimeLimits) -> Iterator[FieldCheck]:
-        before, after = limits
-        if self.before is not None:
-            passed = before is None or event.seq < before.seq
-            actual = "(never happened)" if before is None else f"#{before.seq}"
-            expected = f"before {describe_match(self.before)}"
-            yield FieldCheck(path="before", expected=expected, actual=actual, passed=passed, seq=event.seq)
-        if self.after is not None:
-            passed = after is not None and event.seq > after.seq
-            actual = "(never happened)" if after is None else f"#{after.seq}"
-            expected = f"after {describe_match(self.after)}"
-            yield FieldCheck(path="after", expected=expected, actual=actual, passed=passed, seq=event.seq)
 
     def describe_conditions(self) -> str:
         """Describe the given conditions as the end of a sentence: ` with to +15550100300`; empty if there are none."""

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clerkship.assertions.field_rows import MAX_NAMES, Rows
+from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.narrowing import narrow
-from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
+from clerkship.assertions.occurrence import join_first
+from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.names import find_nearest_name
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.sandbox.assertion import Assertion, Check, FieldMatch, compare_value
+from clerkship.sandbox.assertion import FieldMatch, compare_value
 from clerkship.simulators.files.assertions.file_content import read_content
 from clerkship.simulators.files.content import (
     Content,
@@ -35,11 +35,10 @@ _FORMAT_BY_EXTENSION: dict[str, ContentFormat] = {"csv": "csv", "hl7": "hl7"}
 """Format by extension; other files are JSON."""
 _CONTENT = "content"
 _MAX_REASONS = 3
-_MAX_SHOWN_LENGTH = 80
 _MAX_COMPARED_NAMES = 2000
 
 
-class FilePresent(Assertion):
+class FilePresent(SelectionAssertion):
     """A file exists at the path with the expected text, or the expected fields as JSON, CSV or HL7; or the number of
     such files is as expected. `input_entity_id` selects files whose path or text is about that record.
     """
@@ -90,9 +89,7 @@ class FilePresent(Assertion):
     complete: Annotated[Flag | None, Field(description="false for an interrupted upload, true for a complete one")] = (
         None
     )
-    count: Annotated[CountExpectation | None, Field(description="how many files must match")] = None
-    absent: Annotated[Flag, Field(description="no such file may exist")] = False
-    none: Annotated[Flag, Field(description="the same as `absent`")] = False
+    absent: Annotated[Flag, Field(description="the same as `none`")] = False
 
     @property
     def format(self) -> ContentFormat | None:
@@ -107,17 +104,16 @@ class FilePresent(Assertion):
             raise ValueError("`row` goes with `parse: csv`")
         for field in self.fields:
             check_content_path(self.format or "json", field.path)
-        if self.count is not None and (self.absent or self.none):
-            raise ValueError(f"`count` and `{'none' if self.none else 'absent'}` do not go together")
+        if self.count is not None and self.absent:
+            raise ValueError("`count` and `absent` do not go together")
         return self
 
     @property
-    def passes_on_inaction(self) -> bool:
-        """Whether it can pass when the agent does nothing."""
-        return self.absent or self.none or allows_zero(self.count)
+    def is_none(self) -> bool:
+        return self.none or self.absent
 
-    def check(self, evidence: Evidence) -> Check:
-        """Compare every file at the path; the best one decides."""
+    def compare(self, evidence: Evidence) -> Iterator[Compared]:
+        """Yield each file at the path."""
         state = evidence.state(FilesState, self.sandbox)
         paths = narrow(
             evidence,
@@ -125,41 +121,18 @@ class FilePresent(Assertion):
             lambda path: read_content(path, state.records[path]),
             forbids=self.passes_on_inaction,
         )
-        compared_files = {path: tuple(self._compare(state, path)) for path in paths}
-        matching = [path for path, rows in compared_files.items() if all(row.passed for row in rows)]
-        if self.absent or self.none or self.count is not None or not any(compared_files.values()):
-            return self._check_count(matching, compared_files, state)
-        best = max(compared_files, key=lambda path: sum(row.passed for row in compared_files[path]))
-        if best in matching:
-            return Check.of_fields(compared_files[best], f"{best} is as expected")
-        of = f" (the nearest of {len(compared_files)})" if len(compared_files) > 1 else ""
-        return Check.of_fields(
-            compared_files[best],
-            f"{best} is there{of}, but not as expected{_describe_differences(compared_files[best])}",
-        )
+        return (Compared(path, tuple(self._compare(state, path))) for path in paths)
 
-    def _check_count(self, matching: Sequence[str], compared_files: dict[str, Rows], state: FilesState) -> Check:
-        none = self.absent or self.none
-        expected: Any = 0 if none else self.count if self.count is not None else {"gte": 1}
-        passed = matches_expected(expected, len(matching))
-        row = FieldCheck(path=self.path, expected=expected, actual=len(matching), passed=passed)
-        listing = join_first(matching, most=MAX_NAMES) or self._describe_files(state)
-        detail = f"files that match {self.path}: {listing} (expected {describe_expected(expected)})"
-        other = next((path for path in compared_files if path not in matching), None)
-        if passed or none or other is None:
-            return Check.of(passed, detail, row)
-        return Check.of(
-            passed,
-            f"{detail}; {other} is not as expected{_describe_differences(compared_files[other])}",
-            row,
-            *compared_files[other],
-        )
+    def describe_selection(self, evidence: Evidence) -> str:
+        return f"file that matches {self.path}"
 
-    def _describe_files(self, state: FilesState) -> str:
-        paths = list(state.volume.paths())
-        near = find_nearest_name(self.path, paths[:_MAX_COMPARED_NAMES])
-        available = join_first(paths, most=MAX_NAMES) or "no file"
-        return f"none{f' (nearest is {near})' if near else ''}; there is {available}"
+    def explain_failure(self, evidence: Evidence, compared: Sequence[Compared]) -> Iterator[str]:
+        """Yield which files there are, if none is selected."""
+        if not compared:
+            paths = list(evidence.state(FilesState, self.sandbox).volume.paths())
+            near = find_nearest_name(self.path, paths[:_MAX_COMPARED_NAMES])
+            nearest = f" (nearest is {near})" if near else ""
+            yield f"there is {join_first(paths, most=MAX_NAMES) or 'no file'}{nearest}"
 
     def _compare(self, state: FilesState, path: str) -> Iterator[FieldCheck]:
         data: bytes = state.records[path]
@@ -176,7 +149,7 @@ class FilePresent(Assertion):
         try:
             results = [list(self._compare_content(content)) for content in parse_file(format, data, self.encoding)]
         except UnreadableContent as error:
-            yield FieldCheck(path=_CONTENT, expected=format, actual=f"it is {error}", passed=False)
+            yield FieldCheck(path=_CONTENT, expected=format, actual=str(error), passed=False)
             for field in self.fields:
                 yield FieldCheck(path=field.path, expected=field.expected, actual=repr(MISSING), passed=False)
             return
@@ -193,22 +166,3 @@ class FilePresent(Assertion):
             yield content.compare(field.path, field.expected)
         if self.row and isinstance(content, CsvContent):
             yield from content.compare_nearest_row(self.row)
-
-
-def _describe_differences(rows: Rows) -> str:
-    """Return the end of a failure's detail: why the file is unreadable, or what differs."""
-    unreadable = next((row for row in rows if row.path == _CONTENT and not row.passed), None)
-    if unreadable is not None:
-        return f" ({unreadable.actual})"
-    failed = [row for row in rows if not row.passed]
-    differences = [
-        f"{row.path} is {_shorten(row.actual)}, expected {describe_expected(row.expected)}"
-        for row in failed[:_MAX_REASONS]
-    ]
-    more = f" and {len(failed) - _MAX_REASONS} more" if len(failed) > _MAX_REASONS else ""
-    return f": {'; '.join(differences)}{more}" if differences else ""
-
-
-def _shorten(value: Any) -> str:
-    text = value if value == repr(MISSING) else describe_expected(value)
-    return text if len(text) <= _MAX_SHOWN_LENGTH else f"{text[:_MAX_SHOWN_LENGTH]}…"

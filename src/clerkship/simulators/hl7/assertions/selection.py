@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 
 from pydantic import AfterValidator, Field
 
 from clerkship.assertions import occurrence
 from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.narrowing import find_subject
+from clerkship.assertions.selection import SelectionAssertion
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
 from clerkship.formats.hl7.message import Hl7Message
@@ -16,7 +17,6 @@ from clerkship.formats.hl7.tables import VERSIONS, load_tables
 from clerkship.model.matcher import describe_expected
 from clerkship.model.names import did_you_mean
 from clerkship.model.scenario import Expected
-from clerkship.sandbox.assertion import Assertion
 from clerkship.simulators.hl7.assertions.value import PathText, values_at
 from clerkship.simulators.hl7.events import ARRIVED_EVENTS
 
@@ -115,9 +115,11 @@ def find_message_subject(evidence: Evidence) -> MessageSubject | None:
     return None if subject is None else OtherSubject(subject)
 
 
-class MessageAssertion(Assertion):
+class MessageAssertion(SelectionAssertion):
     """An assertion about messages of an interface engine."""
 
+    simulator: ClassVar[str | None] = "hl7"
+    scoped: ClassVar[bool] = True
     type: Annotated[
         str | None,
         AfterValidator(lambda text: text and _check_type(text)),
@@ -147,8 +149,8 @@ class MessageAssertion(Assertion):
             if path != ignore_path
         )
 
-    def describe_selection(self, patient: MessageSubject | None) -> str:
-        """Describe which messages are selected."""
+    def describe_selection(self, evidence: Evidence) -> str:
+        patient = find_message_subject(evidence)
         where = ", ".join(f"{path} is {describe_expected(expected)}" for path, expected in self.correlate_by.items())
         about = f" about {patient}" if patient is not None else ""
         return (self.type or "message") + about + (f" where {where}" if where else "")
@@ -156,5 +158,9 @@ class MessageAssertion(Assertion):
 
 def list_messages(messages: Sequence[StoredMessage]) -> str:
     """List the first few messages, and how many more there are."""
-    names = [f"{each.type} {each.control_id or '(no control id)'} (#{each.seq})" for each in messages]
-    return occurrence.join_first(names, most=MAX_NAMES) or "none"
+    return occurrence.join_first(messages, name_message, most=MAX_NAMES) or "none"
+
+
+def name_message(message: StoredMessage) -> str:
+    """Return a message in words."""
+    return f"{message.type} {message.control_id or '(no control id)'} (#{message.seq})"

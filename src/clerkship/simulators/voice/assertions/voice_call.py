@@ -6,27 +6,24 @@ from typing import Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions import occurrence
-from clerkship.assertions.field_rows import compare_count, prefix_paths, share_passed
-from clerkship.assertions.occurrence import CountExpectation, allows_zero
+from clerkship.assertions.occurrence import CountExpectation
+from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
 from clerkship.model.closed import OneOf
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Whole
-from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
+from clerkship.model.matcher import is_matcher, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.sandbox.assertion import Assertion, Check
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
 from clerkship.simulators.voice.call_log import LoggedPhoneCall
 from clerkship.simulators.voice.metrics import CallMetrics, measure_call
 from clerkship.simulators.voice.names import TRANSFER_TARGET
 from clerkship.simulators.voice.records import CallOutcome, CallParty
 
-MAX_ROWS = 100
-"""Rows of evidence about calls that do not match."""
 _PROPERTIES = (
     "outcome",
     "ended_by",
@@ -41,7 +38,7 @@ _PROPERTIES = (
 )
 
 
-class VoiceCallHappened(Assertion, CallMatch):
+class VoiceCallHappened(SelectionAssertion, CallMatch):
     """There was a call like this; with `each`, every call with the number and direction was like this, and there was at
     least one; with `count`, as many calls as expected were like this. A call that rang and was not answered is a call,
     one that was refused at once is not. `input_entity_id` selects calls with that person, or in which the record is
@@ -81,14 +78,10 @@ class VoiceCallHappened(Assertion, CallMatch):
         Duration | None, Field(description="longest time from the end of the other side's words to the agent's")
     ] = None
     each: Annotated[Flag, Field(description="whether every such call must be like this, not only one")] = False
-    count: Annotated[CountExpectation | None, Field(description="expected number of calls like this")] = None
-    none: Annotated[Flag, Field(description="whether there must be no call like this")] = False
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        if self.none and self.count is not None:
-            raise ValueError("`count` and `none` do not go together")
-        if self.each and (self.none or self.count is not None):
+        if self.each and self.is_counted:
             raise ValueError("`each` does not go with `count` or `none`")
         if self.each and all(getattr(self, name) is None for name in _PROPERTIES):
             raise ValueError(f"`each` needs a property that every call must have, such as `{_PROPERTIES[0]}`")
@@ -98,56 +91,20 @@ class VoiceCallHappened(Assertion, CallMatch):
                 raise ValueError(f"`{shortest}` is longer than `{longest}`: no call can have both")
         return self
 
-    @property
-    def passes_on_inaction(self) -> bool:
-        """Whether it can pass when the agent does nothing."""
-        return self.none or allows_zero(self.count)
+    def compare(self, evidence: Evidence) -> Iterator[Compared]:
+        """Yield each call with the number and direction."""
+        for call in self.list_selected(evidence, forbids=self.passes_on_inaction):
+            yield Compared(call.describe(), tuple(self._compare(call)))
 
-    def check(self, evidence: Evidence) -> Check:
-        """Compare every call with the number and direction."""
-        calls = self.list_selected(evidence, forbids=self.passes_on_inaction)
-        compared = [(call, tuple(self._compare(call))) for call in calls]
-        if self.none or self.count is not None:
-            return self._check_count(compared)
-        if not compared:
-            row = FieldCheck(path="calls", expected={"gte": 1}, actual=0, passed=False)
-            return Check.of(False, f"there was no call{self.describe_calls()}", row)
-        if self.each:
-            return self._check_each(compared)
-        best, rows = max(compared, key=lambda pair: share_passed(pair[1]))
-        failed = _list_failures(rows)
-        if not failed:
-            return Check.of_fields(rows, f"as expected: {best.describe()}")
-        nearest = f"the nearest of {len(compared)} is the" if len(compared) > 1 else "there was the"
-        result = Check.of_fields(
-            rows, f"no call{self.describe_calls()} as expected; {nearest} {best.describe()}: {failed}"
-        )
-        others = [row for call, other in compared if call is not best for row in prefix_paths(call.describe(), other)]
-        return result._replace(evidence=(*result.evidence, *others[:MAX_ROWS]))
+    def describe_selection(self, evidence: Evidence) -> str:
+        return f"call{self.describe_calls()}"
 
-    def _check_each(self, compared: Sequence[tuple[LoggedPhoneCall, tuple[FieldCheck, ...]]]) -> Check:
-        wrong = [(call, rows) for call, rows in compared if _list_failures(rows)]
-        ordered = sorted(compared, key=lambda pair: not _list_failures(pair[1]))
-        rows = [row for call, each in ordered for row in prefix_paths(call.describe(), each)][:MAX_ROWS]
-        if not wrong:
-            return Check.of(True, f"all {len(compared)} calls{self.describe_calls()} are as expected", *rows)
-        call, failed = wrong[0][0], _list_failures(wrong[0][1])
-        share = f"{len(wrong)} of {len(compared)} calls{self.describe_calls()}"
-        detail = f"{share} are not as expected; {call.describe()}: {failed}"
-        return Check(False, 1 - len(wrong) / len(compared), detail, tuple(rows))
-
-    def _check_count(self, compared: Sequence[tuple[LoggedPhoneCall, tuple[FieldCheck, ...]]]) -> Check:
-        expected: Any = 0 if self.none else self.count
-        matching = [call for call, rows in compared if not _list_failures(rows)]
-        row = compare_count(expected, len(matching), matching[0].seq if matching else None)
-        listed = occurrence.join_first([call.describe() for call in matching]) or "none"
-        detail = f"calls{self.describe_calls()} that are like this: {listed} (expected {describe_expected(expected)})"
-        if row.passed or self.none:
-            return Check.of(row.passed, detail, row)
-        others = [
-            check for call, rows in compared if _list_failures(rows) for check in prefix_paths(call.describe(), rows)
-        ]
-        return Check.of(False, detail, row, *others[:MAX_ROWS])
+    def check_best(self, compared: Sequence[Compared], evidence: Evidence) -> Check:
+        """Report the best call, or with `each` all of them; the score is then the share of calls as expected."""
+        if not self.each:
+            return super().check_best(compared, evidence)
+        share = sum(call.passed for call in compared) / len(compared)
+        return self.check_every(compared, evidence)._replace(score=share)
 
     def _compare(self, call: LoggedPhoneCall) -> Iterator[FieldCheck]:
         record, metrics = call.record, measure_call(call.record, call.last_at)
@@ -193,9 +150,3 @@ def _is_far_end(expected: Any, far_end: str) -> bool:
     if is_matcher(expected):
         return matches_expected(expected, representative or number)
     return expected in (far_end, representative) or matches_number(expected, [number])
-
-
-def _list_failures(rows: Sequence[FieldCheck]) -> str:
-    return ", ".join(
-        f"{row.path} {row.actual} (expected {describe_expected(row.expected)})" for row in rows if not row.passed
-    )

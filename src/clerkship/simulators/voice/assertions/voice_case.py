@@ -1,30 +1,26 @@
 """`voice_case`: a line or representative opened a case, and the agent reported or recorded its number."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
 from clerkship.assertions.answer_matches import parse_answer
-from clerkship.assertions.field_rows import compare_count, share_passed
 from clerkship.assertions.narrowing import find_subject
-from clerkship.assertions.occurrence import CountExpectation, allows_zero
+from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
 from clerkship.formats.fhir.names import ResourceTypeName
-from clerkship.model.frozen import Flag, Frozen
-from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.frozen import Frozen
+from clerkship.model.matcher import matches_expected
 from clerkship.model.path import MISSING, lookup_all, split_path
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.payer.name_sorts import MEMBER_ID
-from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.events import CaseOpened
 
-MAX_SHOWN = 5
-"""Cases in a verdict."""
 _SEPARATORS = re.compile(r"[\s,.-]+")
 
 
@@ -45,7 +41,7 @@ class _LoggedCase(NamedTuple):
         return f"case {self.case.reference} (#{self.seq}): {self.case.subject}"
 
 
-class VoiceCaseOpened(Assertion, CallMatch):
+class VoiceCaseOpened(SelectionAssertion, CallMatch):
     """In a call, a line or representative opened a case like this, and its number is in the answer and in the chart,
     where `answer` and `recorded` say. The number is drawn by the seed: only those who heard it know it. With `count` or
     `none`, as many cases as expected were like this. `input_entity_id` selects cases in calls about that record, and
@@ -61,37 +57,20 @@ class VoiceCaseOpened(Assertion, CallMatch):
     recorded: Annotated[
         RecordedIn | None, Field(description="resource that the agent must have written with its number")
     ] = None
-    count: Annotated[CountExpectation | None, Field(description="expected number of cases like this")] = None
-    none: Annotated[Flag, Field(description="whether there must be no case like this")] = False
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        if self.none and self.count is not None:
-            raise ValueError("`count` and `none` do not go together")
-        if (self.none or self.count is not None) and (self.answer is not None or self.recorded is not None):
+        if self.is_counted and (self.answer is not None or self.recorded is not None):
             raise ValueError("`answer` and `recorded` do not go with `count` or `none`")
         return self
 
-    @property
-    def passes_on_inaction(self) -> bool:
-        """Whether it can pass when the agent does nothing."""
-        return self.none or allows_zero(self.count)
+    def compare(self, evidence: Evidence) -> Iterator[Compared]:
+        """Yield each case that was opened in the calls that are meant."""
+        for case in self._list_cases(evidence):
+            yield Compared(case.describe(), (*self._compare(case), *self._compare_reports(case, evidence)))
 
-    def check(self, evidence: Evidence) -> Check:
-        """Compare every case that was opened in the calls that are meant."""
-        cases = list(self._list_cases(evidence))
-        compared = [(case, tuple(self._compare(case))) for case in cases]
-        if self.none or self.count is not None:
-            return self._check_count([case for case, rows in compared if all(row.passed for row in rows)])
-        if not compared:
-            row = FieldCheck(path="cases", expected={"gte": 1}, actual=0, passed=False)
-            return Check.of(False, f"no case was opened in calls{self.describe_calls()}", row)
-        complete = [(case, (*rows, *self._compare_reports(case, evidence))) for case, rows in compared]
-        best, rows = max(complete, key=lambda pair: share_passed(pair[1]))
-        failed = ", ".join(
-            f"{row.path} {row.actual} (expected {describe_expected(row.expected)})" for row in rows if not row.passed
-        )
-        return Check.of_fields(rows, f"{best.describe()}: {failed}" if failed else best.describe())
+    def describe_selection(self, evidence: Evidence) -> str:
+        return f"case that was opened in a call{self.describe_calls()}"
 
     def _list_cases(self, evidence: Evidence) -> Iterator[_LoggedCase]:
         """Yield the cases of the calls that are meant; of a record, those with its member id, or without one."""
@@ -125,12 +104,6 @@ class VoiceCaseOpened(Assertion, CallMatch):
             actual = texts if len(texts) > 1 else texts[0] if texts else "(not written)"
             path = f"{self.recorded.type}.{self.recorded.path}"
             yield FieldCheck(path=path, expected=reference, actual=actual, passed=passed, seq=logged.seq)
-
-    def _check_count(self, matching: Sequence[_LoggedCase]) -> Check:
-        expected: Any = 0 if self.none else self.count
-        row = compare_count(expected, len(matching), matching[0].seq if matching else None)
-        listed = "; ".join(case.describe() for case in matching[:MAX_SHOWN]) or "none"
-        return Check.of(row.passed, f"cases opened: {listed} (expected {describe_expected(expected)})", row)
 
 
 def _read_answer(evidence: Evidence, path: str) -> Any:

@@ -1,14 +1,12 @@
 """`voicemail_left`: the agent left a message in a mailbox, or left none."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from clerkship.assertions import occurrence
-from clerkship.assertions.field_rows import compare_count, prefix_paths, share_passed
 from clerkship.assertions.narrowing import narrow
-from clerkship.assertions.occurrence import CountExpectation, allows_zero
+from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
 from clerkship.formats.phone_tree.nodes import MAILBOX
 from clerkship.model.duration import Duration
@@ -17,22 +15,20 @@ from clerkship.model.matcher import describe_expected
 from clerkship.model.pattern import Regex, has_match
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.sandbox.assertion import Assertion, Check
+from clerkship.sandbox.assertion import Check
 from clerkship.simulators.voice.assertions.call_match import matches_number, read_voicemail_content
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenValues, read_spoken
 from clerkship.simulators.voice.call_log import LoggedVoicemail, list_calls, list_voicemails
 from clerkship.simulators.voice.names import PHONE_NUMBER
 
 MAX_PATTERNS = 20
-MAX_ROWS = 100
-"""Rows of evidence about voicemails that do not match."""
 
 
 def _to_list(written: Any) -> Any:
     return [written] if isinstance(written, str) else written
 
 
-class VoicemailWasLeft(Assertion):
+class VoicemailWasLeft(SelectionAssertion):
     """The agent left a voicemail like this. Only what was said after the beep is in it. Forbidden words must be in none
     of the voicemails in this mailbox, nor before the beep. Numbers and dates count in any spoken form.
     `input_entity_id` selects voicemails to that person, or that mention the record.
@@ -63,42 +59,36 @@ class VoicemailWasLeft(Assertion):
         False
     )
     max_length: Annotated[Duration | None, Field(description="longest time that it takes")] = None
-    count: Annotated[CountExpectation | None, Field(description="expected number of voicemails like this")] = None
-    none: Annotated[Flag, Field(description="whether there must be no voicemail like this")] = False
     sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        if self.none and self.count is not None:
-            raise ValueError("`count` and `none` do not go together")
         if self.none and self.not_contains:
             raise ValueError("`not_contains` does not go with `none`: write the words in `contains`")
         if self.callback is not None and sum(each.isdigit() for each in self.callback) < 7:
             raise ValueError(f"`callback` is a phone number, such as +15550100123, not {self.callback!r}")
         return self
 
-    @property
-    def passes_on_inaction(self) -> bool:
-        """Whether it can pass when the agent does nothing."""
-        return self.none or allows_zero(self.count)
+    def compare(self, evidence: Evidence) -> Iterator[Compared]:
+        """Yield each voicemail in the mailbox."""
+        for voicemail in self._list_voicemails(evidence, forbids=self.passes_on_inaction):
+            yield Compared(voicemail.describe(), tuple(self._compare(voicemail)))
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare every voicemail in the mailbox; the best one decides, and forbidden words are searched in all."""
-        selected = [each for each in list_voicemails(evidence, self.sandbox) if self._is_selected(each)]
-        voicemails = narrow(evidence, selected, read_voicemail_content, forbids=self.passes_on_inaction)
-        compared = [(each, tuple(self._compare(each))) for each in voicemails]
-        if self.none or self.count is not None:
-            expected = self._check_count(compared)
-        else:
-            expected = self._check_best(compared, evidence)
+        """Compare the voicemails, and search all of them for forbidden words."""
+        check = super().check(evidence)
         if not self.not_contains:
-            return expected
-        watched = list(narrow(evidence, selected, read_voicemail_content, forbids=True))
-        rows = [_search_forbidden(watched, value) for value in self.not_contains]
-        said = [f"`{row.expected}` was said (#{row.seq}): {row.actual}" for row in rows if not row.passed]
-        detail = "; ".join((f"forbidden: {'; '.join(said)}", expected.detail)) if said else expected.detail
-        score = 0.0 if said else expected.score
-        return Check(expected.passed and not said, score, detail, (*expected.evidence, *rows))
+            return check
+        voicemails = list(self._list_voicemails(evidence, forbids=True))
+        rows = [_search_forbidden(voicemails, value) for value in self.not_contains]
+        leaks = [f"`{row.expected}` was said (#{row.seq}): {row.actual}" for row in rows if not row.passed]
+        detail = "; ".join([f"forbidden: {'; '.join(leaks)}", check.detail]) if leaks else check.detail
+        score = 0.0 if leaks else check.score
+        return Check(check.passed and not leaks, score, detail, (*check.evidence, *rows))
+
+    def _list_voicemails(self, evidence: Evidence, *, forbids: bool) -> Iterable[LoggedVoicemail]:
+        selected = [each for each in list_voicemails(evidence, self.sandbox) if self._is_selected(each)]
+        return narrow(evidence, selected, read_voicemail_content, forbids=forbids)
 
     def _is_selected(self, voicemail: LoggedVoicemail) -> bool:
         if self.mailbox not in (None, voicemail.left.mailbox):
@@ -133,21 +123,8 @@ class VoicemailWasLeft(Assertion):
             path="voicemail", expected={"exists": True}, actual=left.text[:200], passed=bool(left.text.strip()), seq=seq
         )
 
-    def _check_best(
-        self, compared: Sequence[tuple[LoggedVoicemail, tuple[FieldCheck, ...]]], evidence: Evidence
-    ) -> Check:
-        if not compared:
-            row = FieldCheck(path="voicemails", expected={"gte": 1}, actual=0, passed=False)
-            return Check.of(False, f"the agent left no voicemail{self._describe()}{self._explain_none(evidence)}", row)
-        best, rows = max(compared, key=lambda pair: share_passed(pair[1]))
-        failed = ", ".join(f"{row.path} {row.expected!r} {row.actual}" for row in rows if not row.passed)
-        if not failed:
-            return Check.of_fields(rows, f"left: {best.describe()}")
-        nearest = f"; it is the nearest of {len(compared)}" if len(compared) > 1 else ""
-        return Check.of_fields(rows, f"not in the {best.describe()}: {failed}{nearest}")
-
-    def _explain_none(self, evidence: Evidence) -> str:
-        """Return that a call got to no beep, if that is why there is no voicemail."""
+    def explain_failure(self, evidence: Evidence, compared: Sequence[Compared]) -> Iterator[str]:
+        """Yield that a call got to no beep, if that is why there is no voicemail."""
         calls = [
             call
             for call in list_calls(evidence, self.sandbox)
@@ -155,31 +132,14 @@ class VoicemailWasLeft(Assertion):
             and (self.number is None or matches_number(self.number, [call.number]))
         ]
         early = next((call for call in calls if call.record.answered_at and call.record.beep_at is None), None)
-        if early is None:
-            return ""
-        return f"; the {early.describe()} ended before a beep" if early.record.ended_at else ""
+        if not compared and early is not None and early.record.ended_at:
+            yield f"the {early.describe()} ended before a beep"
 
-    def _check_count(self, compared: Sequence[tuple[LoggedVoicemail, tuple[FieldCheck, ...]]]) -> Check:
-        expected: Any = 0 if self.none else self.count
-        matching = [each for each, rows in compared if all(row.passed for row in rows)]
-        row = compare_count(expected, len(matching), matching[0].seq if matching else None)
-        listed = occurrence.join_first([each.describe() for each in matching]) or "none"
-        detail = f"voicemails{self._describe()}: {listed} (expected {describe_expected(expected)})"
-        if row.passed or self.none:
-            return Check.of(row.passed, detail, row)
-        others = [
-            check
-            for each, rows in compared
-            if not all(row.passed for row in rows)
-            for check in prefix_paths(each.describe(), rows)
-        ]
-        return Check.of(False, detail, row, *others[:MAX_ROWS])
-
-    def _describe(self) -> str:
-        where = f" in {self.mailbox}" if self.mailbox is not None else ""
+    def describe_selection(self, evidence: Evidence) -> str:
+        words = "voicemail" + (f" in {self.mailbox}" if self.mailbox is not None else "")
         if self.number is None:
-            return where
-        return f"{where} of {self.number if isinstance(self.number, str) else describe_expected(self.number)}"
+            return words
+        return f"{words} of {self.number if isinstance(self.number, str) else describe_expected(self.number)}"
 
 
 def _search_forbidden(voicemails: Sequence[LoggedVoicemail], value: Alternatives) -> FieldCheck:

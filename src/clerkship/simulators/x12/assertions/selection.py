@@ -7,16 +7,9 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.field_rows import (
-    MAX_NAMES,
-    compare_count,
-    compare_texts,
-    describe_fields,
-    prefix_paths,
-    share_passed,
-)
+from clerkship.assertions.field_rows import MAX_NAMES, compare_texts, describe_fields
 from clerkship.assertions.narrowing import ItemContent, narrow
-from clerkship.assertions.occurrence import CountExpectation, allows_zero
+from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
 from clerkship.formats.x12.grammar import Grammar
@@ -24,17 +17,13 @@ from clerkship.formats.x12.grammar_tables import load_grammar
 from clerkship.formats.x12.loop import Loop
 from clerkship.formats.x12.segment_path import BadSegmentPath, parse_segment_path
 from clerkship.formats.x12.validation import validate_set
-from clerkship.model.frozen import Flag, Frozen
+from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.x12.records import TA1, X12Transaction
 from clerkship.simulators.x12.state import X12State
-
-MAX_ROWS = 100
-"""Rows of evidence about transactions that do not match."""
 
 
 def _check_path(path: str) -> str:
@@ -86,7 +75,7 @@ class ParsedTransaction:
         return parse_segment_path(path).find_values(self.tree)
 
 
-class TransactionAssertion(Assertion):
+class TransactionAssertion(SelectionAssertion):
     """An assertion about transactions of a clearinghouse."""
 
     simulator: ClassVar[str | None] = "x12"
@@ -104,14 +93,10 @@ class TransactionAssertion(Assertion):
         Field(description="path -> literal or matcher that selects transactions, such as {TRN*2: ELG1T}"),
     ] = {}
     fields: Annotated[tuple[X12Field, ...], Field(description="paths, and the expected values")] = ()
-    count: Annotated[CountExpectation | None, Field(description="expected number of such transactions")] = None
-    none: Annotated[Flag, Field(description="whether there must be no such transaction")] = False
     sandbox: Annotated[str | None, Field(description="which clearinghouse; the only one if not given")] = None
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        if self.none and self.count is not None:
-            raise ValueError("`count` and `none` do not go together")
         if self.transaction is not None and self.transaction not in self.codes:
             raise ValueError(f"unknown transaction {self.transaction[:20]!r} (expected: {', '.join(self.codes)})")
         mistakes = list(self._find_path_mistakes())
@@ -129,21 +114,11 @@ class TransactionAssertion(Assertion):
             if grammars and len(mistakes) == len(grammars) and not (self.transaction is None and path.startswith(TA1)):
                 yield place, mistakes[0]
 
-    @property
-    def passes_on_inaction(self) -> bool:
-        """Whether it can pass when the agent does nothing."""
-        return self.none or allows_zero(self.count)
-
     def find_candidates(self, state: X12State) -> Iterable[X12Transaction]:
         """Return the transactions that the assertion is about."""
         raise NotImplementedError
 
-    def describe_missing(self, selection: str) -> str:
-        """Say that there is no such transaction."""
-        raise NotImplementedError
-
-    def check(self, evidence: Evidence) -> Check:
-        """Compare every selected transaction; the best one decides."""
+    def _list_candidates(self, evidence: Evidence) -> list[ParsedTransaction]:
         state = evidence.state(X12State, self.sandbox)
         about = narrow(
             evidence,
@@ -151,20 +126,13 @@ class TransactionAssertion(Assertion):
             lambda each: read_content(state, each),
             forbids=self.passes_on_inaction,
         )
-        candidates = [ParsedTransaction(each) for each in about]
-        selected = [each for each in candidates if self._is_selected(each)]
-        compared = [(each, tuple(self._compare(each))) for each in selected]
-        if self.none or self.count is not None:
-            return self._check_count(compared)
-        if not compared:
-            return self._report_missing(candidates)
-        best, rows = max(compared, key=lambda pair: share_passed(pair[1]))
-        failed = [row.path for row in rows if not row.passed]
-        detail = f"{list_transactions([best])} is as expected"
-        if failed:
-            nearest = f" (the nearest of {len(selected)})" if len(selected) > 1 else ""
-            detail = f"{list_transactions([best])} is there{nearest}, but not as expected: {', '.join(failed)}"
-        return Check.of_fields(rows, detail)
+        return [ParsedTransaction(each) for each in about]
+
+    def compare(self, evidence: Evidence) -> Iterator[Compared]:
+        """Yield each transaction that is selected."""
+        for each in self._list_candidates(evidence):
+            if self._is_selected(each):
+                yield Compared(_name_transaction(each.record), tuple(self._compare(each)))
 
     def _is_selected(self, parsed: ParsedTransaction, ignore_path: str = "") -> bool:
         if self.transaction not in (None, parsed.record.transaction):
@@ -183,32 +151,22 @@ class TransactionAssertion(Assertion):
             code = parsed.record.transaction
             yield FieldCheck(path="transaction", expected=self.transaction or code, actual=code, passed=True, seq=seq)
 
-    def _describe_selection(self) -> str:
+    def describe_selection(self, evidence: Evidence) -> str:
         where = ", ".join(f"{path} is {describe_expected(expected)}" for path, expected in self.correlate_by.items())
-        return (self.transaction or "transaction") + (f" where {where}" if where else "")
+        return f"{self.describe_outcome()} {self.transaction or 'transaction'}" + (f" where {where}" if where else "")
 
-    def _check_count(self, compared: Sequence[tuple[ParsedTransaction, tuple[FieldCheck, ...]]]) -> Check:
-        expected: Any = 0 if self.none else self.count
-        matching = [each for each, rows in compared if all(row.passed for row in rows)]
-        row = compare_count(expected, len(matching), matching[0].record.seq if matching else None)
-        detail = f"{self._describe_selection()}{describe_fields(self.fields)}: {list_transactions(matching)}"
-        detail += f" (expected {describe_expected(expected)})"
-        if row.passed or self.none:
-            return Check.of(row.passed, detail, row)
-        others = [
-            check
-            for each, rows in compared
-            if each not in matching
-            for check in prefix_paths(f"{each.record.transaction} {each.record.id}", rows)
-        ]
-        return Check.of(False, detail, row, *others[:MAX_ROWS])
+    def describe_outcome(self) -> str:
+        """Return what became of the transactions, in a word."""
+        raise NotImplementedError
 
-    def _report_missing(self, candidates: Sequence[ParsedTransaction]) -> Check:
-        row = FieldCheck(path=self.transaction or "transaction", expected={"gte": 1}, actual=0, passed=False)
+    def describe_expectation(self) -> str:
+        return describe_fields(self.fields)
+
+    def explain_failure(self, evidence: Evidence, compared: Sequence[Compared]) -> Iterable[str]:
+        """Yield which transactions there are, if none is selected."""
+        candidates = self._list_candidates(evidence) if not compared else []
         hints = list(self._explain_missing(candidates))
-        if not hints and candidates:
-            hints = [f"there is {list_transactions(candidates)}"]
-        return Check.of(False, "; ".join([self.describe_missing(self._describe_selection()), *hints]), row)
+        return hints if hints or not candidates else [f"there is {list_transactions(candidates)}"]
 
     def _explain_missing(self, candidates: Sequence[ParsedTransaction]) -> Iterator[str]:
         """Name each condition without which a transaction would be selected."""

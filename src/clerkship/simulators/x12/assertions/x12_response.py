@@ -21,6 +21,5 @@ class X12ResponseReceived(TransactionAssertion):
         """Return what the agent received."""
         return (each for each in state.visible_transactions() if not each.is_from_agent)
 
-    def describe_missing(self, selection: str) -> str:
-        """Say that the agent received no such transaction."""
-        return f"the agent received no {selection}"
+    def describe_outcome(self) -> str:
+        return "received"
