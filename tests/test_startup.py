@@ -124,7 +124,7 @@ def test_validate_imports_only_what_the_files_name(practice: Path) -> None:
     }
     own |= {"clerkship.payer"}
     own |= {"clerkship.engine.build", "clerkship.engine.worker", "clerkship.model.scenario_file", "clerkship.plugin"}
-    own |= {"clerkship.sandbox.faults.latency", "clerkship.assertions.flow_started", "clerkship.assertions.judged"}
+    own |= {"clerkship.sandbox.faults.latency", "clerkship.assertions.flows", "clerkship.assertions.judged"}
     own |= {f"clerkship.actors.{name}" for name in ("command", "openai_chat", "person_played", "python", "webhook")}
     assert of_packages(modules, HEAVY - {"yaml"} | own | {"sqlite3"}) == set()
 

@@ -1,6 +1,6 @@
 """`bot_did_not_utter`: the agent did not say this in any conversation."""
 
-from clerkship.assertions.bot_did_not_utter import BotDidNotUtter
+from clerkship.assertions.utterances import BotDidNotUtter
 from tests.assertions.log_builder import LogBuilder
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.bot_uttered import BotUttered
+from clerkship.assertions.utterances import BotUttered
 from tests.assertions.log_builder import LogBuilder
 
 BUTTONS = ({"title": "Yes", "payload": "/yes"}, {"title": "No", "payload": "/no"})

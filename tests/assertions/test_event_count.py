@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.event_count import EventCount
+from clerkship.assertions.any_event import EventCount
 from tests.assertions.log_builder import LogBuilder
 
 

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.event_occurred import EventOccurred
+from clerkship.assertions.any_event import EventOccurred
 from tests.assertions.log_builder import LogBuilder
 
 

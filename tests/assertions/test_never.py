@@ -1,6 +1,6 @@
 """`never`: an event did not happen."""
 
-from clerkship.assertions.never import Never
+from clerkship.assertions.any_event import Never
 from tests.assertions.log_builder import LogBuilder
 
 

@@ -12,19 +12,21 @@ from pydantic import (
     model_validator,
 )
 
-from clerkship.assertions.bot_uttered import BotUttered
 from clerkship.assertions.occurrence import HappenedAssertion
-from clerkship.assertions.ordered_block_cancelled import OrderedBlockCancelled
-from clerkship.assertions.ordered_block_completed import OrderedBlockCompleted
-from clerkship.assertions.ordered_block_entered import OrderedBlockEntered
-from clerkship.assertions.ordered_block_interrupted import OrderedBlockInterrupted
-from clerkship.assertions.ordered_block_resumed import OrderedBlockResumed
-from clerkship.assertions.skill_activated import SkillActivatedAssertion
-from clerkship.assertions.skill_cancelled import SkillCancelledAssertion
-from clerkship.assertions.skill_completed import SkillCompletedAssertion
-from clerkship.assertions.skill_interrupted import SkillInterruptedAssertion
-from clerkship.assertions.skill_resumed import SkillResumedAssertion
-from clerkship.assertions.tool_executed import ToolExecutedAssertion
+from clerkship.assertions.skills import (
+    OrderedBlockCancelled,
+    OrderedBlockCompleted,
+    OrderedBlockEntered,
+    OrderedBlockInterrupted,
+    OrderedBlockResumed,
+    SkillActivatedAssertion,
+    SkillCancelledAssertion,
+    SkillCompletedAssertion,
+    SkillInterruptedAssertion,
+    SkillResumedAssertion,
+)
+from clerkship.assertions.tools import ToolExecutedAssertion
+from clerkship.assertions.utterances import BotUttered
 from clerkship.events import agent
 from clerkship.events.event import Event, Utterance
 from clerkship.events.query import describe_fields, describe_match, matches

@@ -1,18 +1,27 @@
-"""Expected and reported tool calls, and how the calls of a turn are paired with the expected ones."""
+"""`tool_executed`; expected and reported tool calls, and how those of a turn are paired with the expected ones."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.occurrence import Name, build_expected_fields, has_arguments, matches_payload
+from clerkship.assertions.occurrence import (
+    EQUALITY_DIFFERENCE,
+    MATCHER_DIFFERENCE,
+    HappenedAssertion,
+    Name,
+    build_expected_fields,
+    has_arguments,
+    matches_payload,
+)
 from clerkship.events.agent import ActionExecuted, ToolExecuted
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import Difference, Engine
 
 E = TypeVar("E")
 C = TypeVar("C")
@@ -199,3 +208,15 @@ def _pair_in_order(expected: Sequence[E], calls: Sequence[C], fits: Callable[[E,
             number, place = number - 1, place - 1
             pairs[number] = place
     return pairs
+
+
+class ToolExecutedAssertion(ToolMatch, HappenedAssertion):
+    """The tool was called like this, with any result unless `is_error` is given."""
+
+    name: ClassVar[str] = "tool_executed"
+    shorthand: ClassVar[str | None] = "tool_name"
+    engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
+    differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE)
+    event: ClassVar[type[Payload]] = ToolExecuted
+    about: ClassVar[str] = "tool_name"
+    uses_python_equality: ClassVar[bool] = True

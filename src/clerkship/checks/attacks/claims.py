@@ -8,7 +8,7 @@ from pydantic import ValidationError
 from clerkship.actors.contract import ReplyPart, Say
 from clerkship.assertions.occurrence import OccurrenceAssertion
 from clerkship.assertions.stored_values import WriteAssertion
-from clerkship.assertions.utterance_match import UtteranceMatch
+from clerkship.assertions.utterances import UtteranceMatch
 from clerkship.checks.attacks.examples import example_text, example_value
 from clerkship.events import agent
 from clerkship.events.event import Payload

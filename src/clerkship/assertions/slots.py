@@ -1,11 +1,18 @@
-"""`slot_was_set`: a slot was set."""
+"""`slot_was_set` and `slot_was_not_set`: a slot was set, or never was."""
 
 from typing import Annotated, ClassVar
 
 from pydantic import Field
 
 from clerkship.assertions.occurrence import EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, NotEmpty
-from clerkship.assertions.stored_values import REPLACED_DIFFERENCE, CountedValueEntry, WasWrittenAssertion
+from clerkship.assertions.stored_values import (
+    LAST_WRITE_DIFFERENCE,
+    REPLACED_DIFFERENCE,
+    CountedValueEntry,
+    ValueEntry,
+    WasNotWrittenAssertion,
+    WasWrittenAssertion,
+)
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.sandbox.assertion import Difference, Engine
@@ -33,4 +40,25 @@ class SlotWasSet(WasWrittenAssertion):
     null_is_set: ClassVar[bool] = False
     entries: Annotated[
         tuple[CountedValueEntry, ...], NotEmpty, Field(description="the slots", json_schema_extra={"minItems": 1})
+    ]
+
+
+class SlotWasNotSet(WasNotWrittenAssertion):
+    """No slot was set at any time, or none to the value given: the negation of `slot_was_set`. A reset to `null` is
+    not a value; empty text, `false` and 0 are. With `at: end`, only the last value counts: a slot that was set and
+    then reset passes. A value that `initial_slots` of the scenario replace, such as one from the start of a session,
+    does not count as set; what they leave in place does. With `turn`, only those turns are checked."""
+
+    name: ClassVar[str] = "slot_was_not_set"
+    engines: ClassVar[tuple[Engine, ...]] = ("calm",)
+    differences: ClassVar[tuple[Difference, ...]] = (
+        EQUALITY_DIFFERENCE,
+        MATCHER_DIFFERENCE,
+        EMPTY_LIST_DIFFERENCE,
+        LAST_WRITE_DIFFERENCE,
+    )
+    event: ClassVar[type[Payload]] = agent.SlotSet
+    null_is_set: ClassVar[bool] = False
+    entries: Annotated[
+        tuple[ValueEntry, ...], NotEmpty, Field(description="the slots", json_schema_extra={"minItems": 1})
     ]
