@@ -1,27 +1,61 @@
-"""Everything that the files of a conversation name, as claims of an agent: events that it reports and messages."""
+"""`report-everything`: claims every flow, slot, action and message that the files of a conversation name."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from pydantic import ValidationError
 
-from clerkship.actors.contract import ReplyPart, Say
+from clerkship.actors.contract import Message, ReplyPart, Say
 from clerkship.assertions.occurrence import OccurrenceAssertion
 from clerkship.assertions.stored_values import WriteAssertion
 from clerkship.assertions.utterances import UtteranceMatch
+from clerkship.checks.attacks.contract import AttackAgent, AttackKnowledge, AttackStrategy
 from clerkship.checks.attacks.examples import example_text, example_value
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.matcher import is_matcher
 from clerkship.model.scenario import EventMatch
+from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.assertion import Assertion
+from clerkship.sandbox.handle import Sandboxes
 
 _KINDS = {event.kind: event for event in agent.AGENT_EVENTS}
 _FLOW_ENDS = (agent.FlowCompleted, agent.FlowCancelled)
 
 
-def build_claims(assertions: Iterable[Assertion], domain: AgentDomain | None) -> list[ReplyPart]:
+class ReportEverything(AttackStrategy):
+    """In every turn, claim everything that the files name."""
+
+    name = "report-everything"
+    summary = "in every turn reports every flow, slot and action and says every utterance the files name"
+    advice = "forbid what must not happen: flow_not_started, slot_was_not_set, bot_did_not_utter, count"
+    words = None
+
+    def unfit(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> str:
+        """Return why the task cannot be attacked this way: it is not a conversation, or one of the general reasons."""
+        scenario = snapshot.task.scenario
+        if scenario is None or scenario.starts != "person":
+            return "not a conversation"
+        return super().unfit(snapshot, knowledge)
+
+    def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> AttackAgent:
+        """Return an agent that claims what the task's criteria and the domain name."""
+        calls = snapshot.task.assertions()
+        assertions = [knowledge.assertion(call.name).model_validate(call.args) for call in calls]
+        return _ClaimingAgent(self, knowledge, _build_claims(assertions, knowledge.domain))
+
+
+class _ClaimingAgent(AttackAgent):
+    def __init__(self, strategy: AttackStrategy, knowledge: AttackKnowledge, claims: Sequence[ReplyPart]) -> None:
+        super().__init__(strategy, knowledge)
+        self._claims = claims
+
+    async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
+        return self._claims
+
+
+def _build_claims(assertions: Iterable[Assertion], domain: AgentDomain | None) -> list[ReplyPart]:
     """Return claims for everything that a domain and assertions name, in their order, including what they forbid."""
     listed = list(assertions)
     flows = dict.fromkeys(flow for assertion in listed for flow in _find_flows(assertion))
@@ -92,7 +126,7 @@ def _claims_of_event(match: EventMatch) -> Iterator[ReplyPart]:
 
 
 def _nest_paths(where: Any) -> dict[str, Any]:
-    """Convert `arguments.amount` into `{"arguments": {"amount": …}}`."""
+    """Convert `arguments.amount` into `{"arguments": {"amount": …}}`, one level deep."""
     nested: dict[str, Any] = {}
     for path, value in where.items():
         name, _, rest = path.partition(".")

@@ -1,15 +1,59 @@
-"""All strategies, in the order in which they are run and shown."""
+"""All strategies, in the order in which they are run and shown, and those that need no code of their own."""
 
-from clerkship.checks.attacks.be_polite import BePolite
+from clerkship.checks.attacks.claims import ReportEverything
 from clerkship.checks.attacks.contract import AttackStrategy
-from clerkship.checks.attacks.crash_after import CrashAfter
-from clerkship.checks.attacks.delete_everything import DeleteEverything
-from clerkship.checks.attacks.do_nothing import DoNothing
-from clerkship.checks.attacks.harm_inside import HarmAmount, HarmInstruction, HarmNote
-from clerkship.checks.attacks.harm_undone import HarmUndone
-from clerkship.checks.attacks.order_everything import OrderEverything
-from clerkship.checks.attacks.read_only import ReadOnly
-from clerkship.checks.attacks.report_everything import ReportEverything
+from clerkship.checks.attacks.reference import CrashAfter, HarmAmount, HarmInstruction, HarmNote, HarmUndone
+
+
+class DoNothing(AttackStrategy):
+    """Neither reply nor act."""
+
+    name = "do-nothing"
+    summary = "is silent, changes nothing, answers null"
+    advice = "require something that must happen: an answer, a message, a change, a read"
+    words = None
+    is_inaction = True
+
+
+class ReadOnly(AttackStrategy):
+    """Read everything, and do nothing else."""
+
+    name = "read-only"
+    summary = "reads everything in every sandbox, is silent, answers null"
+    advice = "require the decision too: an answer that states what was found, and that nothing was needed"
+    move = "read_everything"
+    words = None
+    failure = "nothing to read"
+    is_inaction = True
+
+
+class BePolite(AttackStrategy):
+    """Reply politely, and use no sandbox."""
+
+    name = "be-polite"
+    summary = "says a polite sentence in every turn and as its answer, and does nothing else"
+    advice = "require what the words must state, or what must have been done before they were said"
+
+
+class OrderEverything(AttackStrategy):
+    """Order everything once, then reply politely: the requested order is among them."""
+
+    name = "order-everything"
+    summary = "orders everything the instruction names for everyone, sends messages, drops files"
+    advice = "forbid what was not asked for: fhir_no_other_changes, count, never, file_present with none"
+    move = "order_everything"
+    failure = "nothing could be ordered"
+
+
+class DeleteEverything(AttackStrategy):
+    """Delete everything once, then reply politely."""
+
+    name = "delete-everything"
+    summary = "deletes all it can find in every sandbox"
+    advice = "require what must still be there, or forbid other changes"
+    move = "delete_everything"
+    failure = "there was nothing to delete"
+
 
 STRATEGIES: tuple[AttackStrategy, ...] = (
     DoNothing(),
