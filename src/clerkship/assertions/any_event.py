@@ -10,10 +10,10 @@ from clerkship.assertions.narrowing import narrow_events
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import compare_fields, describe_match, find_nearest, select
-from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
-from clerkship.sandbox.assertion import Assertion, Check
+from clerkship.sandbox.assertion import Assertion, Check, compare_value
 
 
 class EventOccurred(Assertion, EventMatch):
@@ -54,15 +54,11 @@ class EventCount(Assertion, EventMatch):
     def check(self, evidence: Evidence) -> Check:
         events = narrow_events(evidence, select(evidence.events, self), forbids=allows_zero(self.expected))
         hits = [event.seq for event in events]
-        passed = matches_expected(self.expected, len(hits))
         where = f" (at {', '.join(f'#{seq}' for seq in hits[:10])})" if hits else ""
-        field = FieldCheck(path="count", expected=self.expected, actual=len(hits), passed=passed)
+        row = compare_value("count", self.expected, len(hits))
         times = "once" if len(hits) == 1 else f"{len(hits)} times"
-        return Check.of(
-            passed,
-            f"{describe_match(self)} happened {times}{where}; expected {describe_expected(self.expected)}",
-            field,
-        )
+        detail = f"{describe_match(self)} happened {times}{where}; expected {describe_expected(self.expected)}"
+        return Check.of(row.passed, detail, row)
 
 
 class Never(Assertion, EventMatch):

@@ -25,12 +25,6 @@ def compare_texts(path: str, expected: Any, values: Sequence[str], seq: int | No
     return FieldCheck(path=path, expected=expected, actual=actual, passed=matches_texts(expected, values), seq=seq)
 
 
-def compare_count(expected: Any, number: int, seq: int | None = None) -> FieldCheck:
-    """Compare the number of records with the expectation, and return the row."""
-    passed = matches_expected(expected, number)
-    return FieldCheck(path="count", expected=expected, actual=number, passed=passed, seq=seq)
-
-
 def matches_field(data: Any, path: str, expected: Any) -> bool:
     """Return whether a value at a path is as expected; one of several, if the path has `*`."""
     values = list(lookup_all(data, split_path(path)))

@@ -1,7 +1,7 @@
 """The contract of an assertion: a model whose fields are its YAML keys, and one pure function of the evidence."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import model_validator
@@ -46,9 +46,14 @@ class Check(NamedTuple):
         return cls(passed=passed_count == len(fields), score=score, detail=detail, evidence=tuple(fields))
 
 
-def compare_value(path: str, expected: Any, actual: Any) -> FieldCheck:
+def compare_value(path: str, expected: Any, actual: Any, seq: int | None = None) -> FieldCheck:
     """Compare a value with an expectation, and return the row."""
-    return field_check(path, expected, actual, passed=matches_expected(expected, actual))
+    return field_check(path, expected, actual, passed=matches_expected(expected, actual), seq=seq)
+
+
+def compare_given(values: Iterable[tuple[str, Any, Any]], seq: int | None = None) -> Iterator[FieldCheck]:
+    """Compare values by path, expectation and actual value, and yield a row for each expectation that is not None."""
+    return (compare_value(path, expected, actual, seq) for path, expected, actual in values if expected is not None)
 
 
 class FieldMatch(Frozen):

@@ -1,7 +1,7 @@
 """`cds_card`: the agent's services answered with the expected cards, or stayed silent."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args
 
 from pydantic import Field
 
@@ -17,7 +17,7 @@ from clerkship.model.matcher import matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.sandbox.assertion import compare_value
+from clerkship.sandbox.assertion import compare_given, compare_value
 from clerkship.simulators.cds.assertions.selection import CallAssertion, ResourceFields
 from clerkship.simulators.cds.events import ActionRefused, HookAnswered
 from clerkship.simulators.cds.records import ServiceCall, TriggeredHook
@@ -119,20 +119,18 @@ class CdsCard(CallAssertion, SelectionAssertion):
 
     def _compare(self, received: ReceivedCard, evidence: Evidence) -> Iterator[FieldCheck]:
         card, seq = received.card, received.seq
-        values = {"indicator": card.indicator, "summary": card.summary, "detail": card.detail or MISSING}
-        values |= {"source": card.source.label}
-        for name, actual in values.items():
-            if (expected := getattr(self, name)) is not None:
-                yield compare_value(name, expected, actual).model_copy(update={"seq": seq})
+        values: list[tuple[str, Any, Any]] = [
+            ("indicator", self.indicator, card.indicator),
+            ("summary", self.summary, card.summary),
+            ("detail", self.detail, card.detail or MISSING),
+            ("source", self.source, card.source.label),
+        ]
+        yield from compare_given(values, seq)
         if self.suggestion is not None:
             labels = [each.label for each in card.suggestions]
             passed = any(matches_expected(self.suggestion, label) for label in labels)
             yield FieldCheck(path="suggestion", expected=self.suggestion, actual=labels, passed=passed, seq=seq)
-        if self.outcome is not None:
-            actual = received.outcome
-            yield FieldCheck(
-                path="outcome", expected=self.outcome, actual=actual, passed=actual == self.outcome, seq=seq
-            )
+        yield from compare_given([("outcome", self.outcome, received.outcome)], seq)
         if self.resource is not None:
             yield from self._compare_resource(self.resource, received, evidence)
         if not self._has_conditions:

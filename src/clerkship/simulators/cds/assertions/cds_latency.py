@@ -11,9 +11,8 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.model.duration import Duration
 from clerkship.model.errors import PlatformError
-from clerkship.model.matcher import matches_expected
 from clerkship.model.run import FieldCheck
-from clerkship.sandbox.assertion import Check
+from clerkship.sandbox.assertion import Check, compare_value
 from clerkship.simulators.cds.assertions.selection import CallAssertion
 from clerkship.simulators.cds.delivery import CdsDelivery
 
@@ -54,8 +53,7 @@ class CdsLatency(CallAssertion):
                 "that made the call, but not by a replay, and not for the events before a fork; run the task again"
             )
         times = sorted((evidence.call_times[seq], seq) for seq in seqs)
-        passed = matches_expected(self.count, len(times))
-        rows = [FieldCheck(path="count", expected=self.count, actual=len(times), passed=passed)]
+        rows = [compare_value("count", self.count, len(times))]
         slowest = {"max": times[-1], "p95": times[ceil(len(times) * 0.95) - 1]}
         limits = {"max": self.max, "p95": self.p95}
         rows += [_compare(name, limit, *slowest[name]) for name, limit in limits.items() if limit is not None]
@@ -75,6 +73,4 @@ def _find_attempts(evidence: Evidence, messages: set[str]) -> list[int]:
 
 def _compare(name: str, limit: timedelta, actual_ms: float, seq: int) -> FieldCheck:
     limit_ms = limit.total_seconds() * 1000
-    return FieldCheck(
-        path=f"{name}, ms", expected={"lte": limit_ms}, actual=actual_ms, passed=actual_ms <= limit_ms, seq=seq
-    )
+    return compare_value(f"{name}, ms", {"lte": limit_ms}, actual_ms, seq)

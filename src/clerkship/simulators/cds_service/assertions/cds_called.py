@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.field_rows import compare_count, compare_field, share_passed
+from clerkship.assertions.field_rows import compare_field, share_passed
 from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.assertions.selection import Compared, EventWindow, SelectionAssertion, build_time_row
@@ -16,6 +16,7 @@ from clerkship.formats.cds_hooks.hooks import HookName
 from clerkship.formats.fhir.names import PATIENT
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
+from clerkship.sandbox.assertion import compare_given, compare_value
 from clerkship.simulators.cds_service.assertions.expected_card import ExpectedCard, ExpectedFeedback
 from clerkship.simulators.cds_service.assertions.logged_calls import LoggedCall, list_calls, list_refused_calls
 from clerkship.simulators.cds_service.config import SERVICE
@@ -101,10 +102,7 @@ class CdsServiceWasCalled(SelectionAssertion, EventWindow):
             passed=self.service in (None, called.service),
             seq=seq,
         )
-        if self.hook is not None:
-            yield FieldCheck(
-                path="hook", expected=self.hook, actual=called.hook, passed=called.hook == self.hook, seq=seq
-            )
+        yield from compare_given([("hook", self.hook, called.hook)], seq)
         if self.patient is not None:
             id = self.patient.removeprefix("Patient/")
             passed = call.patients == [id] and called.context.get("patientId") == id
@@ -142,7 +140,7 @@ class CdsServiceWasCalled(SelectionAssertion, EventWindow):
         seq = call.event.seq
         matching = [card for card in call.cards if all(row.passed for row in self._compare_card(card, seq))]
         if self.cards is not None:
-            yield compare_count(self.cards, len(matching), seq).model_copy(update={"path": "cards"})
+            yield compare_value("cards", self.cards, len(matching), seq)
         elif (self.card is not None or self.feedback is not None) and not call.cards:
             yield FieldCheck(path="cards", expected={"gte": 1}, actual=0, passed=False, seq=seq)
         if self.card is not None and call.cards and not allows_zero(self.cards):

@@ -36,9 +36,9 @@ class ExpectedCard(Frozen):
         """Yield a row for each expected property."""
         for name in ("indicator", "summary", "detail"):
             if (expected := getattr(self, name)) is not None:
-                yield _compare(f"card {name}", expected, card.get(name, MISSING), seq)
+                yield compare_value(f"card {name}", expected, card.get(name, MISSING), seq)
         if self.source is not None:
-            yield _compare("card source", self.source, lookup(card, "source.label"), seq)
+            yield compare_value("card source", self.source, lookup(card, "source.label"), seq)
         if self.suggestion is not None:
             labels = list(_list_suggestions(card).values())
             passed = any(matches_expected(self.suggestion, label) for label in labels)
@@ -72,14 +72,14 @@ class ExpectedFeedback(Frozen):
         if outcome == "accepted" and not all(id in labels for id in ids):
             outcome = UNKNOWN_SUGGESTION
         wanted: Any = self.outcome or {"in": ["accepted", "overridden"]}
-        yield _compare("feedback outcome", wanted, outcome, seq)
+        yield compare_value("feedback outcome", wanted, outcome, seq)
         if self.reason is not None:
             reasons = [lookup(feedback, f"overrideReason.reason.{name}") for name in ("code", "display")]
             passed = any(matches_expected(self.reason, each) for each in reasons)
             actual = [each for each in reasons if each is not MISSING]
             yield FieldCheck(path="feedback reason", expected=self.reason, actual=actual, passed=passed, seq=seq)
         if self.comment is not None:
-            yield _compare("feedback comment", self.comment, lookup(feedback, "overrideReason.userComment"), seq)
+            yield compare_value("feedback comment", self.comment, lookup(feedback, "overrideReason.userComment"), seq)
         if self.suggestion is not None:
             accepted = [labels[id] for id in ids if id in labels]
             passed = any(matches_expected(self.suggestion, label) for label in accepted)
@@ -91,7 +91,3 @@ class ExpectedFeedback(Frozen):
 def _list_suggestions(card: Mapping[str, Any]) -> dict[str, str]:
     """Return the labels of the suggestions of a card, by uuid."""
     return {str(each.get("uuid")): str(each.get("label")) for each in card.get("suggestions", ())}
-
-
-def _compare(path: str, expected: Any, actual: Any, seq: int | None) -> FieldCheck:
-    return compare_value(path, expected, actual).model_copy(update={"seq": seq})

@@ -15,6 +15,7 @@ from clerkship.model.matcher import describe_expected, is_matcher, matches_expec
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import compare_given, compare_value
 from clerkship.simulators.fax.assertions.logged import LoggedFax
 from clerkship.simulators.fax.events import FaxQueued
 from clerkship.simulators.fax.names import FAX, FAX_NUMBER, OWN_NUMBER
@@ -53,9 +54,7 @@ class FaxMatch(EventWindow):
         for path, expected, number in (("to", self.to, header.to), ("from", self.sender, header.sender)):
             if expected is not None:
                 yield field_check(path, expected, number, passed=matches_number(expected, number), seq=seq)
-        if self.pages is not None:
-            count = len(header.pages)
-            yield field_check("pages", self.pages, count, passed=matches_expected(self.pages, count), seq=seq)
+        yield from compare_given([("pages", self.pages, len(header.pages))], seq)
         if self.in_reply_to is not None:
             passed, actual = self._compare_answered(fax)
             yield field_check("in_reply_to", self.in_reply_to, actual, passed=passed, seq=seq)
@@ -65,9 +64,7 @@ class FaxMatch(EventWindow):
     def compare_status(self, fax: LoggedFax, default: Any) -> FieldCheck:
         """Compare the status with that of the criterion, or with another if it has none."""
         expected = default if self.status is None else self.status
-        return field_check(
-            "status", expected, fax.status, passed=matches_expected(expected, fax.status), seq=fax.event.seq
-        )
+        return compare_value("status", expected, fax.status, fax.event.seq)
 
     def _compare_answered(self, fax: LoggedFax) -> tuple[bool, Any]:
         if fax.answered is None:

@@ -13,8 +13,9 @@ from clerkship.formats.hl7.message import Hl7Message
 from clerkship.formats.hl7.path import BadMessagePath, parse_path
 from clerkship.formats.hl7.validation import validate_message
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
+from clerkship.sandbox.assertion import compare_value
 from clerkship.simulators.hl7.assertions.selection import (
     MessageAssertion,
     MessageSubject,
@@ -75,8 +76,7 @@ class Hl7Structural(MessageAssertion):
             yield field.compare(message, seq)
         for name, expected in self.segments.items():
             number = len(message.all(parse_path(name).segment))
-            passed = matches_expected(expected, number)
-            yield FieldCheck(path=f"{name} segments", expected=expected, actual=number, passed=passed, seq=seq)
+            yield compare_value(f"{name} segments", expected, number, seq)
         if self.valid:
             flaws = [flaw.text for flaw in validate_message(message)[:MAX_REASONS]]
             actual: Any = "; ".join(flaws) or True

@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clerkship.events.query import field_check, to_evidence_value
+from clerkship.events.query import to_evidence_value
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import compare_given, compare_value
 from clerkship.simulators.messages.assertions.logged import LoggedMessage
 from clerkship.simulators.messages.names import normalize_address
 from clerkship.simulators.messages.records import Channel
@@ -51,30 +52,22 @@ class MessageMatch(Frozen):
     def compare_properties(self, message: LoggedMessage) -> Iterator[FieldCheck]:
         """Yield a row for each expected property."""
         header, seq = message.header, message.event.seq
-        simple: list[tuple[str, Any, Any]] = [
+        values: list[tuple[str, Any, Any]] = [
             ("channel", self.channel, header.channel),
             ("subject", self.subject, MISSING if header.subject is None else header.subject),
             ("thread", self.thread, header.thread),
             ("in_reply_to", self.in_reply_to, MISSING if header.in_reply_to is None else header.in_reply_to),
         ]
-        for path, expected, actual in simple:
-            if expected is not None:
-                yield field_check(path, expected, actual, passed=matches_expected(expected, actual), seq=seq)
+        yield from compare_given(values, seq)
         for expected in _list_expectations(self.text):
             # A literal is the whole text; HTML with the same words in another form may be there as well.
             actual = message.shown_text if is_matcher(expected) or not message.text else message.text
-            yield field_check("text", expected, actual, passed=matches_expected(expected, actual), seq=seq)
+            yield compare_value("text", expected, actual, seq)
         names = [attachment.name for attachment in header.attachments]
         for number, attachment in enumerate(self.attachments):
-            expected = attachment.model_dump(exclude_none=True)
-            passed = attachment.matches(message)
-            yield FieldCheck(
-                path=f"attachments[{number}]",
-                expected=expected,
-                actual=to_evidence_value(names),
-                passed=passed,
-                seq=seq,
-            )
+            path, expected = f"attachments[{number}]", attachment.model_dump(exclude_none=True)
+            passed, actual = attachment.matches(message), to_evidence_value(names)
+            yield FieldCheck(path=path, expected=expected, actual=actual, passed=passed, seq=seq)
 
 
 def matches_address(expected: Any, addresses: Sequence[str]) -> bool:

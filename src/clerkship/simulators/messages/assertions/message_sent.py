@@ -12,9 +12,9 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
 from clerkship.model.closed import OneOf
 from clerkship.model.frozen import Flag
-from clerkship.model.matcher import matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
+from clerkship.sandbox.assertion import compare_given
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages, list_refused, read_content
 from clerkship.simulators.messages.assertions.message_match import MessageMatch, describe_conditions, matches_address
 from clerkship.simulators.messages.events import MessageRefused, MessageSent
@@ -91,21 +91,15 @@ class MessageWasSent(SelectionAssertion, MessageMatch, EventWindow):
         header, seq = message.header, message.event.seq
         yield from self._compare_addresses(header.recipients, header.sender, seq)
         yield from self.compare_properties(message)
-        if self.status is not None:
-            passed = matches_expected(self.status, message.status)
-            yield field_check("status", self.status, message.status, passed=passed, seq=seq)
+        yield from compare_given([("status", self.status, message.status)], seq)
         yield from self.compare_time(message.event, limits)
         yield FieldCheck(path="message", expected=MessageSent.kind, actual=MessageSent.kind, passed=True, seq=seq)
 
     def _compare_refused(self, event: Event, refused: MessageRefused, limits: _Limits) -> Iterator[FieldCheck]:
         yield from self._compare_addresses(refused.to, refused.sender, event.seq)
-        for path, expected, actual in (
-            ("channel", self.channel, refused.channel),
-            ("code", self.code, refused.code),
-            *(("text", each, refused.text) for each in (self.text if isinstance(self.text, list) else [self.text])),
-        ):
-            if expected is not None:
-                yield field_check(path, expected, actual, passed=matches_expected(expected, actual), seq=event.seq)
+        texts = self.text if isinstance(self.text, list) else [self.text]
+        values = [("channel", self.channel, refused.channel), ("code", self.code, refused.code)]
+        yield from compare_given([*values, *(("text", each, refused.text) for each in texts)], event.seq)
         yield from self.compare_time(event, limits)
         yield FieldCheck(path="refused", expected=True, actual=refused.reason, passed=True, seq=event.seq)
 

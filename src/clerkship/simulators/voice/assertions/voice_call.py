@@ -17,7 +17,7 @@ from clerkship.model.matcher import is_matcher, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.sandbox.assertion import Check
+from clerkship.sandbox.assertion import Check, compare_given, compare_value
 from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
 from clerkship.simulators.voice.call_log import LoggedPhoneCall
 from clerkship.simulators.voice.metrics import CallMetrics, measure_call
@@ -108,23 +108,18 @@ class VoiceCallHappened(SelectionAssertion, CallMatch):
 
     def _compare(self, call: LoggedPhoneCall) -> Iterator[FieldCheck]:
         record, metrics = call.record, measure_call(call.record, call.last_at)
-        for path, expected, actual in (
-            ("outcome", self.outcome, record.outcome),
-            ("ended_by", self.ended_by, record.ended_by),
-        ):
-            if expected is not None:
-                value = MISSING if actual is None else actual
-                yield field_check(path, expected, value, passed=matches_expected(expected, value), seq=call.seq)
+        values: list[tuple[str, Any, Any]] = [
+            ("outcome", self.outcome, MISSING if record.outcome is None else record.outcome),
+            ("ended_by", self.ended_by, MISSING if record.ended_by is None else record.ended_by),
+        ]
+        yield from compare_given(values, call.seq)
         yield from self._compare_times(call, metrics)
-        if self.transfers is not None:
-            passed = matches_expected(self.transfers, len(record.transfers))
-            yield field_check("transfers", self.transfers, len(record.transfers), passed=passed, seq=call.seq)
+        yield from compare_given([("transfers", self.transfers, len(record.transfers))], call.seq)
         if self.transferred_to is not None:
             passed = any(_is_far_end(self.transferred_to, far_end) for far_end in record.transfers)
             yield field_check("transferred_to", self.transferred_to, record.transfers, passed=passed, seq=call.seq)
         if self.max_reprompts is not None:
-            passed = metrics.reprompts <= self.max_reprompts
-            yield field_check("reprompts", {"lte": self.max_reprompts}, metrics.reprompts, passed=passed, seq=call.seq)
+            yield compare_value("reprompts", {"lte": self.max_reprompts}, metrics.reprompts, call.seq)
         yield FieldCheck(path="call", expected={"exists": True}, actual=call.describe(), passed=True, seq=call.seq)
 
     def _compare_times(self, call: LoggedPhoneCall, metrics: CallMetrics) -> Iterator[FieldCheck]:

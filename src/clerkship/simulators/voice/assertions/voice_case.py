@@ -13,11 +13,11 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
 from clerkship.formats.fhir.names import ResourceTypeName
 from clerkship.model.frozen import Frozen
-from clerkship.model.matcher import matches_expected
 from clerkship.model.path import MISSING, lookup_all, split_path
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.payer.name_sorts import MEMBER_ID
+from clerkship.sandbox.assertion import compare_given
 from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.events import CaseOpened
 
@@ -85,12 +85,9 @@ class VoiceCaseOpened(SelectionAssertion, CallMatch):
                     yield _LoggedCase(event.seq, case)
 
     def _compare(self, logged: _LoggedCase) -> Iterator[FieldCheck]:
-        for path, expected in (("subject", self.subject), ("member_id", self.member_id)):
-            if expected is not None:
-                actual = getattr(logged.case, path)
-                yield field_check(path, expected, actual, passed=matches_expected(expected, actual), seq=logged.seq)
-        reference = logged.case.reference
-        yield FieldCheck(path="case", expected={"exists": True}, actual=reference, passed=True, seq=logged.seq)
+        case = logged.case
+        values = [("subject", self.subject, case.subject), ("member_id", self.member_id, case.member_id)]
+        yield from compare_given([*values, ("case", {"exists": True}, case.reference)], logged.seq)
 
     def _compare_reports(self, logged: _LoggedCase, evidence: Evidence) -> Iterator[FieldCheck]:
         reference = logged.case.reference
