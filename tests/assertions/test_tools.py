@@ -8,10 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from clerkship.assertions.tool_called import ToolCalledAssertion
-from clerkship.assertions.tool_group import ToolGroup
+from clerkship.assertions.expected_tools import ToolCalledAssertion, ToolGroup, ToolsWithinOneTurn
 from clerkship.assertions.tools import pair_calls, pair_greedily
-from clerkship.assertions.tools_within_one_turn import ToolsWithinOneTurn
 from clerkship.events import agent
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.sandbox.assertion import Assertion, Check

@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.assertions.tool_called import ToolCalledAssertion
+from clerkship.assertions.expected_tools import ToolCalledAssertion
 from clerkship.assertions.tools import ToolExecutedAssertion
 from clerkship.cli.console import out
 from clerkship.cli.verdicts import print_criterion

@@ -12,19 +12,8 @@ from pydantic import (
     model_validator,
 )
 
+from clerkship.assertions import skills
 from clerkship.assertions.occurrence import HappenedAssertion
-from clerkship.assertions.skills import (
-    OrderedBlockCancelled,
-    OrderedBlockCompleted,
-    OrderedBlockEntered,
-    OrderedBlockInterrupted,
-    OrderedBlockResumed,
-    SkillActivatedAssertion,
-    SkillCancelledAssertion,
-    SkillCompletedAssertion,
-    SkillInterruptedAssertion,
-    SkillResumedAssertion,
-)
 from clerkship.assertions.tools import ToolExecutedAssertion
 from clerkship.assertions.utterances import BotUttered
 from clerkship.events import agent
@@ -47,20 +36,7 @@ _NAMED_EVENTS: dict[str, tuple[str, str]] = {
     "memory_was_cleared": (agent.MemoryCleared.kind, "name"),
 }
 _NESTED_ASSERTIONS: dict[str, type[HappenedAssertion]] = {
-    check.name: check
-    for check in (
-        SkillActivatedAssertion,
-        SkillCompletedAssertion,
-        SkillCancelledAssertion,
-        SkillInterruptedAssertion,
-        SkillResumedAssertion,
-        OrderedBlockEntered,
-        OrderedBlockCompleted,
-        OrderedBlockCancelled,
-        OrderedBlockInterrupted,
-        OrderedBlockResumed,
-        ToolExecutedAssertion,
-    )
+    check.name: check for check in (*skills.ALL, ToolExecutedAssertion)
 }
 _CONVERSATION_EVENTS = {kind for kind, _ in _NAMED_EVENTS.values()}
 _CONVERSATION_EVENTS |= {check.event.kind for check in _NESTED_ASSERTIONS.values() if check.name != "tool_executed"}

@@ -1,6 +1,7 @@
 """Assertions on skills and their ordered blocks: `skill_…` and `ordered_block_…`."""
 
-from typing import Annotated, ClassVar
+from types import new_class
+from typing import Annotated, ClassVar, cast
 
 from pydantic import Field
 
@@ -35,71 +36,30 @@ class StepMatch(Frozen):
     step_id: Annotated[Name | None, Field(description="the step at which it happened; any if not given")] = None
 
 
-class SkillActivatedAssertion(SkillAssertion):
-    """The skill was activated."""
-
-    name: ClassVar[str] = "skill_activated"
-    event: ClassVar[type[Payload]] = agent.SkillActivated
+ALL: list[type[HappenedAssertion]] = []
+"""Every assertion of this module."""
 
 
-class SkillCompletedAssertion(SkillAssertion):
-    """The skill completed."""
-
-    name: ClassVar[str] = "skill_completed"
-    event: ClassVar[type[Payload]] = agent.SkillCompleted
-
-
-class SkillCancelledAssertion(SkillAssertion, StepMatch):
-    """The skill was cancelled, at `step_id` if given."""
-
-    name: ClassVar[str] = "skill_cancelled"
-    event: ClassVar[type[Payload]] = agent.SkillCancelled
-
-
-class SkillInterruptedAssertion(SkillAssertion, StepMatch):
-    """The skill was interrupted, at `step_id` if given."""
-
-    name: ClassVar[str] = "skill_interrupted"
-    event: ClassVar[type[Payload]] = agent.SkillInterrupted
+def _build(name: str, event: type[Payload], does: str) -> type[HappenedAssertion]:
+    """Build the class of an assertion whose event says all about it; `does` is the end of its docstring."""
+    base = SkillAssertion if name.startswith("skill_") else BlockAssertion
+    has_step = "step_id" in event.model_fields
+    description = f"The {base.about.removesuffix('_id')} {does}{', at `step_id` if given' if has_step else ''}."
+    fields = {"name": name, "event": event, "__doc__": description, "__module__": __name__}
+    class_name = "".join(map(str.capitalize, name.split("_"))) + "Assertion"
+    bases = (base, StepMatch) if has_step else (base,)
+    built = new_class(class_name, bases, exec_body=lambda space: space.update(fields))
+    ALL.append(cast(type[HappenedAssertion], built))
+    return ALL[-1]
 
 
-class SkillResumedAssertion(SkillAssertion, StepMatch):
-    """The skill was resumed, at `step_id` if given."""
-
-    name: ClassVar[str] = "skill_resumed"
-    event: ClassVar[type[Payload]] = agent.SkillResumed
-
-
-class OrderedBlockEntered(BlockAssertion):
-    """The block was entered."""
-
-    name: ClassVar[str] = "ordered_block_entered"
-    event: ClassVar[type[Payload]] = agent.BlockEntered
-
-
-class OrderedBlockCompleted(BlockAssertion, StepMatch):
-    """The block completed, at `step_id` if given."""
-
-    name: ClassVar[str] = "ordered_block_completed"
-    event: ClassVar[type[Payload]] = agent.BlockCompleted
-
-
-class OrderedBlockCancelled(BlockAssertion, StepMatch):
-    """The block was cancelled, at `step_id` if given."""
-
-    name: ClassVar[str] = "ordered_block_cancelled"
-    event: ClassVar[type[Payload]] = agent.BlockCancelled
-
-
-class OrderedBlockInterrupted(BlockAssertion, StepMatch):
-    """The block was interrupted, at `step_id` if given."""
-
-    name: ClassVar[str] = "ordered_block_interrupted"
-    event: ClassVar[type[Payload]] = agent.BlockInterrupted
-
-
-class OrderedBlockResumed(BlockAssertion, StepMatch):
-    """The block was resumed, at `step_id` if given."""
-
-    name: ClassVar[str] = "ordered_block_resumed"
-    event: ClassVar[type[Payload]] = agent.BlockResumed
+SkillActivatedAssertion = _build("skill_activated", agent.SkillActivated, "was activated")
+SkillCompletedAssertion = _build("skill_completed", agent.SkillCompleted, "completed")
+SkillCancelledAssertion = _build("skill_cancelled", agent.SkillCancelled, "was cancelled")
+SkillInterruptedAssertion = _build("skill_interrupted", agent.SkillInterrupted, "was interrupted")
+SkillResumedAssertion = _build("skill_resumed", agent.SkillResumed, "was resumed")
+OrderedBlockEnteredAssertion = _build("ordered_block_entered", agent.BlockEntered, "was entered")
+OrderedBlockCompletedAssertion = _build("ordered_block_completed", agent.BlockCompleted, "completed")
+OrderedBlockCancelledAssertion = _build("ordered_block_cancelled", agent.BlockCancelled, "was cancelled")
+OrderedBlockInterruptedAssertion = _build("ordered_block_interrupted", agent.BlockInterrupted, "was interrupted")
+OrderedBlockResumedAssertion = _build("ordered_block_resumed", agent.BlockResumed, "was resumed")

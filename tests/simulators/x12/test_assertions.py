@@ -9,8 +9,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
 from clerkship.model.run import CriterionRun
 from clerkship.service.rescore import rescore
-from clerkship.simulators.x12.assertions.x12_request import X12RequestSent
-from clerkship.simulators.x12.assertions.x12_response import X12ResponseReceived
+from clerkship.simulators.x12.assertions.transactions import X12RequestSent, X12ResponseReceived
 from clerkship.simulators.x12.handle import X12
 from clerkship.suite_files.load import load_library
 from tests.simulators.x12.clearinghouse import MEMBERS, authorization, eligibility, group, interchange, one

@@ -7,9 +7,8 @@ from clerkship.sandbox.authentication.scoped import ScopedBearerToken
 from clerkship.sandbox.cors import CorsPolicy
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
-from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRead
-from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
 from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSearchedFor
+from clerkship.simulators.fhir.assertions.reads import FhirWasNotRead, FhirWasRead
 from clerkship.simulators.fhir.attack import FhirAttack
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.datasets.load import FHIR_DATASET

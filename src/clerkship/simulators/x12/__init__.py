@@ -5,8 +5,7 @@ from clerkship.payer import SPEC as PAYER
 from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.simulators.spec import Spec
-from clerkship.simulators.x12.assertions.x12_request import X12RequestSent
-from clerkship.simulators.x12.assertions.x12_response import X12ResponseReceived
+from clerkship.simulators.x12.assertions.transactions import X12RequestSent, X12ResponseReceived
 from clerkship.simulators.x12.attack import X12Attack
 from clerkship.simulators.x12.config import X12Config
 from clerkship.simulators.x12.events import EVENTS

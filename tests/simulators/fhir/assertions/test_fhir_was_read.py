@@ -7,8 +7,7 @@ from pydantic import ValidationError
 
 from clerkship.model.errors import InputError
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.simulators.fhir.assertions.fhir_was_not_read import FhirWasNotRead
-from clerkship.simulators.fhir.assertions.fhir_was_read import FhirWasRead
+from clerkship.simulators.fhir.assertions.reads import FhirWasNotRead, FhirWasRead
 from tests.simulators.fhir.assertions.clinic import Clinic, appointment, potassium
 
 

@@ -1,20 +1,26 @@
 """`fhir_resource_state`: resources in the final chart have the expected fields."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.field_rows import MAX_NAMES, describe_fields
+from clerkship.assertions.field_rows import MAX_NAMES, describe_fields, one_or_all
 from clerkship.assertions.occurrence import join_first
 from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
+from clerkship.events.query import field_check
+from clerkship.formats.fhir.expectation import values_match
+from clerkship.formats.fhir.fhirpath import TimedPathText, find_values
 from clerkship.formats.fhir.names import ResourceTypeName
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.formats.fhir.search import parse_query
+from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error
+from clerkship.model.run import FieldCheck
+from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Check
-from clerkship.simulators.fhir.assertions.field import FhirField
 from clerkship.simulators.fhir.assertions.search_field import (
     SearchField,
     find_expectation_mistakes,
@@ -24,6 +30,18 @@ from clerkship.simulators.fhir.assertions.search_field import (
 )
 from clerkship.simulators.fhir.assertions.subject import CriterionSubject, explain_no_reference, find_subject
 from clerkship.simulators.fhir.state import FhirState
+
+
+class FhirField(Frozen):
+    """A dotted path or FHIRPath, and a literal or matcher for its values."""
+
+    path: TimedPathText
+    expected: Expected
+
+    def compare(self, resource: Resource, now: datetime | None) -> FieldCheck:
+        """Compare the values at the path with the expectation. `now` is for paths that use the current time."""
+        values = find_values(resource, self.path, now)
+        return field_check(self.path, self.expected, one_or_all(values), passed=values_match(self.expected, values))
 
 
 class FhirResourceState(SelectionAssertion):

@@ -17,14 +17,15 @@ from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import compare_value
 from clerkship.simulators.hl7.assertions.selection import (
+    Hl7Field,
     MessageAssertion,
     MessageSubject,
     StoredMessage,
+    compare_path,
     find_message_subject,
     list_messages,
     name_message,
 )
-from clerkship.simulators.hl7.assertions.value import Hl7Field, compare_path
 from clerkship.simulators.hl7.state import Hl7State, SentMessage
 
 MAX_REASONS = 3

@@ -1,4 +1,4 @@
-"""Select the messages of a criterion: by type, by values, by patient."""
+"""Select the messages of a criterion by type, values and patient, and compare their values."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -7,21 +7,54 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 from pydantic import AfterValidator, Field
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.field_rows import MAX_NAMES
+from clerkship.assertions.field_rows import MAX_NAMES, compare_texts
 from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.selection import SelectionAssertion
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
 from clerkship.formats.hl7.message import Hl7Message
+from clerkship.formats.hl7.path import parse_path
 from clerkship.formats.hl7.tables import VERSIONS, load_tables
+from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import describe_expected
 from clerkship.model.names import did_you_mean
+from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.simulators.hl7.assertions.value import PathText, values_at
 from clerkship.simulators.hl7.events import ARRIVED_EVENTS
 
 if TYPE_CHECKING:
     from clerkship.assertions.patients.subject import RecordSubject
+
+
+def _check_path(path: str) -> str:
+    parse_path(path)
+    return path
+
+
+PathText = Annotated[str, AfterValidator(_check_path)]
+"""A path into a message, such as `PID.5.1` or `OBX[2].5`; an invalid one is an error with its line."""
+
+
+class Hl7Field(Frozen):
+    """A path into a message, and a literal or matcher for its value; `[*]` matches any of several values."""
+
+    path: PathText
+    expected: Expected
+
+    def compare(self, message: Hl7Message, seq: int | None = None) -> FieldCheck:
+        """Compare the value at the path."""
+        return compare_path(message, self.path, self.expected, seq)
+
+
+def compare_path(message: Hl7Message, path: str, expected: Any, seq: int | None = None) -> FieldCheck:
+    """Compare the value at a path with what is expected."""
+    return compare_texts(path, expected, values_at(message, path), seq)
+
+
+def values_at(message: Hl7Message, path: str) -> list[str]:
+    """Return the values at a path that are not empty."""
+    return [value for value in message.values(path) if value]
+
 
 _TYPE = re.compile(r"[A-Z]{3}(\^[A-Z0-9]{3})?")
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from clerkship.events.query import to_evidence_value
+from clerkship.events.query import field_check
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.path import MISSING
@@ -66,8 +66,7 @@ class MessageMatch(Frozen):
         names = [attachment.name for attachment in header.attachments]
         for number, attachment in enumerate(self.attachments):
             path, expected = f"attachments[{number}]", attachment.model_dump(exclude_none=True)
-            passed, actual = attachment.matches(message), to_evidence_value(names)
-            yield FieldCheck(path=path, expected=expected, actual=actual, passed=passed, seq=seq)
+            yield field_check(path, expected, names, passed=attachment.matches(message), seq=seq)
 
 
 def matches_address(expected: Any, addresses: Sequence[str]) -> bool:

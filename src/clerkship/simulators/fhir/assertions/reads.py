@@ -1,25 +1,31 @@
-"""The base class of assertions on what the agent read: it selects reads by type, id, content, subject and time."""
+"""`fhir_was_read` and `fhir_was_not_read`: what the agent read, by type, id, content, subject and time."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
 from clerkship.assertions import occurrence
 from clerkship.assertions.field_rows import MAX_NAMES
+from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, select
+from clerkship.events.request_line import render_event_request
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.expectation import resource_matches
 from clerkship.formats.fhir.fhirpath import PathText
 from clerkship.formats.fhir.names import RESOURCE_ID, ResourceTypeName
+from clerkship.formats.fhir.reference import iter_references, parse_reference
 from clerkship.formats.fhir.search import matches_search
+from clerkship.formats.fhir.search.compartment import compartment_parameters
+from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.model.located_error import FieldPath, build_located_error
-from clerkship.model.matcher import describe_expected
+from clerkship.model.matcher import describe_expected, matches_expected
+from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
-from clerkship.sandbox.assertion import Assertion
+from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fhir.assertions.search_field import (
     SearchField,
     find_expectation_mistakes,
@@ -155,3 +161,110 @@ def list_keys(resources: Sequence[ShownResource]) -> str:
     return (
         occurrence.join_first(list(dict.fromkeys(resource.key for resource in resources)), most=MAX_NAMES) or "nothing"
     )
+
+
+class FhirWasRead(ReadAssertion):
+    """The agent received such a resource: from a read, a search, a history or `$everything`. `input_entity_id` limits
+    the check to that record and resources that refer to it.
+    """
+
+    name: ClassVar[str] = "fhir_was_read"
+    shorthand: ClassVar[str | None] = "resource_type"
+    count: Annotated[
+        CountExpectation | None, Field(description="number of different resources; at least one if not given")
+    ] = None
+
+    @property
+    def passes_on_inaction(self) -> bool:
+        """Whether it can pass when the agent does nothing."""
+        return allows_zero(self.count)
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look for such reads in the log."""
+        reads, expected = list(self.find_matching(evidence)), self.count if self.count is not None else {"gte": 1}
+        number = len({read.key for read in reads})
+        passed, description = matches_expected(expected, number), self.describe(evidence)
+        seq = reads[0].event.seq if reads else None
+        row = FieldCheck(path="read", expected=expected, actual=number, passed=passed, seq=seq)
+        expectation = f" (expected {describe_expected(expected)})" if self.count is not None else ""
+        if reads:
+            first = f", first {evidence.when(reads[0].event)}" if passed else ""
+            return Check.of(passed, f"the agent read {list_keys(reads)}{first}: {description}{expectation}", row)
+        all_reads = self.find_all_shown(evidence)
+        instead = f"; it read {list_keys(all_reads)}" if all_reads else "; it read nothing"
+        return Check.of(passed, f"the agent read no {description}{expectation}{instead}", row)
+
+
+MAX_ROWS = 50
+
+
+class FhirWasNotRead(ReadAssertion):
+    """The agent received no such resource. With `patient_other_than`, it received none of another patient: no other
+    Patient, and no resource in the compartment of a patient that refers to none of the named patients.
+    """
+
+    name: ClassVar[str] = "fhir_was_not_read"
+    shorthand: ClassVar[str | None] = "resource_type"
+    holds_on_inaction: ClassVar[bool] = True
+    entity_fields: ClassVar[tuple[str, ...]] = ("patient_other_than",)
+    patient_other_than: Annotated[
+        str | tuple[str, ...] | None, Field(description="entity ids of the patients whose resources may be read")
+    ] = None
+    except_types: Annotated[
+        tuple[ResourceTypeName, ...], Field(description="types that may be read nevertheless, such as Patient")
+    ] = ()
+
+    @model_validator(mode="after")
+    def _check_exceptions(self) -> Self:
+        if self.resource_type is not None and self.resource_type in self.except_types:
+            message = f"{self.resource_type} is also the `resource_type`, so the assertion could never fail"
+            raise build_located_error([(("except_types",), message)])
+        return self
+
+    def check(self, evidence: Evidence) -> Check:
+        """Look for such reads in the log."""
+        reads = [
+            shown for shown in self.find_matching(evidence) if shown.key.partition("/")[0] not in self.except_types
+        ]
+        description = self.describe(evidence)
+        if self.patient_other_than is not None:
+            own = {patient.key for patient in self._patients(evidence)}
+            reads = [shown for shown in reads if _belongs_to_others(shown, own)]
+            description = f"{description} of a patient other than {', '.join(sorted(own))}"
+        if not reads:
+            row = FieldCheck(path="read", expected=0, actual=0, passed=True)
+            return Check.of(True, f"the agent read no {description}", row)
+        first = {shown.key: shown for shown in reversed(reads)}
+        rows = [
+            FieldCheck(
+                path=key, expected="(not read)", actual=_describe_request(shown), passed=False, seq=shown.event.seq
+            )
+            for key, shown in sorted(first.items(), key=lambda item: item[1].event.seq)[:MAX_ROWS]
+        ]
+        return Check.of(
+            False, f"the agent read {list_keys(reads)}, first {evidence.when(reads[0].event)}: {description}", *rows
+        )
+
+    def _patients(self, evidence: Evidence) -> Iterator[CriterionSubject]:
+        named = self.patient_other_than or ()
+        for name in (named,) if isinstance(named, str) else named:
+            subject = CriterionSubject(name, evidence.entities.get(name, {}))
+            if subject.type != "Patient":
+                raise InputError.of(f"the entity `{name}` is a {subject.type}, not a Patient")
+            yield subject
+
+
+def _describe_request(shown: ShownResource) -> str:
+    """Return the request, or the operation if the read is part of a write."""
+    return render_event_request(shown.event) or str(getattr(shown.event.payload, "operation", "history"))
+
+
+def _belongs_to_others(shown: ShownResource, own: Collection[str]) -> bool:
+    """Return whether a resource belongs to patients, and to none of these."""
+    type = shown.key.partition("/")[0]
+    if type == "Patient":
+        return shown.key not in own
+    resource = shown.resource if compartment_parameters("Patient", type) else None
+    targets = (parse_reference(reference["reference"]) for _, reference in iter_references(resource))
+    patients = {target.key for target in targets if target is not None and target.type == "Patient"}
+    return bool(patients) and patients.isdisjoint(own)

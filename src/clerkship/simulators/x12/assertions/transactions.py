@@ -1,8 +1,8 @@
-"""Select the transactions of a criterion, and compare their values."""
+"""`x12_request` and `x12_response`: the agent sent or received the expected transaction."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -199,3 +199,41 @@ def list_transactions(transactions: Sequence[ParsedTransaction]) -> str:
 def _name_transaction(record: X12Transaction) -> str:
     trace = f" with trace {record.trace}" if record.trace else ""
     return f"{record.transaction} {record.control_number}{trace} (#{record.seq})"
+
+
+class X12RequestSent(TransactionAssertion):
+    """A transaction that the agent sent (270, 276, 278; or 999, TA1) and that was accepted has these values; or the
+    number of such transactions is as expected.
+    """
+
+    name: ClassVar[str] = "x12_request"
+    codes: ClassVar[tuple[str, ...]] = ("270", "276", "278", "837", "999", "TA1")
+    grammars: ClassVar[tuple[str, ...]] = ("270", "276", "278_request", "278_inquiry", "999")
+    outcome: Annotated[
+        Literal["accepted", "refused", "any"], Field(description="accepted ones, those refused with a 999, or both")
+    ] = "accepted"
+
+    def find_candidates(self, state: X12State) -> Iterable[X12Transaction]:
+        """Return what the agent sent; an acknowledgment is never refused."""
+        outcomes = {"accepted": ("accepted", "noted"), "refused": ("refused",), "any": ("accepted", "noted", "refused")}
+        return (each for each in state.transactions.values() if each.outcome in outcomes[self.outcome])
+
+    def describe_outcome(self) -> str:
+        return "sent" if self.outcome == "any" else self.outcome
+
+
+class X12ResponseReceived(TransactionAssertion):
+    """A transaction that the agent received (271, 277, 278, 999 or TA1) has these values; or the number of such
+    transactions is as expected. The reply to a batch counts once it is delivered.
+    """
+
+    name: ClassVar[str] = "x12_response"
+    codes: ClassVar[tuple[str, ...]] = ("271", "277", "278", "999", "TA1")
+    grammars: ClassVar[tuple[str, ...]] = ("271", "277", "278_response", "278_inquiry_response", "999")
+
+    def find_candidates(self, state: X12State) -> Iterable[X12Transaction]:
+        """Return what the agent received."""
+        return (each for each in state.visible_transactions() if not each.is_from_agent)
+
+    def describe_outcome(self) -> str:
+        return "received"
