@@ -9,7 +9,7 @@ from pydantic import Field
 from clerkship.assertions.narrowing import narrow_events
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import compare_fields, describe_match, find_nearest, select
+from clerkship.events.query import compare_fields, describe_match, find_first, find_nearest, select
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
@@ -74,7 +74,7 @@ class Never(Assertion, EventMatch):
 
     def check(self, evidence: Evidence) -> Check:
         """Look for the event; on failure, show the first."""
-        until = next(select(evidence.events, self.before), None) if self.before is not None else None
+        until = find_first(evidence.events, self.before)
         events = takewhile(lambda event: event is not until, evidence.events)
         hit = next(iter(narrow_events(evidence, select(events, self), forbids=True)), None)
         suffix = f" before {describe_match(self.before)}" if self.before is not None else ""

@@ -140,11 +140,11 @@ class CitationIndex:
         if len(citations) > MAX_CITATIONS:
             return [], [f"there are {len(citations)} citations, but at most {MAX_CITATIONS} are allowed"]
         for citation in citations:
-            found = self.find(citation)
-            if isinstance(found, str):
-                messages.append(found)
+            result = self.find(citation)
+            if isinstance(result, str):
+                messages.append(result)
             else:
-                valid.setdefault((found.entry.seqs[0], normalise_text(citation.quote)), found)
+                valid.setdefault((result.entry.seqs[0], normalise_text(citation.quote)), result)
         return list(valid.values()), list(dict.fromkeys(messages))
 
     def find_weakness(self, citation: FoundCitation) -> str | None:

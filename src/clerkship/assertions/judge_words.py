@@ -84,13 +84,13 @@ def read_sentence(text: str) -> Sentence:
 
 def _find_phrase(tokens: Sequence[str], start: int) -> tuple[int, Collection[str]]:
     """Return the end of the longest phrase that starts at a token, and its notions."""
-    nodes, end, found = [_load_phrases()], start, (start, set[str]())
+    nodes, end, longest = [_load_phrases()], start, (start, set[str]())
     while nodes and end < len(tokens):
         nodes = [node[key] for key in _list_keys(tokens[end]) for node in nodes if key in node]
         end += 1
         if notions := {notion for node in nodes for notion in node.get(_NOTIONS, ())}:
-            found = (end, notions)
-    return found
+            longest = (end, notions)
+    return longest
 
 
 @lru_cache(maxsize=10_000)

@@ -136,7 +136,7 @@ class JudgedAssertion(Assertion):
             detail = (
                 f"{len(agree)} of {vote_count} votes say it {'holds' if passed else 'does not hold'}: {detail}{other}"
             )
-        cites = build_citation_rows(found for vote in agree for found in vote.citations)
+        cites = build_citation_rows(citation for vote in agree for citation in vote.citations)
         prompt = poll.evidence.prompts["criterion"]
         return Check.of(
             passed, detail, *cites, _build_votes_row(cast), build_judge_row(poll.evidence, agree[0].model, prompt)
@@ -231,7 +231,7 @@ class _JudgePoll(NamedTuple):
     def _without_addressed(self, citations: Sequence[FoundCitation]) -> Sequence[FoundCitation]:
         """Return the citations without those of lines that are no evidence because they are meant for the judge."""
         find_weakness = self.citation_index.addressed.find_weakness
-        return [found for found in citations if find_weakness(found.entry.seqs[0], found.where) is None]
+        return [each for each in citations if find_weakness(each.entry.seqs[0], each.where) is None]
 
     def _find_flaw(self, citations: Sequence[FoundCitation], mistakes: Sequence[str]) -> "_CitationFlaw | None":
         """Return why these citations are not enough for a pass; None if they are."""

@@ -11,7 +11,7 @@ from clerkship.assertions.field_rows import MAX_NAMES, Rows, prefix_paths, share
 from clerkship.assertions.occurrence import CountExpectation, allows_zero, join_first
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import describe_match, select
+from clerkship.events.query import describe_match, find_first
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING
@@ -167,11 +167,7 @@ class EventWindow(Frozen):
 
     def find_limits(self, evidence: Evidence) -> tuple[Event | None, Event | None]:
         """Return the first events like `before` and `after`; None for one that did not happen."""
-        before, after = (
-            next(select(evidence.events, match), None) if match is not None else None
-            for match in (self.before, self.after)
-        )
-        return before, after
+        return find_first(evidence.events, self.before), find_first(evidence.events, self.after)
 
     def compare_time(self, event: Event, limits: tuple[Event | None, Event | None]) -> Iterator[FieldCheck]:
         """Yield rows for an event; `limits` are those of `find_limits`."""

@@ -35,9 +35,8 @@ _NAMED_EVENTS: dict[str, tuple[str, str]] = {
     "memory_was_set": (agent.MemorySet.kind, "name"),
     "memory_was_cleared": (agent.MemoryCleared.kind, "name"),
 }
-_NESTED_ASSERTIONS: dict[str, type[HappenedAssertion]] = {
-    check.name: check for check in (*skills.ALL, ToolExecutedAssertion)
-}
+_NESTED_ASSERTIONS: dict[str, type[HappenedAssertion]] = {check.name: check for check in skills.ALL}
+_NESTED_ASSERTIONS[ToolExecutedAssertion.name] = ToolExecutedAssertion
 _CONVERSATION_EVENTS = {kind for kind, _ in _NAMED_EVENTS.values()}
 _CONVERSATION_EVENTS |= {check.event.kind for check in _NESTED_ASSERTIONS.values() if check.name != "tool_executed"}
 _UTTERED, _SEQUENCE = BotUttered.name, "sequencing"
@@ -164,8 +163,8 @@ _ABSENCES |= {"flow_not_cancelled", "action_not_executed", "never"}
 def _build_named(name: str, argument: Any) -> dict[str, Any]:
     kind, field = _NAMED_EVENTS[name]
     if not isinstance(argument, str) or not argument.strip():
-        found = _find_name(argument)
-        example = f": write `{name}: {found}`" if found else ""
+        written_name = _find_name(argument)
+        example = f": write `{name}: {written_name}`" if written_name else ""
         raise ValueError(f"`{name}` in a sequence takes a name, as text{example}")
     return {"event": kind, "where": {field: argument}}
 
@@ -175,8 +174,8 @@ def _find_name(argument: Any) -> str:
     if isinstance(argument, list):
         return _find_name(argument[0]) if len(argument) == 1 else ""
     if isinstance(argument, dict):
-        found = [argument[key] for key in ("name", "flow_id", "flow_ids") if key in argument]
-        return _find_name(found[0]) if len(found) == 1 else ""
+        names = [argument[key] for key in ("name", "flow_id", "flow_ids") if key in argument]
+        return _find_name(names[0]) if len(names) == 1 else ""
     return argument if isinstance(argument, str) else ""
 
 

@@ -33,8 +33,8 @@ class FoundVerdict(NamedTuple):
 
 def find_verdict_object(text: str) -> FoundVerdict | None:
     """Return the first verdict in a text, one with reasons or citations before a bare one."""
-    found = [FoundVerdict(written, bare) for value, written in _list_json_objects(text) for bare in _classify(value)]
-    return min(found, key=lambda verdict: verdict.is_bare, default=None)
+    verdicts = [FoundVerdict(written, bare) for value, written in _list_json_objects(text) for bare in _classify(value)]
+    return min(verdicts, key=lambda verdict: verdict.is_bare, default=None)
 
 
 def remove_keys(text: str) -> str:

@@ -45,6 +45,11 @@ def select(events: Iterable[Event], match: EventMatch) -> Iterator[Event]:
     return (event for event in events if matches(event, match))
 
 
+def find_first(events: Iterable[Event], match: EventMatch | None) -> Event | None:
+    """Return the first event that matches; None if there is none, or nothing to match."""
+    return next(select(events, match), None) if match is not None else None
+
+
 def compare_fields(event: Event, match: EventMatch) -> tuple[FieldCheck, ...]:
     """Return each expected value beside the actual value in the event."""
     return tuple(

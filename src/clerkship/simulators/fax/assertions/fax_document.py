@@ -11,12 +11,12 @@ from pydantic import BeforeValidator, Field, model_validator
 from clerkship.assertions.field_rows import prefix_paths, share_passed
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fax_pages.matching import list_date_forms
-from clerkship.model.frozen import Flag, Whole
+from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck, PageMark
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.simulators.fax.assertions.fax_match import FaxMatch
+from clerkship.simulators.fax.assertions.fax_match import FaxMatch, PageNumbers, list_page_numbers
 from clerkship.simulators.fax.assertions.logged import LoggedFax, LoggedPage, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import (
     MAX_OCR_PAGES,
@@ -104,7 +104,7 @@ class FaxHasDocument(Assertion, FaxMatch):
         Field(description="search for `contains` only in this document: its number from 1, or its name or a matcher"),
     ] = None
     page: Annotated[
-        Whole | tuple[Whole, ...] | None,
+        PageNumbers,
         Field(
             description="search for `contains` only on this page, or these pages, of the fax or the document, from 1"
         ),
@@ -122,18 +122,12 @@ class FaxHasDocument(Assertion, FaxMatch):
             raise ValueError(f"`{given[0]}` needs `contains`: `not_contains` is about all pages")
         if isinstance(self.document, bool) or (isinstance(self.document, int) and self.document < 1):
             raise ValueError("`document` is its number from 1, or its name")
-        if any(number < 1 for number in self._page_numbers):
-            raise ValueError("`page` is counted from 1")
         return self
 
     @property
     def passes_on_inaction(self) -> bool:
         """Whether it can pass when the agent does nothing."""
         return not self.contains
-
-    @property
-    def _page_numbers(self) -> tuple[int, ...]:
-        return () if self.page is None else (self.page,) if isinstance(self.page, int) else self.page
 
     def check(self, evidence: Evidence) -> Check:
         """Search the faxes for forbidden values, then for a fax with all expected ones."""
@@ -221,20 +215,12 @@ class FaxHasDocument(Assertion, FaxMatch):
         rows, findings = (*rows, *(() if selection is None else (selection,))), []
         for value in self.contains:
             for scope in [[page] for page in pages] if self.each_page else [pages]:
-                found = find_on_pages(reader, fax, scope, value)
-                where = f" (page {scope[0].number})" if self.each_page else ""
-                actual = ", ".join(finding.page.caption for finding in found) or "(not readable)"
-                rows += (
-                    FieldCheck(
-                        path=f"contains{where}",
-                        expected=value[0],
-                        actual=actual,
-                        passed=bool(found),
-                        seq=fax.event.seq,
-                    ),
-                )
+                hits, seq = find_on_pages(reader, fax, scope, value), fax.event.seq
+                path = f"contains (page {scope[0].number})" if self.each_page else "contains"
+                actual = ", ".join(finding.page.caption for finding in hits) or "(not readable)"
+                rows += (FieldCheck(path=path, expected=value[0], actual=actual, passed=bool(hits), seq=seq),)
                 missing = PageMark(text=value[0], sort="missing")
-                findings += found or [PageFinding(fax, page, missing) for page in scope[:1]]
+                findings += hits or [PageFinding(fax, page, missing) for page in scope[:1]]
         return _Searched(fax, rows, findings)
 
     def _list_missing(self, fax: LoggedFax) -> Iterator[FieldCheck]:
@@ -246,9 +232,10 @@ class FaxHasDocument(Assertion, FaxMatch):
     def _select_pages(self, fax: LoggedFax) -> Iterator[LoggedPage]:
         """Yield the pages that the recipient has, of the document and with the numbers that the criterion names."""
         pages = [page for page in fax.received_pages if self._is_in_document(page)]
+        numbers = list_page_numbers(self.page)
         for page in pages:
             number = page.number if self.document is None else page.number_in_document
-            if not self._page_numbers or number in self._page_numbers:
+            if not numbers or number in numbers:
                 yield page
 
     def _is_in_document(self, page: LoggedPage) -> bool:

@@ -1,9 +1,9 @@
 """`fax_forwarded`: the agent sent all pages of a fax that arrived, as they came."""
 
 from collections.abc import Sequence
-from typing import Annotated, ClassVar, Self
+from typing import Annotated, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field
 
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fax_pages.files import read_single_page
@@ -13,7 +13,7 @@ from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.simulators.fax.assertions.fax_match import FaxMatch, matches_number
+from clerkship.simulators.fax.assertions.fax_match import FaxMatch, check_pages, matches_number
 from clerkship.simulators.fax.assertions.logged import LoggedFax, get_stored_page, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import get_header_height, narrow_arrived
 from clerkship.simulators.fax.events import FaxArrived
@@ -36,14 +36,10 @@ class FaxForwarded(Assertion, FaxMatch):
         Field(description="the fax that arrived: its id, or the number that it came from; or a matcher"),
     ]
     page: Annotated[
-        Whole | None, Field(description="where its first page is in the fax that is sent, from 1; anywhere by default")
+        Whole | None,
+        AfterValidator(check_pages),
+        Field(description="where its first page is in the fax that is sent, from 1; anywhere by default"),
     ] = None
-
-    @model_validator(mode="after")
-    def _check_options(self) -> Self:
-        if self.page is not None and self.page < 1:
-            raise ValueError("`page` is counted from 1")
-        return self
 
     def check(self, evidence: Evidence) -> Check:
         """Search each fax for the pages."""

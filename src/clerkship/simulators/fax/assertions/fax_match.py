@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Any, get_args
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from clerkship.assertions.occurrence import CountExpectation
 from clerkship.assertions.selection import EventWindow
@@ -11,6 +11,7 @@ from clerkship.events.event import Event
 from clerkship.events.query import field_check
 from clerkship.model.closed import OneOf
 from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.frozen import Whole
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
@@ -22,6 +23,21 @@ from clerkship.simulators.fax.names import FAX, FAX_NUMBER, OWN_NUMBER
 from clerkship.simulators.fax.records import FaxStatus
 
 CONDITIONS = ("to", "sender", "pages", "in_reply_to", "status")
+
+
+def list_page_numbers(page: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the pages that a criterion names, from 1; empty for all."""
+    return () if page is None else (page,) if isinstance(page, int) else page
+
+
+def check_pages(page: Any) -> Any:
+    """Check the number or numbers of pages when a file is loaded."""
+    if any(number < 1 for number in list_page_numbers(page)):
+        raise ValueError("`page` is counted from 1")
+    return page
+
+
+PageNumbers = Annotated[Whole | tuple[Whole, ...] | None, AfterValidator(check_pages)]
 
 
 class FaxMatch(EventWindow):

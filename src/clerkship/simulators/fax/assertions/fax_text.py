@@ -10,10 +10,9 @@ from pydantic import Field, model_validator
 
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fax_pages.confusables import to_plain_letters
-from clerkship.model.frozen import Whole
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.simulators.fax.assertions.fax_match import FaxMatch
+from clerkship.simulators.fax.assertions.fax_match import FaxMatch, PageNumbers, list_page_numbers
 from clerkship.simulators.fax.assertions.logged import LoggedFax, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import PageReader, PageText, narrow_sent, open_reader
 
@@ -36,7 +35,7 @@ class FaxHasText(Assertion, FaxMatch):
     scoped: ClassVar[bool] = True
     text: Annotated[str, Field(min_length=1, description="all that is on the pages")]
     page: Annotated[
-        Whole | tuple[Whole, ...] | None,
+        PageNumbers,
         Field(description="only this page, or these pages, of the fax, from 1; all by default"),
     ] = None
 
@@ -44,13 +43,7 @@ class FaxHasText(Assertion, FaxMatch):
     def _check_options(self) -> Self:
         if not _split(self.text):
             raise ValueError("`text`: expected a letter or a digit")
-        if any(number < 1 for number in self._page_numbers):
-            raise ValueError("`page` is counted from 1")
         return self
-
-    @property
-    def _page_numbers(self) -> tuple[int, ...]:
-        return () if self.page is None else (self.page,) if isinstance(self.page, int) else self.page
 
     def check(self, evidence: Evidence) -> Check:
         """Compare the words of each fax; one that has the text is enough."""
@@ -68,7 +61,8 @@ class FaxHasText(Assertion, FaxMatch):
         return Check.of(best.passed, f"{best.path}: {best.actual}", best)
 
     def _compare(self, reader: PageReader, fax: LoggedFax) -> FieldCheck:
-        pages = [page for page in fax.received_pages if not self._page_numbers or page.number in self._page_numbers]
+        numbers = list_page_numbers(self.page)
+        pages = [page for page in fax.received_pages if not numbers or page.number in numbers]
         texts = [reader.read(fax.event.source, page) for page in pages]
         differences = list(_compare_words(self.text, texts))
         actual = "; ".join(differences[:3]) or "word by word"
@@ -79,21 +73,21 @@ class FaxHasText(Assertion, FaxMatch):
 def _compare_words(text: str, pages: Sequence[PageText]) -> Iterator[str]:
     """Yield each place where the words of the pages differ from a text."""
     is_true = all(page.is_true for page in pages)
-    wanted, found = _split(text), _split(" ".join(page.get_body_text() for page in pages))
-    if is_true and "".join(wanted) == "".join(found):  # a long word may be on two lines
+    wanted, written = _split(text), _split(" ".join(page.get_body_text() for page in pages))
+    if is_true and "".join(wanted) == "".join(written):  # a long word may be on two lines
         return
-    left, right = (words if is_true else [_to_ocr_letters(word) for word in words] for words in (wanted, found))
+    left, right = (words if is_true else [_to_ocr_letters(word) for word in words] for words in (wanted, written))
     for kind, start, end, from_, to in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if kind == "equal" or (not is_true and _is_misread("".join(left[start:end]), "".join(right[from_:to]))):
             continue
-        missing, added = (" ".join(words)[:MAX_SHOWN] for words in (wanted[start:end], found[from_:to]))
+        missing, added = (" ".join(words)[:MAX_SHOWN] for words in (wanted[start:end], written[from_:to]))
         yield " ".join(f"{name}: `{words}`" for name, words in (("missing", missing), ("added", added)) if words)
 
 
-def _is_misread(wanted: str, found: str) -> bool:
+def _is_misread(wanted: str, written: str) -> bool:
     """Return whether an engine may read some letters for others."""
-    equal = sum(block.size for block in SequenceMatcher(None, wanted, found, autojunk=False).get_matching_blocks())
-    return max(len(wanted), len(found)) - equal <= MAX_MISREAD
+    equal = sum(block.size for block in SequenceMatcher(None, wanted, written, autojunk=False).get_matching_blocks())
+    return max(len(wanted), len(written)) - equal <= MAX_MISREAD
 
 
 def _split(text: str) -> list[str]:

@@ -8,14 +8,13 @@ from pydantic import Field, model_validator
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import OutboundAttempted
-from clerkship.events.query import describe_match, select
-from clerkship.model.frozen import Whole
+from clerkship.events.query import describe_match, find_first
 from clerkship.model.matcher import matches_expected
 from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.simulators.fax.assertions.fax_match import matches_number
+from clerkship.simulators.fax.assertions.fax_match import PageNumbers, list_page_numbers, matches_number
 from clerkship.simulators.fax.assertions.page_search import narrow_arrived
 from clerkship.simulators.fax.events import FaxArrived, FaxRead
 from clerkship.simulators.fax.names import FAX, FAX_NUMBER
@@ -38,9 +37,7 @@ class FaxWasRead(Assertion):
     scoped: ClassVar[bool] = True
     id: Annotated[Expected | None, FAX, Field(description="id of the fax, or a matcher")] = None
     sender: Annotated[Expected | None, FAX_NUMBER, Field(alias="from", description="number that it came from")] = None
-    page: Annotated[
-        Whole | tuple[Whole, ...] | None, Field(description="only this page, or these pages, from 1; all by default")
-    ] = None
+    page: Annotated[PageNumbers, Field(description="only this page, or these pages, from 1; all by default")] = None
     before: Annotated[EventMatch | None, Field(description="read before the first event like this")] = None
     sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
 
@@ -48,17 +45,11 @@ class FaxWasRead(Assertion):
     def _check_options(self) -> Self:
         if self.id is None and self.sender is None:
             raise ValueError("expected `id` or `from`: which fax must be read")
-        if any(number < 1 for number in self._page_numbers):
-            raise ValueError("`page` is counted from 1")
         return self
-
-    @property
-    def _page_numbers(self) -> tuple[int, ...]:
-        return () if self.page is None else (self.page,) if isinstance(self.page, int) else self.page
 
     def check(self, evidence: Evidence) -> Check:
         """Compare the pages of each fax with those that were read in time."""
-        limit = next(select(evidence.events, self.before), None) if self.before is not None else None
+        limit = find_first(evidence.events, self.before)
         events = (event for event in evidence.of_kind(FaxArrived.kind) if self._selects(event))
         arrived = narrow_arrived(evidence, events)
         if not arrived:
@@ -79,7 +70,7 @@ class FaxWasRead(Assertion):
 
     def _compare(self, evidence: Evidence, arrived: Event, limit: Event | None) -> FieldCheck:
         header: FaxHeader = arrived.payload.header  # type: ignore[attr-defined]
-        wanted = set(self._page_numbers or range(1, len(header.pages) + 1))
+        wanted = set(list_page_numbers(self.page) or range(1, len(header.pages) + 1))
         read = set[int]()
         for event, page in _list_reads(evidence, arrived, header.id):
             if limit is None or event.seq < limit.seq:
@@ -97,7 +88,7 @@ def _list_reads(evidence: Evidence, arrived: Event, id: str) -> Iterator[tuple[E
         match event.payload:
             case FaxRead(id=read, page=page) if read == id and event.actor == "agent":
                 yield event, page
-            case OutboundAttempted(channel=IncomingFaxWebhook.name, message=told, outcome="delivered") if told == id:
+            case OutboundAttempted(channel=IncomingFaxWebhook.name, message=fax, outcome="delivered") if fax == id:
                 yield event, None
     for event in _list_file_reads(evidence, arrived):
         yield event, None

@@ -10,7 +10,7 @@ from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.events.query import describe_match, select
+from clerkship.events.query import describe_match, find_first
 from clerkship.events.request_line import render_event_request
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.expectation import resource_matches
@@ -103,7 +103,7 @@ class ReadAssertion(Assertion):
         shown = find_shown_resources(evidence, find_sandbox_name(evidence, state))
         if self.with_scopes is not None:
             shown = [resource for resource in shown if _has_scopes(resource.event) == self.with_scopes]
-        first = next(select(evidence.events, self.before), None) if self.before is not None else None
+        first = find_first(evidence.events, self.before)
         if first is None:
             return shown
         return [resource for resource in shown if (resource.event.at, resource.event.seq) < (first.at, first.seq)]

@@ -59,10 +59,10 @@ def _list_shown_versions(event: Event) -> Iterator[tuple[str, str | None]]:
     match event.payload:
         case ResourceRead(type=type, id=id, version=version):
             yield f"{type}/{id}", version
-        case ResourcesSearched(found=found, included=included):
-            yield from ((key, None) for key in (*found, *included))
-        case HistoryRead(found=found):
-            yield from ((key, version) for key, _, version in (entry.partition("/_history/") for entry in found))
+        case ResourcesSearched(found=keys, included=included):
+            yield from ((key, None) for key in (*keys, *included))
+        case HistoryRead(found=versions):
+            yield from ((key, version) for key, _, version in (entry.partition("/_history/") for entry in versions))
 
 
 def _trace_shown(chart: Chart, events: Sequence[Event]) -> Iterator[ShownResource]:
