@@ -17,7 +17,7 @@ from clerkship.engine.extras import find_missing_extras
 from clerkship.kit import extras
 from clerkship.model.environment import Environment, Simulator
 from clerkship.service.unoffered import warn_of_missing_extras
-from clerkship.simulators import fax, files, hl7, voice
+from clerkship.simulators import cds, cds_service, fax, files, hl7, voice
 from tests.workbench import Workbench
 
 ROOT = Path(__file__).parents[2]
@@ -66,8 +66,9 @@ def test_nothing_is_missing_where_all_extras_are_installed() -> None:
 
 @pytest.mark.usefixtures("without_extras")
 def test_extras_of_each_kind_are_missing() -> None:
-    specs = (files.SPEC, hl7.SPEC, fax.SPEC, voice.SPEC)
-    assert [list(find_missing_extras(spec)) for spec in specs] == [["sftp"], [], ["fax", "ocr"], ["websocket"]]
+    specs = (files.SPEC, hl7.SPEC, fax.SPEC, voice.SPEC, cds.SPEC, cds_service.SPEC)
+    missing = [list(find_missing_extras(spec)) for spec in specs]
+    assert missing == [["sftp"], [], ["fax", "ocr"], ["websocket"], ["jwt"], ["jwt"]]
 
 
 @pytest.mark.usefixtures("without_extras")
@@ -112,3 +113,46 @@ def test_run_refuses_tasks_that_cannot_be_done_without_an_extra_and_validate_nam
     monkeypatch.setitem(extras.EXTRAS, "fax", ("no_such_module",))
     assert FAX in output("rerun", "latest", code=2)
     assert sys.modules.get("no_such_module") is None
+
+
+@pytest.mark.usefixtures("without_extras")
+def test_public_keys_of_a_config_without_the_extra_are_a_mistake_with_file_and_line(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bench.write(
+        "suite.yml",
+        """
+        environment:
+          name: clinic
+          simulators:
+            advisor:
+              kind: cds_service
+              config: {clients: [{issuer: ehr, jwks: {keys: [{kty: EC}]}}]}
+        tasks: [{name: Ask, criteria: [{label: Answered, assertion: {answer_matches: five}}]}]
+        """,
+    )
+    assert run(["validate", "suite"]) == 2
+    printed = capsys.readouterr()
+    text = " ".join((printed.out + printed.err).split())
+    assert "suite.yml:7:" in text
+    assert "public keys need the extra `jwt`; install it with `uv sync --extra jwt " in text
+
+
+@pytest.mark.usefixtures("without_extras")
+def test_run_refuses_tasks_in_which_an_ehr_calls_the_agent_without_the_extra_that_signs(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    bench.write(
+        "suite.yml",
+        """
+        environment: {name: ward, simulators: {emr: {kind: cds}}}
+        tasks:
+          - name: Warn
+            task_item: {instruction: Offer a service.}
+            criteria: [{label: Warned, assertion: {cds_card: {hook: order-sign}}}]
+        """,
+    )
+    assert run(["run", "suite", "--agent", "nop"]) == 2
+    assert "the extra `jwt` is not installed, and 'Warn' needs it" in " ".join(capsys.readouterr().err.split())

@@ -5,6 +5,7 @@ from importlib.util import find_spec
 EXTRAS: dict[str, tuple[str, ...]] = {
     "anthropic": ("anthropic",),
     "fax": ("PIL", "pypdfium2", "font_roboto", "font_caladea", "HersheyFonts"),
+    "jwt": ("joserfc",),
     "ocr": ("PIL", "tesserocr"),
     "sftp": ("asyncssh",),
     "smtp": ("aiosmtpd", "cryptography"),

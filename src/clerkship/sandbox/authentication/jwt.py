@@ -7,7 +7,9 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
+from clerkship.kit.extras import describe_install, is_installed
 from clerkship.kit.secrets import new_name
+from clerkship.model.errors import MissingExtra
 
 if TYPE_CHECKING:
     from joserfc.jwk import KeySet
@@ -21,6 +23,7 @@ MAX_CLOCK_SKEW = timedelta(seconds=60)
 """How far the clock of a client may be ahead or behind."""
 MAX_JWT_LENGTH = 16_384
 MAX_KEYS = 100
+EXTRA = "jwt"
 _REQUIRED_CLAIMS = ("iss", "aud", "exp", "iat", "jti")
 
 
@@ -29,9 +32,11 @@ class InvalidJwt(Exception):
 
 
 class SigningKey:
-    """A key pair for ES384, from the system's randomness."""
+    """A key pair for ES384, from the system's randomness. Raises MissingExtra without the package that signs."""
 
     def __init__(self) -> None:
+        if not is_installed(EXTRA):
+            raise MissingExtra(f"JWTs cannot be signed; install the extra `{EXTRA}` with {describe_install(EXTRA)}")
         from joserfc.jwk import ECKey  # noqa: PLC0415  (few runs sign tokens, and the import takes long)
 
         self._key: ECKey = ECKey.generate_key("P-384", {"alg": ALGORITHM, "use": "sig"}, auto_kid=True)
@@ -70,7 +75,9 @@ class SigningKey:
 
 
 def parse_key_set(data: Any) -> "KeySet":
-    """Parse a JWK Set with public keys; raises ValueError."""
+    """Parse a JWK Set with public keys; raises ValueError, also without the package that reads keys."""
+    if not is_installed(EXTRA):
+        raise ValueError(f"public keys need the extra `{EXTRA}`; install it with {describe_install(EXTRA)}")
     from joserfc.errors import JoseError  # noqa: PLC0415  (as above)
     from joserfc.jwk import KeySet  # noqa: PLC0415
 

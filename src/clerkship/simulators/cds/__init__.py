@@ -13,7 +13,7 @@ from clerkship.simulators.cds.operations import OPERATIONS
 from clerkship.simulators.cds.scaffold import SCAFFOLD
 from clerkship.simulators.cds.state import CdsState
 from clerkship.simulators.cds.steps.fire import CdsFire
-from clerkship.simulators.spec import Spec
+from clerkship.simulators.spec import SimulatorExtra, Spec
 
 SPEC = Spec(
     kind="cds",
@@ -29,6 +29,7 @@ SPEC = Spec(
     assertions=(CdsCard, CdsLatency),
     steps=(CdsFire,),
     outbound=(CdsDelivery,),
+    extras=(SimulatorExtra("jwt", "calls of services cannot be signed", is_needed=True),),
     attack=CdsAttack(),
     scaffold=SCAFFOLD,
 )

@@ -11,7 +11,7 @@ from clerkship.simulators.cds_service.operations import AUTHENTICATION, OPERATIO
 from clerkship.simulators.cds_service.scaffold import SCAFFOLD
 from clerkship.simulators.cds_service.state import CdsServiceState
 from clerkship.simulators.cds_service.steps.set_cards import SetCards
-from clerkship.simulators.spec import Spec
+from clerkship.simulators.spec import SimulatorExtra, Spec
 
 SPEC = Spec(
     kind="cds_service",
@@ -28,6 +28,7 @@ SPEC = Spec(
     assertions=(CdsServiceWasCalled,),
     steps=(SetCards,),
     authentication=(AUTHENTICATION,),
+    extras=(SimulatorExtra("jwt", "no public keys can be registered, so JWTs are refused"),),
     attack=CdsServiceAttack(),
     scaffold=SCAFFOLD,
 )
