@@ -4,12 +4,18 @@ from pydantic import BaseModel
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.llm.scripted import ScriptedAnswer
-from clerkship.model.benchmark import Benchmark
-from clerkship.model.calibration import Agreement, Calibration, CalibrationFile, JudgeIdentity
+from clerkship.model.calibration import (
+    Agreement,
+    Calibration,
+    CalibrationFile,
+    JudgeIdentity,
+    Label,
+    LabelledConversation,
+    LabelledFile,
+    LabelledTurn,
+)
 from clerkship.model.conftest import EvaluationConfig, LlmConfig, SimulationConfig
-from clerkship.model.criterion import Criterion
 from clerkship.model.environment import Environment, SharedDomain, Simulator
-from clerkship.model.labelled import Label, LabelledConversation, LabelledFile, LabelledTurn
 from clerkship.model.matcher import MATCHERS
 from clerkship.model.persona import Persona
 from clerkship.model.quality import Metric
@@ -30,7 +36,7 @@ from clerkship.model.scenario_file import (
     ScenarioSetup,
     ToolGroupEntry,
 )
-from clerkship.model.task import Entity, ForEach, Task
+from clerkship.model.task import Benchmark, Criterion, Entity, ForEach, Task
 from clerkship.rasa.e2e_file import ActionStub, E2eCase, E2eFile, E2eStep
 from clerkship.simulators.fhir.datasets.pid import RecordWithPid
 from scripts.reference.render import render_page

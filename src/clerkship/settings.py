@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from clerkship.model.bot_format import find_header_secrets, parse_headers
-from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT, MAX_TOKEN_LIMIT
 from clerkship.model.persona import PersonFacts
 from clerkship.model.run import IsolationMode
 
+DEFAULT_MAX_TURNS = 50
+DEFAULT_TURN_TIMEOUT = 60.0
+"""Wall seconds for each answer."""
 T = TypeVar("T")
 MIN_SEAL_KEY = 16
 """Characters of a seal key: a shorter one can be guessed from the seals."""

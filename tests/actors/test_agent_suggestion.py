@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.actors.agent_source import AgentSource, read_agent_source
+from clerkship.actors.agent_file import AgentSource, read_agent_source
 from clerkship.actors.python import load_python
 from clerkship.engine.build import build_solver
 from clerkship.engine.catalog import RegisteredCatalog

@@ -1,6 +1,6 @@
 """Templates of requests: values stay values."""
 
-from clerkship.actors.request_template import RequestTemplate
+from clerkship.actors.http_bot import RequestTemplate
 
 HOSTILE = '{{ session }} ${HOME_KEY} "}], '
 

@@ -11,8 +11,7 @@ import pytest
 
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.isolation.contract import Isolation, Level, offered
-from clerkship.actors.isolation.protected import PACKAGE, shared_files
-from clerkship.actors.isolation.shared_files import SharedFiles, find_shared_files
+from clerkship.actors.isolation.protected import PACKAGE, SharedFiles, find_shared_files, shared_files
 from clerkship.actors.process import Process
 from clerkship.model.errors import InputError
 from clerkship.service.isolating import choose_level, warn_unprotected_files

@@ -8,7 +8,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.model.task import Task
-from clerkship.playground.overlay import Overlay
+from clerkship.playground.component import Overlay
 from clerkship.simulators.chat.events import ChatMessageSent
 from clerkship.simulators.files.config import FilesConfig
 from clerkship.simulators.files.events import FileRead, FileWritten

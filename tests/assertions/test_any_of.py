@@ -13,9 +13,9 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.score import check_criteria
 from clerkship.events.evidence import Evidence
 from clerkship.model.call import AssertionCall
-from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
 from clerkship.model.run import Ending, PagePicture
+from clerkship.model.task import Criterion
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.service.schemas import build_schema
 from clerkship.suite_files.load import load_library

@@ -10,7 +10,7 @@ import pytest
 
 from clerkship.assertions.citation import CitationIndex
 from clerkship.assertions.judged import MAX_CITATION_RETRIES, JudgedAssertion
-from clerkship.engine.quality import rate_conversation
+from clerkship.engine.grader import rate_conversation
 from clerkship.events.agent import (
     ActionExecuted,
     ClarificationOffered,

@@ -9,7 +9,7 @@ import pytest
 
 from clerkship.actors.contract import AgentReply, History, Message, PastPersonTurn, Say
 from clerkship.actors.person_scripted import ScriptedPerson
-from clerkship.kit.ids import Ids
+from clerkship.kit.rng import Ids
 from clerkship.llm.contract import ModelAnswer, Question
 from clerkship.llm.scripted import ScriptedModel
 from clerkship.model.scenario import ScenarioPerson

@@ -1,6 +1,6 @@
 """Ids derived from a seed."""
 
-from clerkship.kit.ids import Ids
+from clerkship.kit.rng import Ids
 
 
 def test_restored_counts_issue_the_same_ids_again() -> None:

@@ -3,8 +3,8 @@
 import pytest
 
 from clerkship.assertions.judged import JudgeVerdict
-from clerkship.llm.answer import parse_answer
 from clerkship.llm.contract import BadAnswer
+from clerkship.llm.remote import parse_answer
 
 NO = '{"reasoning": "no", "passed": false}'
 YES = '{"reasoning": "ok", "passed": true}'

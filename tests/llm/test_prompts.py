@@ -9,8 +9,8 @@ from clerkship.actors.person_played import PersonAnswer, PersonAnswerWithButton
 from clerkship.assertions.generative_response_is_grounded import Statements
 from clerkship.assertions.generative_response_is_relevant import Relevance, Variations
 from clerkship.assertions.judged import CorrectedCitations, CustomPromptVerdict, JudgeVerdict, UncitedVerdict
+from clerkship.engine.grader import RatingsAnswer
 from clerkship.engine.person_check import Cited, PersonCheckAnswer
-from clerkship.engine.quality import RatingsAnswer
 from clerkship.llm.contract import Question
 from clerkship.llm.prompts import BUILT_IN, BadPrompt, Prompt, Prompts, list_prompts, read_built_in, section
 from clerkship.llm.trial_model import UsageCounter

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clerkship.model.difference import MAX_DIFFERENCES, MAX_VALUE_LENGTH, find_differences
 from clerkship.model.matcher import equals
+from clerkship.model.run import MAX_DIFFERENCES, MAX_VALUE_LENGTH, find_differences
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab", max_size=2),

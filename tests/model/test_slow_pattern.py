@@ -4,8 +4,7 @@ import pytest
 import regex
 
 from clerkship.model.matcher import check_expected
-from clerkship.model.pattern import check_pattern
-from clerkship.model.slow_pattern import is_slow
+from clerkship.model.pattern import check_pattern, is_slow
 
 SLOW = [
     r"(a+)+$",

@@ -5,13 +5,11 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from clerkship.model.benchmark import Benchmark
-from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.model.environment import Environment, Reaction, Simulator
 from clerkship.model.run import CriterionRun, FieldCheck
 from clerkship.model.scenario import EndRule, EventMatch, Scenario, ScenarioPerson, ScriptRule
-from clerkship.model.task import Entity, Task
+from clerkship.model.task import Benchmark, Criterion, Entity, Task
 
 FULL: dict[str, Any] = {
     "name": "Book it",

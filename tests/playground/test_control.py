@@ -8,7 +8,7 @@ from typing import Any
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.agent import SlotSet
 from clerkship.events.log import compute_head
-from clerkship.playground.control import MAX_PAGE_BYTES, MAX_PAGE_EVENTS
+from clerkship.playground.http import MAX_PAGE_BYTES, MAX_PAGE_EVENTS
 from clerkship.service.remote import RemotePlayground
 from clerkship.service.up import PlaygroundRequest, open_playground
 from clerkship.settings import Settings

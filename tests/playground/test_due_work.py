@@ -10,9 +10,8 @@ from clerkship.events.event import Event, Payload
 from clerkship.model.environment import Environment
 from clerkship.playground.agent_clock import MAX_AHEAD
 from clerkship.playground.component import PreparedComponent
-from clerkship.playground.due_work import EndlessWork
-from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog
-from clerkship.playground.waiting import pass_time
+from clerkship.playground.handlers import pass_time
+from clerkship.playground.playground import EndlessWork, Playground, PlaygroundOptions, SavedLog
 from clerkship.sandbox.domain import DomainSpec
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State

@@ -22,7 +22,7 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.model.freeze import FrozenDict, FrozenList, freeze
 from clerkship.model.frozen import Frozen
 from clerkship.model.run import TaskRun
-from clerkship.playground.overlay import Overlay
+from clerkship.playground.component import Overlay
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.assertion import Assertion, Check

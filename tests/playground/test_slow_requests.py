@@ -15,8 +15,13 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
-from clerkship.playground.request_timings import MAX_QUICK_SECONDS, MAX_SMALL_DATASET, RequestTimings, build_cost_key
-from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.playground.sandbox import (
+    MAX_QUICK_SECONDS,
+    MAX_SMALL_DATASET,
+    PreparedSimulator,
+    RequestTimings,
+    build_cost_key,
+)
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Reply, Request
 from clerkship.sandbox.route import HttpCall, Route

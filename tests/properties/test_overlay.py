@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from clerkship.playground.overlay import Overlay
+from clerkship.playground.component import Overlay
 
 KEYS = st.sampled_from(["a", "b", "c", "d", "e"])
 VALUES = st.none() | st.integers(0, 3)

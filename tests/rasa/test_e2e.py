@@ -8,9 +8,9 @@ import pytest
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.call import AssertionCall
-from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
 from clerkship.model.scenario import Scenario
+from clerkship.model.task import Criterion
 from clerkship.rasa.e2e_case import ASSERTIONS_FROM_START, E2E_ASSERTIONS, get_turn_scope, scope_call
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.load import load_library

@@ -7,11 +7,10 @@ from typing import Any
 import pytest
 
 from clerkship.actors.contract import Say
-from clerkship.model.criterion import Criterion
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.model.snapshot import Snapshot
-from clerkship.model.task import Task
+from clerkship.model.task import Criterion, Task
 from clerkship.rasa.results import RasaResults, ScenarioSummary, build_slugs, find_results_folder, to_path_component
 from clerkship.report.jsonl import StoredTrial
 from clerkship.service.exporting import write_reports

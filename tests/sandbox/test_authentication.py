@@ -8,8 +8,8 @@ import httpx
 import orjson
 import pytest
 
-from clerkship.actors.agent_requests import AgentRequests
 from clerkship.actors.messages import describe_sandboxes
+from clerkship.actors.python_process import AgentRequests
 from clerkship.checks.conformance.checks import CHECKS, Check
 from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.cli.console import out

@@ -10,8 +10,7 @@ import pytest
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.isolation import bubblewrap
 from clerkship.actors.isolation.contract import Level, offered
-from clerkship.actors.isolation.protected import installation
-from clerkship.actors.isolation.shared_files import SharedFiles
+from clerkship.actors.isolation.protected import SharedFiles, installation
 from clerkship.actors.webhook import WebhookSolver
 from clerkship.model.errors import InputError
 from clerkship.report.jsonl import render_jsonl

@@ -10,8 +10,8 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.actors.python import PythonSolver
+from clerkship.engine.grader import RatingsAnswer
 from clerkship.engine.model_resolver import ModelNeeds, ModelRequest, find_missing_models, resolve_models
-from clerkship.engine.quality import RatingsAnswer
 from clerkship.llm.prompts import BUILT_IN
 from clerkship.model.errors import InputError
 from clerkship.model.quality import Quality

@@ -7,11 +7,10 @@ import pytest
 
 from clerkship.engine.build import build_tasks
 from clerkship.model.agent_domain import AgentDomain
-from clerkship.model.criterion import Criterion
 from clerkship.model.errors import InputError
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.scenario_file import ScenarioFile
-from clerkship.model.task import Task
+from clerkship.model.task import Criterion, Task
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings

@@ -10,8 +10,14 @@ import orjson
 from pydantic import JsonValue
 
 from clerkship.actors.contract import Solver
-from clerkship.actors.http_bot import ALWAYS_KNOWN, ONLY_IN_TURNS, VARIABLES, HttpBotSolver, RequestTemplates
-from clerkship.actors.request_template import RequestTemplate
+from clerkship.actors.http_bot import (
+    ALWAYS_KNOWN,
+    ONLY_IN_TURNS,
+    VARIABLES,
+    HttpBotSolver,
+    RequestTemplate,
+    RequestTemplates,
+)
 from clerkship.actors.webhook import OMITTED_QUERY, load_http, parse_secret
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.llm.http_client import parse_address

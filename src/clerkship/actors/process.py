@@ -10,17 +10,17 @@ import errno
 import os
 import re
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from signal import Signals
 
 from pydantic import JsonValue
 
-from clerkship.actors import child_processes
 from clerkship.actors.contract import AgentError, AgentStopped
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.process_pipes import MAX_STDERR_BYTES, ProcessPipes, wait_for
@@ -29,6 +29,13 @@ from clerkship.kit.text import cut_start
 from clerkship.kit.wall import monotonic, process_seconds
 from clerkship.model.errors import PlatformError
 
+MARK_VARIABLE = "CLERKSHIP_PROCESS"
+"""Name of the variable that holds the mark."""
+_PROC = Path("/proc")
+_HAS_PROC = (_PROC / "self/stat").exists()
+_HAS_CHILDREN = (_PROC / f"self/task/{os.getpid()}/children").exists()
+_WAITING = (b"S", b"T", b"t", b"Z", b"X", b"I")
+"""States in which a thread does not want the processor or a disk, proc(5)."""
 EXIT_TIMEOUT = 0.25
 """Seconds for the program to end after its standard input is closed."""
 LOOK_INTERVAL = 0.005
@@ -43,6 +50,66 @@ TERM_GRACE = 0.3
 """Seconds from SIGTERM to SIGKILL."""
 _RUNNING: set["Process"] = set()
 _ERROR = re.compile(r"\w*(Error|Exception)\b|\berror:")
+
+
+def find_processes(session: int, mark: str) -> list[int]:
+    """Return the running processes of a session or with its mark; empty if there is no /proc.
+
+    The session is 0 if it is not known: the program was abandoned while it was being started.
+    """
+    if not _HAS_PROC:
+        return []
+    wanted = f"{MARK_VARIABLE}={mark}".encode()
+    pids = (int(entry.name) for entry in os.scandir(_PROC) if entry.name.isdigit())
+    return [pid for pid in pids if _belongs(pid, session, wanted)]
+
+
+def _belongs(pid: int, session: int, wanted: bytes) -> bool:
+    try:
+        # `pid (name) state ppid pgrp session …`, proc(5); a name may have brackets in it.
+        state, _, _, sid = (_PROC / f"{pid}/stat").read_bytes().rpartition(b")")[2].split()[:4]
+        if state in (b"Z", b"X"):
+            return False
+        return (session > 0 and int(sid) == session) or wanted in (_PROC / f"{pid}/environ").read_bytes().split(b"\0")
+    except (OSError, ValueError):  # gone already, or another user's
+        return False
+
+
+def is_waiting(process: int) -> bool:
+    """Return whether a process and all its descendants sleep: they wait for input, for time or for another process.
+
+    Return False if the system does not tell.
+    """
+    if not _HAS_CHILDREN:
+        return False
+    try:
+        threads = [entry.path for entry in os.scandir(_PROC / f"{process}/task")]
+        if not all(_read_state(thread) in _WAITING for thread in threads):
+            return False
+        children = [int(child) for thread in threads for child in Path(thread, "children").read_bytes().split()]
+    except (OSError, ValueError):  # it is ending
+        return False
+    return all(map(is_waiting, children))
+
+
+def _read_state(thread: str) -> bytes:
+    return Path(thread, "stat").read_bytes().rpartition(b")")[2].split()[0]
+
+
+def signal_processes(number: signal.Signals, session: int, mark: str, spared: Collection[int] = ()) -> bool:
+    """Signal all processes except those in `spared`; return whether any was found."""
+    if not _HAS_PROC:
+        with contextlib.suppress(OSError):
+            if session > 0:
+                os.killpg(session, number)
+        return False
+    found = find_processes(session, mark)
+    for pid in found:
+        if pid in spared:
+            continue
+        with contextlib.suppress(OSError):
+            os.kill(pid, number)
+    return bool(found)
 
 
 class Process:
@@ -80,7 +147,7 @@ class Process:
             if self._closed:
                 raise AgentStopped
             _RUNNING.add(self)  # from here on it can be found by its mark, even after an error
-            given = {**environ, **self._write_files(files), child_processes.MARK_VARIABLE: self._mark}
+            given = {**environ, **self._write_files(files), MARK_VARIABLE: self._mark}
             try:
                 with self._isolation.command(self._words, self._private, self._folder) as (words, descriptors):
                     self._child = _popen(words, self._folder, given, descriptors)
@@ -155,7 +222,7 @@ class Process:
                 self._check_open()
                 self._pipes.drain()
                 child = self._child
-            waiting = waiting + 1 if child is not None and child_processes.is_waiting(child.pid) else 0
+            waiting = waiting + 1 if child is not None and is_waiting(child.pid) else 0
         return self._code()
 
     def _code(self) -> int | None:
@@ -223,10 +290,10 @@ class Process:
                 os.kill(self._isolation.program(self._child.pid), Signals.SIGUSR1)
             self._wait_for_exit(STACK_TIMEOUT, at_least=True)
         spared = self._isolation.launcher(session)
-        if not child_processes.signal_processes(Signals.SIGTERM, session, self._mark, spared) and own_end:
+        if not signal_processes(Signals.SIGTERM, session, self._mark, spared) and own_end:
             return None
         until = monotonic() + TERM_GRACE
-        while monotonic() < until and (self._running() or child_processes.find_processes(session, self._mark)):
+        while monotonic() < until and (self._running() or find_processes(session, self._mark)):
             self._wait_for_exit(0.02, at_least=True)
         hard = self._kill(session)
         if own_end:
@@ -236,9 +303,7 @@ class Process:
     def _kill(self, session: int) -> bool:
         """Kill until no process is left: one that is forking may appear late."""
         running, rounds = self._running(), 0
-        while (
-            child_processes.signal_processes(Signals.SIGKILL, session, self._mark) or self._running()
-        ) and rounds < 100:
+        while (signal_processes(Signals.SIGKILL, session, self._mark) or self._running()) and rounds < 100:
             rounds += 1
             self._wait_for_exit(0.01, at_least=True)
         return running
@@ -268,7 +333,7 @@ class Process:
     def abandon(self) -> None:
         """Kill the program at once: this process is about to end."""
         session = 0 if self._child is None else self._child.pid
-        child_processes.signal_processes(Signals.SIGKILL, session, self._mark)
+        signal_processes(Signals.SIGKILL, session, self._mark)
         if self._private is not None:
             shutil.rmtree(self._private, ignore_errors=True)
         if self._isolation.private is not None:

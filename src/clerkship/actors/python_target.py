@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 
 from clerkship.actors.agent_data import AgentError, EntryPointName
 from clerkship.actors.agent_file import suggest_names, suggest_python
-from clerkship.kit.text import replace_surrogates
-from clerkship.kit.traceback_text import error_message
+from clerkship.kit.text import error_message, replace_surrogates
 from clerkship.model.names import did_you_mean
 
 _ENTRIES: dict[str, EntryPointName] = {"message": "on_turn", "task_item": "on_task"}

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from clerkship.events.evidence import Evidence
-from clerkship.kit.traceback_text import describe_error_with_location, render_traceback
+from clerkship.kit.text import describe_error_with_location, render_traceback
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.model.agent_domain import event_family
 from clerkship.model.errors import ClerkshipError

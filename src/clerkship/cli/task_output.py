@@ -14,8 +14,8 @@ from clerkship.cli.verdicts import (
     render_verdict,
 )
 from clerkship.events.request_line import describe_unauthenticated_requests
-from clerkship.model.criterion import Criterion
 from clerkship.model.environment import utc_offset_minutes
+from clerkship.model.task import Criterion
 from clerkship.report.attachments import Attachment, list_attachments
 from clerkship.report.outcome import why_undecided
 from clerkship.report.plain_text import describe_blame, describe_error, has_optional_criteria, to_one_line

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from clerkship.actors.agent_suggestion import suggest_agent
+from clerkship.actors.agent_file import suggest_agent
 from clerkship.actors.contract import SimulatedPerson, Solver
 from clerkship.actors.person_played import NO_PERSON_HINT, Improviser, PlayedRole
 from clerkship.actors.person_scripted import ScriptedPerson
@@ -20,7 +20,6 @@ from clerkship.llm.prompts import Prompts
 from clerkship.llm.trial_model import TrialModel
 from clerkship.model.call import AssertionCall
 from clerkship.model.conversation_key import ConversationKey, normalise_address
-from clerkship.model.criterion import Criterion
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import ComponentConfig, Environment
 from clerkship.model.errors import InputError
@@ -30,7 +29,7 @@ from clerkship.model.lazy import lazy_property
 from clerkship.model.names import did_you_mean
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
-from clerkship.model.task import Task
+from clerkship.model.task import Criterion, Task
 from clerkship.model.variables import TrackedVariables, UnknownVariable, expand_task
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import PlaygroundOptions

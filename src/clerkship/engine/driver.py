@@ -16,19 +16,46 @@ from clerkship.actors.contract import Agent, AgentWithStart, Say, SimulatedPerso
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.message_to_agent import build_message
-from clerkship.engine.setup import open_conversations
-from clerkship.engine.watchdog import Watchdog
+from clerkship.engine.spec import Watchdog
+from clerkship.events.agent import SlotSet
 from clerkship.events.event import Event, Utterance, is_by_agent
+from clerkship.events.lifecycle import RunStarted
 from clerkship.model.conversation_key import parse_key
-from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 from clerkship.model.run import Ending
 from clerkship.playground.agent_clock import advance_to, skip_to_next_event
 from clerkship.playground.conversation import Participant
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.state import CallConversation
+from clerkship.settings import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 
 T = TypeVar("T")
+
+
+def set_up(playground: Playground, built: BuiltTask, people: Mapping[str, SimulatedPerson]) -> None:
+    """Add the people, run the steps, and schedule the steps with a later time."""
+    task, environment = built.snapshot.task, built.snapshot.environment
+    playground.emit("run", RunStarted(task=task.name, environment=environment.name, seed=playground.seed), "run")
+    for key, person in people.items():
+        playground.people.add_person(person, key)
+    for at, step in built.steps:
+        if at is not None:
+            playground.steps.schedule(at, step)
+        elif not playground.steps.errors:
+            playground.steps.run(step)
+
+
+def open_conversations(playground: Playground, built: BuiltTask) -> None:
+    """Set the slots, and have each person who begins send their first message.
+
+    From then on, people are notified of events.
+    """
+    with playground.lock:
+        for name, value in built.scenario.initial_slots.items():
+            playground.emit("agent", SlotSet(name=name, value=value), "scenario")
+        for key in playground.people.participants:
+            playground.people.open(key)
+        playground.people.listening = True
 
 
 class TurnTimedOut(Exception):

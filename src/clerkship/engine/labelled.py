@@ -14,12 +14,11 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.call import AssertionCall
-from clerkship.model.criterion import Criterion
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.run import CriterionRun, Ending
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
-from clerkship.model.task import Task
+from clerkship.model.task import Criterion, Task
 from clerkship.simulators.chat.events import ChatMessageSent
 from clerkship.suite_files.labelled import LabelledItem
 

@@ -9,7 +9,7 @@ import orjson
 
 from clerkship.actors.contract import Solver
 from clerkship.actors.person_played import NO_PERSON_HINT
-from clerkship.actors.recorded import RECORDED, RecordedSolver
+from clerkship.actors.registry import RECORDED, RecordedSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import apply_settings, build_model, expand_variables, model_name
 from clerkship.engine.models import ModelSelection, rates_task

@@ -8,7 +8,7 @@ from typing import Any, cast
 from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, Solver, SolverWithSnapshot
-from clerkship.actors.recorded import RecordedSolver
+from clerkship.actors.registry import RecordedSolver
 from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
 from clerkship.llm.trial_model import TrialModel, UsageCounter

@@ -15,7 +15,6 @@ from clerkship.events.evidence import Evidence
 from clerkship.kit.depth import cut_at_depth
 from clerkship.llm.concurrency import map_concurrently
 from clerkship.model.call import AssertionCall
-from clerkship.model.criterion import Criterion
 from clerkship.model.redaction import build_redactor, redact_criterion
 from clerkship.model.run import (
     DEFAULT_AXIS,
@@ -27,6 +26,7 @@ from clerkship.model.run import (
     Status,
     Verdict,
 )
+from clerkship.model.task import Criterion
 from clerkship.model.variables import unescape_text
 from clerkship.sandbox.assertion import Assertion, Check
 

@@ -20,9 +20,8 @@ from clerkship.actors.contract import (
 )
 from clerkship.actors.per_conversation import solver_for
 from clerkship.actors.reply import LOG_FULL
-from clerkship.engine.driver import AgentTime, ConversationDriver, TurnTimedOut
+from clerkship.engine.driver import AgentTime, ConversationDriver, TurnTimedOut, set_up
 from clerkship.engine.finished_trial import FinishedTrial
-from clerkship.engine.setup import set_up
 from clerkship.engine.spec import BatchContext, TrialSpec
 from clerkship.engine.trial_grader import TrialGrader
 from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RequestRefused

@@ -10,8 +10,7 @@ from clerkship.engine.finished_trial import FinishedTrial, build_task_run, mark_
 from clerkship.engine.grader import Grade, Grader
 from clerkship.engine.person_check import PersonCheckFailed, check_person, only_conversation
 from clerkship.engine.score import status_of
-from clerkship.engine.spec import BatchContext, TrialSpec
-from clerkship.engine.watchdog import OverloadCounter
+from clerkship.engine.spec import BatchContext, OverloadCounter, TrialSpec
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import PersonBrokeContract, PersonChecked
 from clerkship.kit.text import replace_surrogates

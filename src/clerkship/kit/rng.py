@@ -2,9 +2,52 @@
 
 import hashlib
 import random
+import re
+from collections.abc import Iterable
 from typing import TypeVar
 
+_ID_PATTERN = re.compile(r"(?<![A-Za-z0-9_])([A-Za-z][A-Za-z0-9_]{0,63})_([0-9a-f]{12})(?![A-Za-z0-9_])")
+MAX_SKIPPED = 100_000
+MAX_UNUSED = 1_000
+"""How many issued ids may be missing from the texts."""
 T = TypeVar("T")
+
+
+class Ids:
+    """Numbers each prefix from one, and hashes the number with the seed."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._counts: dict[str, int] = {}
+
+    def new(self, prefix: str) -> str:
+        """Return the next id with a prefix, such as `file_9c31e0a4b7d2`."""
+        count = self._counts.get(prefix, 0) + 1
+        self._counts[prefix] = count
+        return f"{prefix}_{self._digest(prefix, count)}"
+
+    def mark(self) -> dict[str, int]:
+        """Return the current counts, for `restore`."""
+        return dict(self._counts)
+
+    def restore(self, mark: dict[str, int]) -> None:
+        """Restore earlier counts: the ids issued since then were discarded."""
+        self._counts = mark
+
+    def skip_used(self, texts: Iterable[str]) -> None:
+        """Continue after the ids of this seed that occur in texts, so that none is issued twice."""
+        seen: dict[str, set[str]] = {}
+        for text in texts:
+            for prefix, digest in _ID_PATTERN.findall(text):
+                seen.setdefault(prefix, set()).add(digest)
+        for prefix, digests in seen.items():
+            count = self._counts.get(prefix, 0)
+            for number in range(count + 1, count + 1 + min(len(digests) + MAX_UNUSED, MAX_SKIPPED)):
+                if self._digest(prefix, number) in digests:
+                    self._counts[prefix] = number
+
+    def _digest(self, prefix: str, count: int) -> str:
+        return hashlib.blake2b(f"{self._seed}/{prefix}/{count}".encode(), digest_size=6).hexdigest()
 
 
 def derive_seed(seed: int | str, *names: object) -> str:

@@ -6,10 +6,18 @@ from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
 from clerkship.llm.http_client import parse_address
-from clerkship.llm.model_names import find_provider, is_hosted_elsewhere
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 
+_FAMILIES: Mapping[str, "re.Pattern[str]"] = {
+    "openai": re.compile(r"(chat)?gpt|o[1-9]\b|codex"),
+    "anthropic": re.compile(r"claude"),
+    "ollama": re.compile(r"(code)?llama|qwen|qwq|mi[sx]tral|gemma|phi-?\d|deepseek|smollm|granite|falcon|olmo"),
+}
+"""How the names of a provider's models begin. Ollama stands for open models."""
+_HOSTED_ELSEWHERE = re.compile(r"gemini|grok|command-|nova-|sonar|kimi|glm-")
+"""Models of companies whose servers offer OpenAI's chat API at an address of their own."""
+_MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:-]*")
 OPENAI: Final = "openai"
 AZURE: Final = "azure"
 ANTHROPIC: Final = "anthropic"
@@ -29,6 +37,18 @@ _LOCAL_PROVIDERS = frozenset({"ollama", "lm_studio", "vllm"})
 """Providers whose address is often given without its path `/v1`."""
 _PROVIDER = re.compile(r"[a-z][a-z0-9_-]+")
 _REFERENCE = re.compile(r"(?P<model>\S+?)(?:@(?P<address>https?://\S+))?")
+
+
+def find_provider(model: str) -> str | None:
+    """Return the provider whose models have such names; None if it is not known."""
+    if not _MODEL_NAME.fullmatch(model):
+        return None
+    return next((provider for provider, names in _FAMILIES.items() if names.match(model.lower())), None)
+
+
+def is_hosted_elsewhere(model: str) -> bool:
+    """Return whether a model is offered by a server that needs an address, over OpenAI's chat API."""
+    return bool(_MODEL_NAME.fullmatch(model) and _HOSTED_ELSEWHERE.match(model.lower()))
 
 
 class ModelReference(NamedTuple):

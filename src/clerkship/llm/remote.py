@@ -1,12 +1,14 @@
 """A model behind an endpoint. If an answer does not have the asked shape, the question is repeated with the error."""
 
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 import orjson
-from pydantic import BaseModel, JsonValue
+from pydantic import BaseModel, JsonValue, ValidationError
 
-from clerkship.llm.answer import parse_answer
+from clerkship.kit.text import replace_surrogates
 from clerkship.llm.contract import BadAnswer, Embeddings, ModelAnswer, Question
 from clerkship.llm.endpoint_pool import CallCancelled, EndpointClient, EndpointPool, HostConnections
 from clerkship.llm.model_reference import ModelReference
@@ -20,8 +22,14 @@ from clerkship.llm.retry import (
     TimeSpent,
 )
 from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
+from clerkship.model.redaction import map_texts
 from clerkship.model.usage import NO_USAGE, Prices, Usage
 
+MAX_STARTS = 50
+"""Braces at which an object is looked for."""
+_THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
+_FIRST_THOUGHTS = re.compile(r"\A\s*<think>.*?(</think>|\Z)", re.DOTALL)
+_DECODER = json.JSONDecoder()
 T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 MAX_REPAIRS = 2
@@ -30,6 +38,55 @@ AnswerFormat = Literal["schema", "tool", "object", "words"]
 """How the shape is requested, in addition to the prompt: by a JSON schema, as a tool's arguments, as any JSON object,
 or not at all."""
 StopReason = Literal["", "refused", "cut off", "filtered"]
+
+
+def parse_answer(text: str, shape: type[T]) -> T:
+    """Return the object in a text that has the shape.
+
+    Raise BadAnswer if there is none, or if there are several that differ: one may be quoted from the text to be
+    judged. A leading `<think>` block is removed first. Others are removed only if the text cannot be parsed with
+    them, because the answer may quote an agent's thoughts.
+    """
+    try:
+        return _parse_object(_FIRST_THOUGHTS.sub("", text), shape)
+    except BadAnswer:
+        if "<think>" not in text:
+            raise
+    return _parse_object(_THOUGHTS.sub("", text), shape)
+
+
+def _parse_object(text: str, shape: type[T]) -> T:
+    wrong, answers = "there is no JSON object in it", list[T]()
+    for found in _find_objects(text):
+        try:
+            answers.append(shape.model_validate(map_texts(found, replace_surrogates)))
+        except ValidationError as error:
+            wrong = _describe_errors(error)
+    if not answers:
+        raise BadAnswer(wrong)
+    if any(answer != answers[0] for answer in answers):
+        raise BadAnswer(f"there are {len(answers)} answers in it, and they differ")
+    return answers[0]
+
+
+def _find_objects(text: str) -> Iterator[Any]:
+    """Yield the outermost JSON objects in a text."""
+    start, tried = text.find("{"), 0
+    while start >= 0 and tried < MAX_STARTS:
+        tried += 1
+        try:
+            found, end = _DECODER.raw_decode(text, start)
+        except (json.JSONDecodeError, RecursionError):
+            end = start + 1
+        else:
+            yield found
+        start = text.find("{", end)
+
+
+def _describe_errors(error: ValidationError) -> str:
+    """Describe validation errors in a line that the model can act on."""
+    parts = [f"{'.'.join(map(str, part['loc'])) or 'it'}: {part['msg']}" for part in error.errors()[:5]]
+    return "; ".join(parts)[:500]
 
 
 class RequestOptions(NamedTuple):

@@ -1,12 +1,31 @@
 """Validation errors about parts of a field, each reported at its own line instead of the field's."""
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Collection, Iterable
+from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from clerkship.model.frozen import Frozen
+
 FieldPath = tuple[int | str, ...]
+
+
+class FoundMistake(NamedTuple):
+    """A mistake in a model that was read from a file."""
+
+    path: tuple[int | str, ...]
+    """Where it is in the model."""
+    message: str
+    hint: str = ""
+
+
+class CheckedModel(Frozen):
+    """A config or step that is checked against the environment when files are loaded."""
+
+    def find_mistakes(self, domains: Collection[str]) -> Iterable[FoundMistake]:
+        """Return the mistakes, each with its place; `domains` are the kinds of the environment's domains."""
+        return ()
 
 
 def build_located_error(mistakes: Iterable[tuple[FieldPath, str]]) -> ValidationError:

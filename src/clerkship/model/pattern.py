@@ -7,14 +7,142 @@ from typing import TYPE_CHECKING, Annotated
 from pydantic import AfterValidator
 
 from clerkship.by_name import load
-from clerkship.model.slow_pattern import PROBE_LENGTH, PROBE_LIMIT, is_slow
+
+if TYPE_CHECKING:
+    import regex
+import re
+import re._constants as sre  # type: ignore[import-not-found]  # it has no stubs
+import re._parser as parser  # type: ignore[import-not-found]
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, product
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import regex
 
+PROBE_LENGTH = 500
+"""Characters of a probe. Longer texts can slow down ordinary patterns too."""
+PROBE_LIMIT = 0.25
+"""Seconds for one probe. A fast pattern takes about a thousandth of that."""
+MAX_PROBES = 32
+_MAX_VARIANTS = 6
+_MIN_PROBED_REPEATS = 16
+"""Repeats that allow at least this many repetitions are probed."""
+_ALPHABET = "a0 _-.,!Az9"
+_REPEATS = (sre.MAX_REPEAT, sre.MIN_REPEAT, sre.POSSESSIVE_REPEAT)
+_SAMPLES = {
+    sre.CATEGORY_DIGIT: "0",
+    sre.CATEGORY_SPACE: " ",
+    sre.CATEGORY_WORD: "a",
+    sre.CATEGORY_NOT_DIGIT: "a",
+    sre.CATEGORY_NOT_SPACE: "a",
+    sre.CATEGORY_NOT_WORD: " ",
+}
+
+Node = tuple[Any, Any]
 TIME_LIMIT = 1.0
 MAX_ATTEMPTS = 2
 """The limit counts the processor time of all threads, so a search can reach it while another thread runs."""
+
+
+def is_slow(compiled: "regex.Pattern[str]") -> bool:
+    """Return whether the pattern exceeds its time limit, twice in a row, on one of the probes."""
+    return any(_times_out(compiled, text) and _times_out(compiled, text) for text in _build_probes(compiled.pattern))
+
+
+def _times_out(compiled: "regex.Pattern[str]", text: str) -> bool:
+    try:
+        compiled.search(text, timeout=PROBE_LIMIT)
+    except TimeoutError:
+        return True
+    return False
+
+
+def _build_probes(pattern: str) -> Iterator[str]:
+    if not any(sign in pattern for sign in "*+{"):
+        return
+    try:
+        nodes = list(parser.parse(pattern))
+    except (re.error, OverflowError, RecursionError):  # syntax that only the `regex` module supports
+        yield from (char * PROBE_LENGTH + "\0" for char in _ALPHABET)
+        return
+    texts = (
+        prefix + pump * (PROBE_LENGTH // len(pump)) + suffix
+        for prefix, pump, tail in dict.fromkeys(_find_repeats(nodes, "", ""))
+        for suffix in dict.fromkeys(("\0", "\n", f"{tail}\0", f"\0{tail}"))
+    )
+    yield from islice(texts, MAX_PROBES)
+
+
+def _find_repeats(nodes: Sequence[Node], prefix: str, tail: str) -> Iterator[tuple[str, str, str]]:
+    """Yield each unbounded repeat as a triple: text before it, text to repeat, text after it."""
+    after = [*(next(iter(_build_variants(node)), "") for node in nodes), tail]
+    for index, (kind, value) in enumerate(nodes):
+        rest = "".join(after[index + 1 :])
+        if kind in _REPEATS:
+            _, high, body = value
+            if high == sre.MAXREPEAT or high >= _MIN_PROBED_REPEATS:
+                yield from ((prefix, pump, rest) for pump in _build_samples(body) if pump)
+            yield from _find_repeats(list(body), prefix, rest)
+        elif kind is sre.SUBPATTERN:
+            yield from _find_repeats(list(value[-1]), prefix, rest)
+        elif kind is sre.BRANCH:
+            for branch in value[1]:
+                yield from _find_repeats(list(branch), prefix, rest)
+        elif kind in (sre.ASSERT, sre.ASSERT_NOT):
+            yield from _find_repeats(list(value[1]), prefix, rest)
+        prefix += after[index]
+
+
+def _build_samples(nodes: Iterable[Node]) -> list[str]:
+    """Return a few different texts that a part of a pattern matches."""
+    choices = [_build_variants(node) for node in nodes]
+    return list(dict.fromkeys("".join(parts) for parts in islice(product(*choices), _MAX_VARIANTS)))
+
+
+def _build_variants(node: Node) -> list[str]:
+    kind, value = node
+    if kind is sre.LITERAL:
+        return [chr(value)]
+    if kind is sre.NOT_LITERAL:
+        return [next(char for char in _ALPHABET if ord(char) != value)]
+    if kind is sre.ANY:
+        return ["a"]
+    if kind is sre.IN:
+        return [_sample_class(value)]
+    if kind in _REPEATS:
+        low, _, body = value
+        once = [sample * max(low, 1) for sample in _build_samples(body)]
+        return ["", *once] if low == 0 else once
+    if kind in (sre.SUBPATTERN, sre.ATOMIC_GROUP):
+        return _build_samples(value[-1] if kind is sre.SUBPATTERN else value)
+    if kind is sre.BRANCH:
+        return [sample for branch in value[1] for sample in _build_samples(branch)][:_MAX_VARIANTS]
+    return [""]  # an anchor, an assertion or a reference matches no text of its own
+
+
+def _sample_class(items: list[Node]) -> str:
+    """Return one character of a character class."""
+    kind, value = items[0]
+    if kind is sre.NEGATE:
+        return next((char for char in _ALPHABET if not any(_matches_char(item, char) for item in items[1:])), "a")
+    if kind is sre.CATEGORY:
+        return _SAMPLES.get(value, "a")
+    return chr(value if kind is sre.LITERAL else value[0])
+
+
+def _matches_char(item: Node, char: str) -> bool:
+    kind, value = item
+    if kind is sre.LITERAL:
+        return bool(ord(char) == value)
+    if kind is sre.RANGE:
+        return bool(value[0] <= ord(char) <= value[1])
+    matches = {
+        sre.CATEGORY_DIGIT: char.isdigit(),
+        sre.CATEGORY_SPACE: char.isspace(),
+        sre.CATEGORY_WORD: char.isalnum() or char == "_",
+    }
+    return matches.get(value, False)
 
 
 class PatternTooSlow(Exception):

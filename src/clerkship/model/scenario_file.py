@@ -5,12 +5,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
-from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.persona import Persona
 from clerkship.model.quality import Metrics, Votes, check_not_blank
 from clerkship.model.scenario import Scenario, ScenarioPerson, allow_text_in_schema
-from clerkship.model.task import Task
+from clerkship.model.task import Criterion, Task
 
 
 class ScenarioSetup(Frozen):

@@ -6,7 +6,6 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from clerkship.model.call import AssertionCall
-from clerkship.model.criterion import Criterion
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.quality import Metrics
 from clerkship.model.scenario import Expected, Scenario, ScenarioPerson
@@ -14,6 +13,51 @@ from clerkship.model.scenario import Expected, Scenario, ScenarioPerson
 MAX_NAME_LENGTH = 200
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
 EntityId = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="name of the record in templates")]
+
+
+class Benchmark(Frozen):
+    """Tasks, selected by name (`*` allowed), and the limits they run under."""
+
+    name: Annotated[str, Field(min_length=1, max_length=200)]
+    slug: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]
+    version: Annotated[Whole, Field(ge=1)] = 1
+    description: str = ""
+    environment: Annotated[str | None, Field(description="the environment of tasks that name none")] = None
+    tasks: Annotated[tuple[str, ...], Field(description="names of tasks, or patterns with *")] = ("*",)
+    tags: Annotated[tuple[str, ...], Field(description="run only tasks with one of these tags")] = ()
+    gate_axes: Annotated[
+        tuple[str, ...] | None,
+        Field(description="axes whose criteria gate unless they say `gate: false`; default: those of the environment"),
+    ] = None
+    axes: Annotated[tuple[str, ...], Field(description="further axes that criteria may have")] = ()
+    timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per task")] = None
+    concurrency: Annotated[Whole | None, Field(ge=1, le=1000)] = None
+
+
+class Criterion(Frozen):
+    """What must be true at the end, how much it counts, and whether the run fails without it."""
+
+    label: Annotated[str, Field(min_length=1, description="what is checked, in words for a reviewer")]
+    assertion: Annotated[AssertionCall, Field(description="a map with one key, the assertion's name")]
+    weight: Annotated[
+        Number, Field(ge=0, le=1_000_000, description="weight in the task's score; 0: shown, but not counted")
+    ] = 1.0
+    axis: Annotated[str | None, Field(description="group of criteria with a score of its own, such as safety")] = None
+    input_entity_id: Annotated[
+        str | None, Field(description="one of the task's entity ids: only what is about that record is checked")
+    ] = None
+    gate: Annotated[
+        Flag | None,
+        Field(
+            description="whether the run fails if this fails, whatever the score; default: if `gate_axes` has its axis"
+        ),
+    ] = None
+
+    def gated_by(self, axes: Collection[str]) -> "Criterion":
+        """Return a copy with `gate` set: as written, otherwise by whether its axis is one of these."""
+        names = {axis.strip().casefold() for axis in axes}
+        gate = (self.axis or "").strip().casefold() in names if self.gate is None else self.gate
+        return self if gate is self.gate else self.model_copy(update={"gate": gate})
 
 
 class Entity(Frozen):

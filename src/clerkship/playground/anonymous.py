@@ -1,8 +1,7 @@
 """Requests without a valid credential: which ones are still answered, and how the others are refused."""
 
 from clerkship.events.event import Event, Payload
-from clerkship.kit.ids import Ids
-from clerkship.kit.rng import Rng
+from clerkship.kit.rng import Ids, Rng
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.bearer import BearerToken

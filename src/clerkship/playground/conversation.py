@@ -20,8 +20,7 @@ from clerkship.actors.contract import (
 from clerkship.actors.reply import check_log_capacity
 from clerkship.events.event import Event, PauseEnded, Utterance, find_conversations, is_by_agent
 from clerkship.events.lifecycle import PersonBrokeContract, PersonMadeUpFacts
-from clerkship.kit.stopwatch import Stopwatch
-from clerkship.kit.wall import monotonic
+from clerkship.kit.wall import Stopwatch, monotonic
 from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import Ending
 from clerkship.playground.faults import FaultInjector

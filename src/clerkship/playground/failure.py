@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 from typing import TypeVar
 
-from clerkship.kit.traceback_text import describe_error, render_traceback
+from clerkship.kit.text import describe_error, render_traceback
 from clerkship.model.errors import PlatformError
 from clerkship.playground.playground import Playground
 

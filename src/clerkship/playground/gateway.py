@@ -34,8 +34,7 @@ from clerkship.playground.handlers import (
 )
 from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import describe_unmatched
-from clerkship.playground.request_timings import build_cost_key
-from clerkship.playground.sandbox import Sandbox
+from clerkship.playground.sandbox import Sandbox, build_cost_key
 from clerkship.sandbox.authentication.scheme import refuse_expired
 from clerkship.sandbox.authentication.secret import SecretTable
 from clerkship.sandbox.direct_call import CallRecord, to_recordable

@@ -5,7 +5,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, cast
@@ -16,7 +16,7 @@ from clerkship.events.request import AgentRequest
 from clerkship.kit.secrets import equal_in_constant_time
 from clerkship.kit.wall import perf_counter
 from clerkship.model.scenario import Actor
-from clerkship.playground.agent_clock import answer_clock
+from clerkship.playground.agent_clock import MAX_AHEAD, advance_to, answer_clock
 from clerkship.playground.anonymous import (
     CLOCK_SCHEMES,
     answer_preflight,
@@ -26,11 +26,10 @@ from clerkship.playground.anonymous import (
     refuse_anonymous,
 )
 from clerkship.playground.faults import ActiveFault
+from clerkship.playground.paced_clock import MAX_SLEEP_SECONDS
 from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import add_body, describe_request, find_record, is_body_logged, title_of
-from clerkship.playground.request_timings import CostKey
-from clerkship.playground.sandbox import Sandbox
-from clerkship.playground.waiting import pass_time
+from clerkship.playground.sandbox import CostKey, Sandbox
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.authentication.scoped import refuse_scope
@@ -43,6 +42,42 @@ LOG_FULL = 429
 """The status of requests after the log is full."""
 CLOCK = "clock"
 """The path of the simulated clock, next to those of the sandboxes. No sandbox may have this name."""
+
+
+def pass_time(playground: Playground, limit: timedelta, is_done: Callable[[], bool]) -> datetime:
+    """Let time pass until `is_done` returns true, at most for `limit`; return the time then.
+
+    A stepped clock jumps from one scheduled event to the next. A paced clock is waited for without the lock, so that
+    other requests go on. Raises Refusal if simulated time would be too far ahead of its start.
+    """
+    end = playground.now + limit
+    if end - playground.started_at > MAX_AHEAD:
+        raise Refusal(400, "time_limit", f"simulated time runs at most {MAX_AHEAD.days:,} days ahead of its start")
+    if playground.environment.time == "stepped":
+        _step(playground, end, is_done)
+    else:
+        _wait(playground, end, is_done)
+    return playground.now
+
+
+def _step(playground: Playground, end: datetime, is_done: Callable[[], bool]) -> None:
+    while not is_done() and not playground.closed:
+        due = playground.clock.next_due()
+        if due is None or due > end:
+            advance_to(playground, end)
+            return
+        advance_to(playground, due)
+
+
+def _wait(playground: Playground, end: datetime, is_done: Callable[[], bool]) -> None:
+    was_holding = not playground.writer.hold()  # during a request over HTTP, the lines of events are held
+    playground.writer.release()
+    playground.clock.settle()
+    while not is_done() and not playground.closed and (left := (end - playground.now).total_seconds()) > 0:
+        playground.clock_hold.changed.wait(min(left, MAX_SLEEP_SECONDS))
+        playground.clock.settle()
+    if was_holding:
+        playground.writer.hold()
 
 
 @dataclass(slots=True)

@@ -1,7 +1,7 @@
 """A playground: one running environment, whose state changes only through events."""
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cached_property, partial
@@ -9,32 +9,129 @@ from typing import Any, TypeVar
 
 from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Event, Payload
-from clerkship.events.lifecycle import RunEnded
+from clerkship.events.evidence import find_state
+from clerkship.events.lifecycle import RunEnded, StepFailed, StepRan
 from clerkship.events.log import Subscriber, open_log, reopen_log
 from clerkship.events.sidecar import Sidecar, UnloggedRequests
-from clerkship.events.states import find_state
 from clerkship.events.variable_names import NO_NAMES, VariableNames
 from clerkship.kit.clock import Clock, PacedClock, SteppedClock
-from clerkship.kit.ids import Ids
-from clerkship.kit.rng import Rng
+from clerkship.kit.rng import Ids, Rng
 from clerkship.kit.wall import monotonic
 from clerkship.model.environment import Environment
+from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.run import Ending
 from clerkship.playground.clock_hold import ClockHold
 from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.playground.conversation import People
-from clerkship.playground.due_work import DueWorkRunner
 from clerkship.playground.faults import FaultInjector
 from clerkship.playground.host import PlaygroundHost, weak_host
 from clerkship.playground.reactions import ReactionRunner, bind_reactions
 from clerkship.playground.request_record import NO_SECRETS, CredentialRedactor, build_redactor
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
-from clerkship.playground.steps import StepRunner
 from clerkship.reactions.registry import BoundReactions
 from clerkship.sandbox.faults.contract import EventFault, Fault
+from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
+from clerkship.sandbox.steps.contract import Step
 
+ACTOR = "system"
 S = TypeVar("S", bound=State)
+
+
+class StepRunner:
+    """Runs steps at once or at a simulated time, and collects the errors of the scenario's author."""
+
+    def __init__(self, host: PlaygroundHost) -> None:
+        self._host = host
+        self.errors: list[str] = []
+
+    def schedule(self, after: timedelta, step: Step) -> None:
+        """Run a step at a simulated time, given as the duration after the start of the trial."""
+        self._host.clock.schedule(self._host.started_at + after, partial(self.run, step))
+
+    def run(self, step: Step) -> None:
+        """Run a step and log the outcome.
+
+        A failure is a mistake of the author, and the trial is errored. If the step would have succeeded without the
+        agent's changes, the trial continues and is graded.
+        """
+        host = self._host
+        with host.lock:
+            try:
+                step.run(host)
+            except (Refusal, InputError) as error:
+                by_agent = self._is_caused_by_agent(step)
+                if not by_agent:
+                    self.errors.append(f"step {step.name}: {error}")
+                host.emit("scenario", StepFailed(step=step.name, reason=str(error), by_agent=by_agent), "scenario")
+            except Exception as error:
+                error.add_note(f"in the step {step.name}")
+                raise
+            else:
+                host.emit("scenario", StepRan(step=step.name), "scenario")
+
+    def _is_caused_by_agent(self, step: Step) -> bool:
+        """Return whether a failed step succeeds in a playground without the agent's changes.
+
+        After one such step, all later failures count as caused by the agent too: they may depend on that step.
+        """
+        host, events = self._host, self._host.log.events
+        if any(isinstance(event.payload, StepFailed) and event.payload.by_agent for event in events):
+            return True
+        if not any(event.actor == "agent" and event.source in host.components for event in events):
+            return False
+        copy = host.build_copy(without_agent(events))
+        copy.advance(host.now - copy.now)
+        try:
+            step.run(copy)
+        except (Refusal, InputError):
+            return False
+        return True
+
+
+def without_agent(events: Iterable[Event]) -> Iterator[Event]:
+    """Yield the events that neither the agent nor one of its events caused."""
+    excluded: set[int] = set()
+    for event in events:
+        if event.actor == "agent" or event.cause in excluded:
+            excluded.add(event.seq)
+        else:
+            yield event
+
+
+class EndlessWork(PlatformError):
+    """Raised when a state still has the same work after it was done."""
+
+
+class DueWorkRunner:
+    """Schedules the first work of each sandbox and domain, and runs it when it is due.
+
+    What is due follows from the states, so it is scheduled again in a playground that is rebuilt from a log.
+    """
+
+    def __init__(self, host: PlaygroundHost) -> None:
+        self._host = host
+        self._scheduled: dict[str, datetime] = {}
+
+    def schedule(self, component: RunningComponent) -> None:
+        """Schedule the first work of a component, unless it is scheduled already."""
+        due = component.state.next_due() if component.has_due_work else None
+        if due is None:
+            return
+        earlier = self._scheduled.get(component.name)
+        if earlier is None or due.at < earlier:
+            self._scheduled[component.name] = due.at
+            self._host.clock.schedule(due.at, partial(self._run, component, due.at))
+
+    def _run(self, component: RunningComponent, at: datetime) -> None:
+        if self._scheduled.get(component.name) == at:
+            del self._scheduled[component.name]
+        with self._host.lock:
+            while (due := component.state.next_due()) is not None and due.at <= self._host.clock.now:
+                component.state.run_due(self._host.context_for(component.name, ACTOR, due.cause))
+                if component.state.next_due() == due:
+                    raise EndlessWork(f"{component.name}: the work due at {due.at} is not done by `run_due`")
+        self.schedule(component)
 
 
 class DomainCaller:

@@ -12,15 +12,14 @@ import regex
 from pydantic import BaseModel, JsonValue
 
 from clerkship.model.call import AssertionCall
-from clerkship.model.conversation_limits import DEFAULT_MAX_TURNS
-from clerkship.model.criterion import Criterion
 from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.matcher import is_matcher
 from clerkship.model.scenario import Scenario, ScenarioPerson, ScriptLine
 from clerkship.model.scenario_file import build_label
-from clerkship.model.task import Task
+from clerkship.model.task import Criterion, Task
 from clerkship.rasa.e2e_file import E2eCase, E2eStep
 from clerkship.rasa.names import SESSION_START_MESSAGE
+from clerkship.settings import DEFAULT_MAX_TURNS
 
 TurnScope = int | dict[str, JsonValue]
 E2E_TAG = "e2e"

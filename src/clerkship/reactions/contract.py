@@ -8,7 +8,7 @@ from typing import Any
 
 from clerkship.by_name import load
 from clerkship.events.event import Event
-from clerkship.kit.traceback_text import describe_error
+from clerkship.kit.text import describe_error
 from clerkship.model.errors import PlatformError
 from clerkship.sandbox.state import ActionContext
 

@@ -8,7 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.events.request_line import WEBSOCKET
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
-from clerkship.kit.traceback_text import describe_error
+from clerkship.kit.text import describe_error
 from clerkship.sandbox.operation import (
     NO_INPUT,
     OK,

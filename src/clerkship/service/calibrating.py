@@ -22,9 +22,8 @@ from clerkship.kit.stop_signals import StopFlag, handle_stop_signals
 from clerkship.kit.wall import now
 from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.trial_model import UsageCounter
-from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity
+from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity, Label
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
-from clerkship.model.labelled import Label
 from clerkship.model.run import CriterionRun, ModelOptions
 from clerkship.model.usage import Role, Usage
 from clerkship.recording.session import RecordingReport

@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 from clerkship.checks.conformance import CHECKS, DOMAIN_CHECKS
 from clerkship.checks.conformance.rig import NotConforming, RequestCounts
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.kit.traceback_text import describe_error, location_in_package
+from clerkship.kit.text import describe_error, location_in_package
 from clerkship.sandbox.component import ComponentSpec
 
 C = TypeVar("C", bound=ComponentSpec)

@@ -1,7 +1,7 @@
 """Fork a stored conversation: continue it from a turn, with the same or another agent."""
 
 from clerkship.actors.contract import AgentError, Solver
-from clerkship.actors.recorded import RecordedSolver
+from clerkship.actors.registry import RecordedSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import ModelRequest
 from clerkship.kit.command_option import words_of

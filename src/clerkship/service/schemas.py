@@ -7,14 +7,13 @@ from pydantic import BaseModel
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.registry import Registry
-from clerkship.model.benchmark import Benchmark
 from clerkship.model.dataset import DatasetFile
 from clerkship.model.environment import Environment
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.model.persona import Persona
 from clerkship.model.scenario_file import ScenarioFile
-from clerkship.model.task import Task
+from clerkship.model.task import Benchmark, Task
 from clerkship.sandbox.assertion import Assertion
 from clerkship.sandbox.component import ComponentSpec
 

@@ -15,9 +15,9 @@ import orjson
 
 from clerkship.engine.build import BuiltTask, build_task, prepare_domains, prepare_simulators
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.driver import open_conversations, set_up
 from clerkship.engine.model_resolver import ModelRequest, find_missing_models, find_model_needs, resolve_models
 from clerkship.engine.models import NO_MODELS, ModelSelection
-from clerkship.engine.setup import open_conversations, set_up
 from clerkship.events.lifecycle import AgentStarted, RunStarted
 from clerkship.events.log import Subscriber
 from clerkship.events.variable_names import VariableNames
@@ -34,10 +34,9 @@ from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
-from clerkship.playground.control import CONTROL, ControlEndpoint
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK
-from clerkship.playground.http import open_http
+from clerkship.playground.http import CONTROL, ControlEndpoint, open_http
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground, PlaygroundOptions

@@ -3,9 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from clerkship.model.criterion import Criterion
 from clerkship.model.run import PASS_THRESHOLD
-from clerkship.model.task import Task
+from clerkship.model.task import Criterion, Task
 from clerkship.suite_files.catalog import Catalog
 from clerkship.suite_files.definition import Definition
 from clerkship.suite_files.yaml import KeyPath

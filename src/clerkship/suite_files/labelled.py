@@ -8,8 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from clerkship.model.calibration import Label, LabelledConversation, LabelledFile
 from clerkship.model.errors import InputError
-from clerkship.model.labelled import Label, LabelledConversation, LabelledFile
 from clerkship.model.names import canonical_name, did_you_mean
 from clerkship.suite_files.definition import Definition
 from clerkship.suite_files.reporting import Reporter

@@ -6,7 +6,6 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import NamedTuple
 
-from clerkship.model.benchmark import Benchmark
 from clerkship.model.conftest import Conftest
 from clerkship.model.dataset import Dataset, Record
 from clerkship.model.environment import Environment
@@ -14,7 +13,7 @@ from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.persona import Persona
 from clerkship.model.snapshot import Snapshot
-from clerkship.model.task import Task
+from clerkship.model.task import Benchmark, Task
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,12 @@ from pydantic import ValidationError
 from clerkship.by_name import load
 from clerkship.kit.memory import pause_garbage_collection
 from clerkship.model.agent_domain import AgentCapabilities
-from clerkship.model.benchmark import Benchmark
+from clerkship.model.calibration import LabelledFile
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 from clerkship.model.errors import InputError, InputProblem
-from clerkship.model.labelled import LabelledFile
 from clerkship.model.names import did_you_mean
-from clerkship.model.task import MAX_NAME_LENGTH, Entity, Task
+from clerkship.model.task import MAX_NAME_LENGTH, Benchmark, Entity, Task
 from clerkship.model.variables import UnknownVariable, expand_task
 from clerkship.suite_files.agent_check import AgentCheck
 from clerkship.suite_files.attachments import Attachments

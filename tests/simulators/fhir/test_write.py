@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.formats.fhir.chart import Chart
 from clerkship.formats.fhir.resource import render_resource
-from clerkship.playground.overlay import Overlay
+from clerkship.playground.component import Overlay
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import DefectAccepted, ResourceCreated, ResourceUpdated
 from clerkship.simulators.fhir.state import FhirState

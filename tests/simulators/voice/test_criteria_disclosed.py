@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from clerkship.formats.fhir.chart_cache import load_chart
 from clerkship.model.errors import InputError
-from clerkship.playground.overlay import Overlay
+from clerkship.playground.component import Overlay
 from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.state import FhirState

@@ -8,6 +8,7 @@ from typing import Any
 from clerkship.actors.contract import Solver, takes_solution
 from clerkship.actors.isolation.contract import LEVELS
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.extras import require_extras, warn_of_missing_extras
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, find_model_needs
 from clerkship.kit.command_option import words_of
@@ -20,7 +21,6 @@ from clerkship.service.isolating import find_task_files, get_solver_paths
 from clerkship.service.planning.load import LoadedSuite
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import SelectedTasks
-from clerkship.service.unoffered import require_extras, warn_of_missing_extras
 from clerkship.settings import Settings
 from clerkship.suite_files.calibration import find_calibration_file
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy

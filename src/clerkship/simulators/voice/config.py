@@ -10,11 +10,11 @@ from pydantic import BeforeValidator, Field
 from clerkship.formats.phone_tree.representative_script import RepresentativeScript
 from clerkship.formats.phone_tree.shipped import load_representative
 from clerkship.formats.phone_tree.tree import IvrTree, ValueName
-from clerkship.model.checked import CheckedModel, FoundMistake
+from clerkship.kit.zone import ZoneName
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
+from clerkship.model.located_error import CheckedModel, FoundMistake
 from clerkship.model.names import did_you_mean
-from clerkship.model.zone_name import ZoneName
 from clerkship.simulators.voice.example_tree import EXAMPLE_REPRESENTATIVE, EXAMPLE_TREE
 from clerkship.simulators.voice.records import DialOutcome
 from clerkship.simulators.voice.tree_hooks import find_script_hook_mistakes

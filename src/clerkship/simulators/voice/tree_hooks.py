@@ -5,7 +5,7 @@ from itertools import chain
 
 from clerkship.formats.phone_tree.representative_script import RepresentativeScript
 from clerkship.formats.phone_tree.tree import CollectNode, HookNode, IvrTree
-from clerkship.model.checked import FoundMistake
+from clerkship.model.located_error import FoundMistake
 from clerkship.model.names import did_you_mean
 from clerkship.simulators.voice.hooks.contract import Hook
 from clerkship.simulators.voice.hooks.registry import HOOKS, find_hook

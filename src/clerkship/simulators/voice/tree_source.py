@@ -6,7 +6,7 @@ from typing import NamedTuple
 from clerkship.formats.phone_tree.shipped import list_trees, load_tree
 from clerkship.formats.phone_tree.tree import HookNode, IvrTree, TransferNode, VoicemailNode
 from clerkship.formats.phone_tree.tree_check import find_tree_problems
-from clerkship.model.checked import FoundMistake
+from clerkship.model.located_error import FoundMistake
 from clerkship.model.names import did_you_mean
 from clerkship.simulators.voice.hooks.registry import HOOKS
 from clerkship.simulators.voice.tree_hooks import find_tree_hook_mistakes

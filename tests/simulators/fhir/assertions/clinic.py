@@ -10,10 +10,9 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.formats.fhir.chart import Chart
 from clerkship.formats.fhir.resource import Resource, render_resource
-from clerkship.kit.ids import Ids
-from clerkship.kit.rng import Rng
+from clerkship.kit.rng import Ids, Rng
 from clerkship.model.task import Task
-from clerkship.playground.overlay import Overlay
+from clerkship.playground.component import Overlay
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.events import HistoryRead, ResourceRead, ResourcesSearched

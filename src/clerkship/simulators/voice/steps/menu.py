@@ -7,7 +7,7 @@ from pydantic import Field
 
 from clerkship.formats.phone_tree.shipped import list_trees
 from clerkship.formats.phone_tree.tree import IvrTree
-from clerkship.model.checked import CheckedModel, FoundMistake
+from clerkship.model.located_error import CheckedModel, FoundMistake
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.line_changes import change_menu
