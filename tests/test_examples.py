@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.service.scaffold_project import create_project
+from clerkship.service.scaffold import create_project
 from examples.order_support.rasa_server import serve
 from tests.command_server import get_command_path
 from tests.processes import start_process

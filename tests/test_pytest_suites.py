@@ -169,7 +169,7 @@ def test_mistakes_in_a_suite_are_one_collection_error_with_all_messages(project:
 def test_suite_is_loaded_once_for_all_its_tasks(project: pytest.Pytester) -> None:
     project.makeconftest(
         """
-        import clerkship.service.suite_collection as collection
+        import clerkship.service.testing as collection
 
         load, loads = collection.load_suite, []
         collection.load_suite = lambda *given: loads.append(1) or load(*given)

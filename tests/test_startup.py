@@ -82,7 +82,6 @@ def test_help_imports_no_command(practice: Path) -> None:
         "clerkship.cli",
         "clerkship.cli.app",
         "clerkship.cli.commands",
-        "clerkship.cli.lazy_command",
         "clerkship.old_paths",
     }
 

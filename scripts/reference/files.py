@@ -37,7 +37,7 @@ from clerkship.model.scenario_file import (
     ToolGroupEntry,
 )
 from clerkship.model.task import Benchmark, Criterion, Entity, ForEach, Task
-from clerkship.rasa.e2e_file import ActionStub, E2eCase, E2eFile, E2eStep
+from clerkship.rasa.e2e_case import ActionStub, E2eCase, E2eFile, E2eStep
 from clerkship.simulators.fhir.datasets.pid import RecordWithPid
 from scripts.reference.render import render_page
 from scripts.reference.tables import describe_model, docstring, rows

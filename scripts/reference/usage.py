@@ -5,14 +5,13 @@ from collections.abc import Iterator
 from dataclasses import fields
 from typing import Any, get_args
 
-from clerkship.cli.app import app
-from clerkship.cli.lazy_command import LazyCommand
+from clerkship.cli.app import LazyCommand, app
 from clerkship.llm.prompts import BUILT_IN, list_prompt_parts, list_prompts
 from clerkship.model.run import TaskRun, Verdict
 from clerkship.pytest_plugin import FixtureAttackOptions, FixtureRunOptions
 from clerkship.rasa.results import MAX_EVENTS
-from clerkship.report.budget import MAX_PAGE_DATA
 from clerkship.report.fax_pages import MAX_FAX_PAGES
+from clerkship.report.html import MAX_PAGE_DATA
 from clerkship.report.jsonl import FORMAT, MAX_BLOB_BYTES
 from clerkship.report.junit import ELEMENTS
 from clerkship.report.junit import MAX_TEXT_BYTES as JUNIT_BUDGET

@@ -14,8 +14,7 @@ import pytest
 
 if TYPE_CHECKING:
     from clerkship.service.attacking import AttackReport
-    from clerkship.service.suite_collection import CollectedTask, SuiteCollection
-    from clerkship.service.testing import ClerkshipFixture, Result
+    from clerkship.service.testing import ClerkshipFixture, CollectedTask, Result, SuiteCollection
 
 T = TypeVar("T")
 _FIXTURE = pytest.StashKey["Clerkship"]()
@@ -297,7 +296,7 @@ def _collect_tasks(config: pytest.Config, path: Path, **selection: Any) -> "list
 
 def _open_suites(config: pytest.Config) -> "SuiteCollection":
     if _SUITES not in config.stash:
-        config.stash[_SUITES] = importlib.import_module("clerkship.service.suite_collection").SuiteCollection()
+        config.stash[_SUITES] = importlib.import_module("clerkship.service.testing").SuiteCollection()
     return config.stash[_SUITES]
 
 

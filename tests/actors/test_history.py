@@ -8,8 +8,7 @@ import pytest
 
 from clerkship.actors.contract import History, Message, Say, Turn
 from clerkship.events.agent import ActionExecuted, FlowCompleted, MemorySet, Noted, SlotSet
-from clerkship.rasa.agent import load_rasa
-from clerkship.rasa.history import render_history
+from clerkship.rasa.agent import load_rasa, render_history
 from clerkship.settings import Settings
 from examples.order_support.rasa_server import serve
 from tests.actors.programs import program

@@ -19,7 +19,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.fork import plan_fork
-from clerkship.service.planning.fork_request import ForkRequest
+from clerkship.service.planning.request import ForkRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.running import execute
 from clerkship.service.testing import to_agent_reference

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.events.evidence import NoSuchState
+from clerkship.events.states import NoSuchState
 from clerkship.sandbox.assertion import Check
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.events import FileWritten

@@ -17,7 +17,7 @@ from clerkship import __version__
 from clerkship.actors.isolation.contract import offered
 from clerkship.cli.app import run
 from clerkship.cli.demo import SUITE
-from clerkship.report.isolation import ISOLATION
+from clerkship.report.labels import ISOLATION
 from clerkship.suite_files.yaml import parse_yaml
 
 

@@ -13,11 +13,11 @@ from clerkship.model.persona import PersonFacts
 from clerkship.model.run import TaskRun
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
-from clerkship.service.frozen import load_snapshot
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.running import execute
+from clerkship.service.stored_runs import load_snapshot
 from clerkship.service.task_view import EventFilter, load_task_view
 from clerkship.settings import Settings, load_settings
 from tests.service.forks import fork

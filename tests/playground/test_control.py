@@ -9,8 +9,8 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.agent import SlotSet
 from clerkship.events.log import compute_head
 from clerkship.playground.http import MAX_PAGE_BYTES, MAX_PAGE_EVENTS
-from clerkship.service.remote import RemotePlayground
 from clerkship.service.up import PlaygroundRequest, open_playground
+from clerkship.service.up_registry import RemotePlayground
 from clerkship.settings import Settings
 from tests.workbench import Workbench
 

@@ -34,10 +34,10 @@ from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.handle import Files
-from clerkship.transports import http_listener
-from clerkship.transports.executor import WorkerPool
+from clerkship.transports import http_connection
 from clerkship.transports.http_connection import HttpConnection
 from clerkship.transports.limits import ConnectionLimits
+from clerkship.transports.loop_thread import WorkerPool
 from clerkship.transports.tcp import TcpListener
 from tests.waiting import wait_until
 from tests.workbench import Workbench
@@ -353,7 +353,7 @@ def test_drip_in_one_playground_does_not_delay_another(at: Any) -> None:
 def test_closing_does_not_wait_for_a_delayed_reply_to_a_disconnected_client(
     at: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_listener, "GRACE_SECONDS", 3600.0)
+    monkeypatch.setattr(http_connection, "GRACE_SECONDS", 3600.0)
     started: list[float] = []
     ended: list[float] = []
     wait_gone = HttpConnection.wait_gone

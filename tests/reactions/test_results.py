@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.events.event import Event
-from clerkship.events.evidence import NoSuchState
+from clerkship.events.states import NoSuchState
 from clerkship.formats.hl7.message import parse_message
 from clerkship.model.environment import Environment
 from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog

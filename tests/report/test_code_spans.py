@@ -2,11 +2,11 @@
 
 import pytest
 
-from clerkship.report.code_spans import strip_backticks, to_code_spans
 from clerkship.report.comparison import build_comparison
-from clerkship.report.comparison_html import render_comparison
+from clerkship.report.comparison_pages import render_comparison
 from clerkship.report.gates import GatedComparison
 from clerkship.report.html import render_html
+from clerkship.report.pages import strip_backticks, to_code_spans
 from tests.report import made_up
 
 TEXTS = {

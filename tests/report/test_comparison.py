@@ -7,8 +7,7 @@ import pytest
 
 from clerkship.model.errors import InputError
 from clerkship.model.run import CriterionRun, TaskRun
-from clerkship.report.comparison import Comparison, build_comparison
-from clerkship.report.criterion_changes import CriterionComparison
+from clerkship.report.comparison import Comparison, CriterionComparison, build_comparison
 from clerkship.report.gates import GatedComparison
 from clerkship.report.repeats import compute_repeats, group_by_threshold, group_rates
 from tests.report import made_up

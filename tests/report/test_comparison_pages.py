@@ -7,8 +7,7 @@ import pytest
 
 from clerkship.model.run import BenchmarkRun, TaskRun
 from clerkship.report.comparison import build_comparison
-from clerkship.report.comparison_html import render_comparison
-from clerkship.report.comparison_markdown import render_comparison_markdown
+from clerkship.report.comparison_pages import render_comparison, render_comparison_markdown
 from clerkship.report.gates import GatedComparison
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MIN_PAGE_BYTES
 from tests.report import made_up

@@ -13,11 +13,10 @@ import clerkship
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.event import MAX_INLINE_BYTES
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, Ending, FieldCheck, Status, Verdict
-from clerkship.report.budget import MAX_PAGE_DATA, fit_to_budget
 from clerkship.report.detail import MAX_BODY_BYTES, TaskDetail, parse_detail
-from clerkship.report.html import MAX_ROWS, render_html
+from clerkship.report.html import MAX_PAGE_DATA, MAX_ROWS, fit_to_budget, render_html
+from clerkship.report.labels import percent
 from clerkship.report.outcome import ENDINGS, OUTCOMES, describe_reason
-from clerkship.report.percent import percent
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute

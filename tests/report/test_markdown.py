@@ -11,8 +11,8 @@ from markdown_it import MarkdownIt
 
 from clerkship.model.run import BenchmarkRun, FieldCheck, TaskRun
 from clerkship.report.markdown import render_markdown
-from clerkship.report.markdown_escape import escape_markdown
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES, MIN_PAGE_BYTES
+from clerkship.report.plain_text import escape_markdown
 from tests.report import made_up
 
 TAGS = {"h2", "h3", "p", "strong", "em", "i", "code", "ul", "li", "br", "details", "summary", "pre"}

@@ -9,10 +9,9 @@ import pytest
 from clerkship.model.run import TaskRun
 from clerkship.model.seals import SealChange, SealCheck
 from clerkship.model.usage import Usage
-from clerkship.report.causes import Cause, classify_error, describe_cause
 from clerkship.report.html import MAX_RATED, MAX_UNFOLDED, render_html
 from clerkship.report.markdown import render_markdown
-from clerkship.report.overview import Overview
+from clerkship.report.overview import Cause, Overview, classify_error, describe_cause
 from clerkship.report.trial_card import MAX_TAGS
 from tests.report import made_up
 from tests.report.test_html import data_of, page_of

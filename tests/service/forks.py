@@ -5,7 +5,7 @@ from typing import Any
 from clerkship.actors.python import PythonSolver
 from clerkship.model.run import TaskRun
 from clerkship.service.fork import plan_fork
-from clerkship.service.planning.fork_request import ForkRequest
+from clerkship.service.planning.request import ForkRequest
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.workbench import CATALOG, Workbench

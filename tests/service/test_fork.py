@@ -14,7 +14,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.comparing import compare_runs
 from clerkship.service.fork import plan_fork
-from clerkship.service.planning.fork_request import ForkRequest
+from clerkship.service.planning.request import ForkRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.resume import plan_resume, resume

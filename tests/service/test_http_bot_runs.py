@@ -10,8 +10,8 @@ import pytest
 from clerkship.cli.app import run as run_command
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
-from clerkship.report.command import rerun_command
 from clerkship.report.jsonl import FORMAT
+from clerkship.report.labels import rerun_command
 from clerkship.service.exporting import write_reports
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest

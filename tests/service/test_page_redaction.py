@@ -14,7 +14,7 @@ from clerkship.formats.fax_pages.text_pages import render_text
 from clerkship.formats.fax_pages.words import PageWords
 from clerkship.model.redaction import NO_REDACTION, build_redactor
 from clerkship.service.exporting import write_reports
-from clerkship.service.page_redaction import find_hidden_words
+from clerkship.service.log_redaction import find_hidden_words
 from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import ReportTargets
 from clerkship.service.task_view import show_task

@@ -14,9 +14,8 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
 from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.fork import plan_fork
-from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.plan import plan_run
-from clerkship.service.planning.request import RunRequest
+from clerkship.service.planning.request import ForkRequest, RunRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.resume import plan_resume
 from clerkship.settings import Settings

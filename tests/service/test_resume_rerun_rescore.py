@@ -11,8 +11,8 @@ from clerkship.engine.build import build_tasks
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.report.gates import GatedComparison
-from clerkship.service import frozen
 from clerkship.service import resume as resuming
+from clerkship.service import stored_runs
 from clerkship.service.comparing import compare_runs
 from clerkship.service.planning import plan as planning
 from clerkship.service.planning.plan import plan_run
@@ -127,7 +127,7 @@ def test_rescoring_a_crashed_trial_keeps_the_verdict_fail(bench: Workbench) -> N
 def test_rescore_records_the_new_grading_version(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copy_first_file)
-    for module in (resuming, frozen, planning):
+    for module in (resuming, stored_runs, planning):
         monkeypatch.setattr(module, "GRADING_VERSION", "99")
     result = rescore(bench.store, "latest", CATALOG)
     assert result.run.grading == "99"

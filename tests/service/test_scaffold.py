@@ -14,9 +14,8 @@ from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
 from clerkship.plugin import Assertion
-from clerkship.service.scaffold import fill_template
+from clerkship.service.scaffold import fill_template, parse_install_source
 from clerkship.service.scaffold_plugin import create_assertion, create_simulator
-from clerkship.service.scaffold_project import parse_install_source
 from clerkship.suite_files.load import load_library
 from tests.plugin.outside import clerkship, install_package
 

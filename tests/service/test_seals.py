@@ -18,9 +18,8 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.service.fork import plan_fork
-from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.plan import plan_run
-from clerkship.service.planning.request import RunRequest
+from clerkship.service.planning.request import ForkRequest, RunRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.resume import plan_resume, resume

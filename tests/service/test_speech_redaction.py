@@ -8,9 +8,9 @@ import pytest
 from clerkship.events.event import render_event
 from clerkship.model.redaction import build_redactor
 from clerkship.service.exporting import write_reports
+from clerkship.service.log_redaction import SpeechRedactor
 from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import ReportTargets
-from clerkship.service.speech_redaction import SpeechRedactor
 from clerkship.service.task_view import show_task
 from tests.simulators.voice.call_log_builder import CallLogBuilder
 from tests.workbench import Workbench

@@ -13,9 +13,10 @@ from clerkship.actors.python import PythonSolver
 from clerkship.cli.app import run
 from clerkship.demo.agent import FrontDesk
 from clerkship.engine.catalog import build_catalog_without_plugins
-from clerkship.engine.extras import find_missing_extras, warn_of_missing_extras
+from clerkship.engine.extras import find_missing_extras
 from clerkship.kit import extras
 from clerkship.model.environment import Environment, Simulator
+from clerkship.service.planning.freeze import warn_of_missing_extras
 from clerkship.simulators import cds, cds_service, fax, files, hl7, voice
 from tests.workbench import Workbench
 

@@ -12,8 +12,8 @@ from clerkship.cli.up import EventPrinter
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Request
 from clerkship.service.live_check import check_now
-from clerkship.service.remote import RemotePlayground
 from clerkship.service.up import PlaygroundRequest, choose_environment, open_playground
+from clerkship.service.up_registry import RemotePlayground
 from clerkship.settings import Settings
 from clerkship.suite_files.load import load_library
 from tests.workbench import CATALOG, Workbench

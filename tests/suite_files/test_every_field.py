@@ -12,8 +12,7 @@ from pydantic.fields import FieldInfo
 from clerkship.engine.catalog import RegisteredCatalog, build_catalog_without_plugins
 from clerkship.model.call import AssertionCall
 from clerkship.model.closed import REQUEST_METHOD
-from clerkship.suite_files.named_fields import find_inner_models, plan_fields
-from clerkship.suite_files.task_names import TASK_SORTS
+from clerkship.suite_files.call_check import TASK_SORTS, find_inner_models, plan_fields
 from tests.suite_files.library_folder import LibraryFolder
 from tests.test_reference_examples import DATASETS, ENVIRONMENT
 

@@ -9,7 +9,7 @@ from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.engine.labelled import EVENTS, build_events
 from clerkship.events.agent import ActionExecuted, FlowStarted, SlotSet, ToolExecuted
 from clerkship.model.errors import InputError
-from clerkship.suite_files.labelled import LabelledSet, load_labelled
+from clerkship.suite_files.calibration import LabelledSet, load_labelled
 from clerkship.suite_files.load import load_library
 
 GOOD = """

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
-from clerkship.service.scaffold_project import ProjectKind, create_project
+from clerkship.service.scaffold import ProjectKind, create_project
 from clerkship.settings import Settings
 from tests.suites.test_shipped import ROOT, SUITES
 from tests.workbench import CATALOG

@@ -6,7 +6,7 @@ from typing import get_args
 import pytest
 
 import clerkship
-from clerkship.service.scaffold_project import ProjectKind, create_project
+from clerkship.service.scaffold import ProjectKind, create_project
 from tests.workbench import Workbench
 
 ROOT = Path(__file__).parent.parent.parent

@@ -4,7 +4,7 @@ import asyncio
 import threading
 from functools import partial
 
-from clerkship.transports.executor import WorkerPool
+from clerkship.transports.loop_thread import WorkerPool
 
 
 def test_requests_of_a_playground_run_in_order_without_blocking_another() -> None:

@@ -1,14 +1,83 @@
 """The command line: the program with its commands, and the exit code when one fails."""
 
+import gc
 import os
 import sys
+from functools import cached_property
 from typing import Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from clerkship.by_name import load
-from clerkship.cli.commands import COMMANDS, GroupEntry
-from clerkship.cli.lazy_command import PLAIN, CommandGroup, LazyCommand
+from clerkship.cli.commands import COMMANDS, CommandEntry, GroupEntry
+
+PLAIN: Any = {"rich_markup_mode": None}
+"""Help is plain text: to lay it out with rich takes longer than everything else that `--help` does."""
+
+
+class PlainCommand(TyperCommand):
+    """A command whose help has a section for each panel of options."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write a table of arguments, of options, and of the options of each panel."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            row = parameter.get_help_record(ctx)
+            title = "Arguments" if parameter.param_type_name == "argument" else "Options"
+            if row is not None:
+                sections.setdefault(getattr(parameter, "rich_help_panel", None) or title, []).append(row)
+        for title, rows in sections.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
+
+class LazyCommand(TyperCommand):
+    """A command of which only the name and the help are known until it parses arguments."""
+
+    def __init__(self, name: str, entry: CommandEntry) -> None:
+        super().__init__(name, help=entry.help, **PLAIN)
+        self._target = entry.target
+
+    @cached_property
+    def loaded(self) -> Any:
+        """The command; its module is imported at the first access."""
+        app = typer.Typer(add_completion=False, **PLAIN)
+        app.command(name=self.name, cls=PlainCommand)(load(self._target))
+        if not gc.get_freeze_count():  # a process with many commands would freeze the garbage of those before
+            gc.freeze()  # what was imported stays: the collector need not look at it
+        gc.enable()
+        return typer.main.get_command(app)
+
+    def make_context(self, *args: Any, **options: Any) -> Any:
+        """Parse arguments with the command itself, which is the context's command from then on."""
+        return self.loaded.make_context(*args, **options)
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the whole help for the list of commands."""
+        return self.help or ""
+
+
+class CommandGroup(TyperGroup):
+    """A command with subcommands."""
+
+    @classmethod
+    def build(cls, name: str, entry: GroupEntry) -> "CommandGroup":
+        """Return the group of an entry."""
+        commands = [LazyCommand(name, command) for name, command in entry.commands.items()]
+        return cls(name=name, help=entry.help, commands=commands, **PLAIN)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments; without any, print the help and exit with 2."""
+        if not args and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
+
+    def get_short_help_str(self, limit: int = 0) -> str:
+        """Return the whole help for the list of commands."""
+        return self.help or ""
+
 
 _program = typer.Typer(
     name="clerkship",

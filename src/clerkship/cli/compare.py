@@ -5,10 +5,18 @@ from typing import Annotated
 import typer
 
 from clerkship.cli.comparison import print_gated_comparison
-from clerkship.cli.console import damage_data, err, out, print_json, print_notes, report_damage, warn_unset
+from clerkship.cli.console import (
+    damage_data,
+    err,
+    out,
+    print_json,
+    print_notes,
+    print_report_paths,
+    report_damage,
+    warn_unset,
+)
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.report_options import Markdown, MarkdownLimit, Report
-from clerkship.cli.run_notes import print_report_paths
 from clerkship.report.gates import GatedComparison
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES
 from clerkship.service.comparing import compare_runs

@@ -6,7 +6,7 @@ from rich.table import Column, Table
 
 from clerkship.cli.console import number_column, plain_table, print_more, text_column
 from clerkship.cli.verdicts import print_indented
-from clerkship.report.comparison import Comparison, TaskComparison
+from clerkship.report.comparison import Comparison, CriterionComparison, TaskComparison
 from clerkship.report.comparison_text import (
     axis_cells,
     change_tone,
@@ -19,7 +19,6 @@ from clerkship.report.comparison_text import (
     rated,
     tone,
 )
-from clerkship.report.criterion_changes import CriterionComparison
 from clerkship.report.gates import GatedComparison
 from clerkship.report.plain_text import to_one_line
 

@@ -16,6 +16,7 @@ from rich.table import Column, Table
 from rich.text import Text
 from rich.theme import Theme
 
+from clerkship.kit.command_option import REFRESH_HINT
 from clerkship.model.errors import InputProblem
 from clerkship.model.seals import SealCheck
 from clerkship.report.plain_text import escape_ci_commands, replace_control_characters
@@ -34,6 +35,21 @@ THEME = Theme(
         "place": "cyan",
     }
 )
+
+
+def print_report_paths(console: Console, written: dict[str, Path]) -> None:
+    """Print the paths of the reports."""
+    for kind, target in written.items():
+        console.print(f"[quiet]{'report' if kind == 'html' else kind}[/] {escape(str(target))}", soft_wrap=True)
+
+
+def print_unrecorded_trials(console: Console, count: int) -> None:
+    """Print how many trials were not recorded, if any, and what to do."""
+    if count:
+        trials = "1 trial needs" if count == 1 else f"{count:,} trials need"
+        console.print(
+            f"[errored]not recorded:[/] {trials} answers that no cassette has; {REFRESH_HINT}", soft_wrap=True
+        )
 
 
 def out() -> Console:

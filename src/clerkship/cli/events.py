@@ -11,8 +11,13 @@ from clerkship.cli.event_line import print_event
 from clerkship.cli.options import PlaygroundName
 from clerkship.kit.stop_signals import StopFlag, handle_stop_signals
 from clerkship.service.live_check import build_remote_redactor, check_kinds, matches_any_kind, read_events
-from clerkship.service.remote import PlaygroundUnreachable, RemotePlayground
-from clerkship.service.up_registry import PlaygroundRegistration, find_playground, get_registry_folder
+from clerkship.service.up_registry import (
+    PlaygroundRegistration,
+    PlaygroundUnreachable,
+    RemotePlayground,
+    find_playground,
+    get_registry_folder,
+)
 from clerkship.settings import load_settings
 
 POLL_SECONDS = 0.2

@@ -9,7 +9,7 @@ from rich.markup import escape
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.service.scaffold_project import ProjectKind, create_project, find_install_source
+from clerkship.service.scaffold import ProjectKind, create_project, find_install_source
 from clerkship.settings import get_command_prefix
 
 

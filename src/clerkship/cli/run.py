@@ -9,9 +9,8 @@ from clerkship.by_name import load
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import RunReference, Verbose
 from clerkship.cli.report_options import OutputOptions, Results
-from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.options import AgentHeaders, BotOptions, ResourceOptions
-from clerkship.service.planning.request import RunRequest
+from clerkship.service.planning.request import ForkRequest, RunRequest
 
 OtherAgent = Annotated[
     str | None, typer.Option("--agent", "-a", metavar="AGENT", help="Use this agent instead of the run's own.")

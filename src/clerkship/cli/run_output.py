@@ -12,10 +12,9 @@ from rich.markup import escape
 
 from clerkship.cli.agent_console import agents_print_to_stderr
 from clerkship.cli.catalog import build_catalog
-from clerkship.cli.console import out, print_json, print_warning
+from clerkship.cli.console import out, print_json, print_report_paths, print_unrecorded_trials, print_warning
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.report_options import OutputOptions
-from clerkship.cli.run_notes import print_report_paths, print_unrecorded_trials
 from clerkship.cli.skipped_files import print_skipped_files
 from clerkship.cli.verdicts import print_run
 from clerkship.engine.catalog import RegisteredCatalog

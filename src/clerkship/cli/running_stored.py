@@ -6,9 +6,9 @@ from clerkship.cli.console import out
 from clerkship.cli.report_options import OutputOptions
 from clerkship.cli.run_output import open_stored_run
 from clerkship.service.fork import plan_fork
-from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.load import add_headers
 from clerkship.service.planning.options import BotOptions, ResourceOptions
+from clerkship.service.planning.request import ForkRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.resume import plan_resume
 from clerkship.service.resume import resume as resume_run

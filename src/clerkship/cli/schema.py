@@ -10,8 +10,7 @@ from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
 from clerkship.model.errors import InputError
-from clerkship.service.editor_schemas import find_schema_folder, write_schemas
-from clerkship.service.schemas import FILE_MODELS, build_schema
+from clerkship.service.schemas import FILE_MODELS, build_schema, find_schema_folder, write_schemas
 
 
 def schema(

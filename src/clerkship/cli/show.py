@@ -15,6 +15,8 @@ from clerkship.cli.console import (
     print_changes,
     print_json,
     print_notes,
+    print_report_paths,
+    print_unrecorded_trials,
     report_changes,
     report_damage,
     warn_unset,
@@ -23,7 +25,6 @@ from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, RunReference, StorePath
 from clerkship.cli.outcome_style import describe_unfinished_run
 from clerkship.cli.report_options import ReportOptions, Results
-from clerkship.cli.run_notes import print_report_paths, print_unrecorded_trials
 from clerkship.cli.verdicts import print_run
 from clerkship.model.errors import InputError
 from clerkship.report.outcome import is_not_recorded

@@ -11,18 +11,16 @@ from rich.table import Column, Table
 
 from clerkship.cli.console import number_column, plain_table, print_changes, print_more, text_column
 from clerkship.cli.outcome_style import style_outcome
+from clerkship.kit.command_option import REFRESH_HINT
 from clerkship.kit.statistics import Interval, wilson_interval
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
-from clerkship.recording.advice import REFRESH_HINT
-from clerkship.report.axes import axis_name, list_axes
 from clerkship.report.costs import render_used
-from clerkship.report.isolation import describe_isolation
 from clerkship.report.judge_evidence import describe_move, parse_judge_evidence
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary, describe_answer, is_judged_by_model
+from clerkship.report.labels import axis_name, describe_isolation, list_axes, percent
 from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, outcome, why_undecided
 from clerkship.report.page_text import describe_cited_pages
-from clerkship.report.percent import percent
 from clerkship.report.plain_text import (
     comparisons,
     describe_blame,

@@ -15,7 +15,7 @@ import orjson
 from clerkship.actors.contract import Agent, AgentWithStart, Say, SimulatedPerson, Start
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.fork_point import ForkPoint
-from clerkship.engine.message_to_agent import build_message
+from clerkship.engine.past_conversation import build_message
 from clerkship.engine.spec import Watchdog
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Event, Utterance, is_by_agent

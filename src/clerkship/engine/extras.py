@@ -3,20 +3,15 @@
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Protocol
 
-from clerkship.actors.command import CommandSolver
-from clerkship.actors.contract import Solver
-from clerkship.actors.python import PythonSolver
-from clerkship.actors.webhook import WebhookSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.extras import describe_install, is_installed
 from clerkship.model.call import ANY_OF, AssertionCall, nested_calls
 from clerkship.model.environment import Environment
-from clerkship.model.errors import InputError, InputProblem
+from clerkship.model.errors import InputProblem
 from clerkship.model.task import Task
 from clerkship.simulators.spec import Spec
 
 MAX_NAMED_TASKS = 3
-_SHIPPED_AGENTS = "python:clerkship."
 
 
 class TaskInEnvironment(Protocol):
@@ -99,19 +94,3 @@ def _describe_tasks(names: Sequence[str]) -> str:
         return f"{names[0]!r} needs it"
     listing = ", ".join(map(repr, names[:MAX_NAMED_TASKS])) + ("…" if len(names) > MAX_NAMED_TASKS else "")
     return f"{len(names)} tasks need it: {listing}"
-
-
-def require_extras(tasks: Iterable[TaskInEnvironment], catalog: RegisteredCatalog) -> None:
-    """Raise InputError if an extra is not installed without which a task cannot be done."""
-    needed = find_needed_extras(tasks, catalog)
-    if needed:
-        raise InputError(build_extra_problems(needed))
-
-
-def warn_of_missing_extras(
-    solver: Solver, environments: Iterable[Environment], catalog: RegisteredCatalog
-) -> Iterator[InputProblem]:
-    """Yield warnings for an agent of the user that may use any protocol: a program, a webhook, Python code."""
-    is_shipped = solver.name.startswith(_SHIPPED_AGENTS)
-    if isinstance(solver, CommandSolver | WebhookSolver | PythonSolver) and not is_shipped:
-        yield from warn_of_optional_extras(environments, catalog)

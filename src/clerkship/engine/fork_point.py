@@ -16,8 +16,7 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, cast
 
 from clerkship.actors.contract import Agent, AgentWithHistory, AgentWithStart, History, SimulatedPerson, Start
-from clerkship.engine.message_to_agent import build_message
-from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, find_messages_to_agent
+from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, build_message, find_messages_to_agent
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan

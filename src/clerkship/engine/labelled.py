@@ -20,7 +20,7 @@ from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Criterion, Task
 from clerkship.simulators.chat.events import ChatMessageSent
-from clerkship.suite_files.labelled import LabelledItem
+from clerkship.suite_files.calibration import LabelledItem
 
 EVENTS: dict[str, type[Payload]] = {kind.kind.removeprefix("agent.").replace(".", "_"): kind for kind in AGENT_EVENTS}
 """The events that an agent reports, by their names in labelled sets, such as `slot_set` for `agent.slot.set`."""

@@ -27,7 +27,7 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import Prices
 from clerkship.model.variables import UnknownVariable, expand
 from clerkship.settings import Settings, get_template_variables
-from clerkship.suite_files.model_file import load_model_file
+from clerkship.suite_files.calibration import load_model_file
 
 
 class PriceList(RootModel[dict[str, Prices]]):

@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast
 from pydantic import BaseModel, JsonValue
 
 from clerkship.events.event import Event, Utterance, UtteranceCut, find_conversations, is_by_agent
+from clerkship.events.states import find_state
 from clerkship.llm.contract import Model, ModelAnswer, NoModel, Question, is_instant
 from clerkship.llm.prompts import BUILT_IN, Prompts
-from clerkship.model.errors import InputError
 from clerkship.model.lazy import lazy_property
 from clerkship.model.run import Ending
 from clerkship.model.task import Task
@@ -23,27 +23,6 @@ S = TypeVar("S")
 T = TypeVar("T", bound=BaseModel)
 INDIRECT_ACTORS = ("reaction", "system")
 """Actors that act because of an earlier event, which is the cause of theirs."""
-
-
-class NoSuchState(InputError):
-    """No sandbox or domain has a state of the type asked for, or several have and none is named."""
-
-
-def find_state(states: Mapping[str, object], kind: type[S], name: str | None = None) -> tuple[str, S]:
-    """Return the name and the state of the component named; without a name, of the only one with this type of state.
-
-    Raises NoSuchState where there is none, or where a name is needed to choose.
-    """
-    fitting = {each: state for each, state in states.items() if isinstance(state, kind)}
-    chosen = next(iter(fitting)) if name is None and len(fitting) == 1 else name
-    if chosen is not None and chosen in fitting:
-        return chosen, fitting[chosen]
-    if not fitting:
-        raise NoSuchState.of(f"the environment has no sandbox or domain with a {kind.__name__}")
-    known = ", ".join(fitting)
-    if chosen is None:
-        raise NoSuchState.of(f"name the sandbox: there are {len(fitting)} of this kind ({known})")
-    raise NoSuchState.of(f"no sandbox `{chosen}` of this kind", hint=f"there is {known}")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, get_args, get_type_hints
 
+REFRESH_HINT = "--refresh records what is missing, and nothing else"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Option:

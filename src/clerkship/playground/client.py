@@ -16,7 +16,7 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.request import IMMEDIATE, Reply
-from clerkship.transports.executor import WorkerPool
+from clerkship.transports.loop_thread import WorkerPool
 
 T = TypeVar("T")
 

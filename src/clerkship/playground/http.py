@@ -15,10 +15,10 @@ from clerkship.sandbox.authentication.bearer import parse_bearer_token
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import ByteStream, Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall
-from clerkship.transports.executor import WorkerPool
-from clerkship.transports.http_application import IncomingRequest
-from clerkship.transports.http_listener import HttpListener
+from clerkship.transports.http_connection import HttpListener
+from clerkship.transports.http_wire import IncomingRequest
 from clerkship.transports.limits import ConnectionLimits
+from clerkship.transports.loop_thread import WorkerPool
 from clerkship.transports.tcp import LOOPBACK
 
 CONTROL = "control"

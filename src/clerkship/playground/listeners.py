@@ -13,8 +13,7 @@ from clerkship.playground.outbound import OutboundPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
-from clerkship.transports.executor import WorkerPool
-from clerkship.transports.loop_thread import ListenerFailed, LoopThread, PortTaken
+from clerkship.transports.loop_thread import ListenerFailed, LoopThread, PortTaken, WorkerPool
 from clerkship.transports.tcp import LOOPBACK, describe_host, to_reachable_host
 
 MAX_START_SECONDS = 20.0

@@ -18,8 +18,7 @@ from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.jwks import JWKS_PATH
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.request import Reply
-from clerkship.transports.executor import WorkerPool
-from clerkship.transports.loop_thread import LoopThread, Work
+from clerkship.transports.loop_thread import LoopThread, Work, WorkerPool
 from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.delivery import IssuedAccess, OutboundDelivery
 from clerkship.transports.outbound.policy import ResolvedAddress

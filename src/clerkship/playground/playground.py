@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Event, Payload
-from clerkship.events.evidence import find_state
 from clerkship.events.lifecycle import RunEnded, StepFailed, StepRan
 from clerkship.events.log import Subscriber, open_log, reopen_log
 from clerkship.events.sidecar import Sidecar, UnloggedRequests
+from clerkship.events.states import find_state
 from clerkship.events.variable_names import NO_NAMES, VariableNames
 from clerkship.kit.clock import Clock, PacedClock, SteppedClock
 from clerkship.kit.rng import Ids, Rng

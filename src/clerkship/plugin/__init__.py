@@ -54,8 +54,8 @@ from clerkship.events.event import Event as Event
 from clerkship.events.event import Payload as Payload
 from clerkship.events.event import Utterance as Utterance
 from clerkship.events.evidence import Evidence as Evidence
-from clerkship.events.evidence import NoSuchState as NoSuchState
 from clerkship.events.query import field_check as field_check
+from clerkship.events.states import NoSuchState as NoSuchState
 from clerkship.kit.rng import Ids as Ids
 from clerkship.kit.rng import Rng as Rng
 from clerkship.model.agent_domain import AgentCapabilities as AgentCapabilities

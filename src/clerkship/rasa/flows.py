@@ -3,21 +3,75 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import Field, JsonValue
 
 from clerkship.model.errors import InputError, InputProblem
+from clerkship.model.frozen import Frozen
 from clerkship.model.names import did_you_mean
-from clerkship.rasa.flow import END, Flow, FlowEdge, FlowStep, StepKind
 from clerkship.rasa.names import BUILT_IN_FLOW_PREFIX
 from clerkship.suite_files.file_keys import top_keys
 from clerkship.suite_files.source import SourceFolder, is_existing_folder
 from clerkship.suite_files.validation_message import describe_value
 from clerkship.suite_files.yaml import YamlTree
 
+StepKind = Literal["collect", "action", "call", "link", "set_slots", "noop"]
+END = "END"
+"""The `next` of a step that ends the flow."""
 _FLOWS_KEY = "flows"
 _STEP_KINDS: tuple[StepKind, ...] = ("collect", "action", "call", "link", "set_slots", "noop")
 _NAMED_STEP_KINDS = ("collect", "action", "call", "link")
 _FLOW_KEYS = {"name", "description", "if", "steps", "always_include_in_prompt", "run_pattern_completed", "nlu_trigger"}
+
+
+class FlowEdge(NamedTuple):
+    """One way from a step to the next."""
+
+    to: int | None
+    """The number of the next step; None if the flow ends."""
+    condition: str | None = None
+    """The condition; None if there is none."""
+    unless: tuple[str, ...] = ()
+    """The conditions of earlier branches, which must all be false."""
+
+
+class FlowStep(Frozen):
+    """One step: what it does, its target, and where it leads."""
+
+    id: Annotated[str | None, Field(description="id of the step")] = None
+    kind: StepKind
+    target: Annotated[str, Field(description="name of a slot, an action or a flow")] = ""
+    hint: Annotated[str, Field(description="description of the step")] = ""
+    rejections: Annotated[tuple[str, ...], Field(description="responses to an invalid value")] = ()
+    rejected_if: Annotated[tuple[str, ...], Field(description="conditions under which a value is invalid")] = ()
+    slots: Annotated[dict[str, JsonValue], Field(description="slots that it sets")] = {}
+    edges: tuple[FlowEdge, ...] = ()
+
+
+class Flow(Frozen):
+    """One flow of an assistant."""
+
+    id: str
+    name: str = ""
+    description: str = ""
+    guard: Annotated[str | None, Field(description="condition for users to start it")] = None
+    steps: tuple[FlowStep, ...]
+    file: str = ""
+    line: int = 0
+    column: int = 0
+
+    @property
+    def words(self) -> str:
+        """The name of the flow for people."""
+        return self.name or self.id.replace("_", " ").replace("-", " ").strip() or self.id
+
+    @property
+    def is_for_people(self) -> bool:
+        """Whether a user can start it. Other flows are only called by flows."""
+        return (self.guard or "").strip().lower() not in ("false", "0", "no")
+
+
 _FLOW_KEYS |= {"persisted_slots", "file_path", "translation", "metadata"}
 _STEP_KEYS = {"id", "next", "description", "metadata", *_STEP_KINDS}
 _KEYS_BY_STEP_KIND = {

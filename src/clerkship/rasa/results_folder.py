@@ -6,9 +6,9 @@ from pathlib import Path
 from clerkship.kit.wall import now
 from clerkship.rasa.results import FOLDER_NAME_FORMAT, RasaResults, find_results_folder
 from clerkship.service.exporting import ReportFailed, read_redacted_trials
-from clerkship.service.frozen import load_snapshot
 from clerkship.service.log_redaction import LogRedactor
 from clerkship.service.replays import get_file_time
+from clerkship.service.stored_runs import load_snapshot
 from clerkship.store.contract import Store
 
 MAX_FOLDERS = 1000

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, TypeVar, cast
 import orjson
 from pydantic import BaseModel
 
+from clerkship.kit.command_option import REFRESH_HINT
 from clerkship.llm.contract import BadAnswer, Embeddings, Model, ModelAnswer, Question, is_instant
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import NO_USAGE, Role
-from clerkship.recording.advice import REFRESH_HINT
 from clerkship.recording.cassette import (
     Cassette,
     CassetteEntry,

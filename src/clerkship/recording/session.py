@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from clerkship.kit.command_option import REFRESH_HINT
 from clerkship.kit.wall import monotonic
 from clerkship.llm.contract import BadAnswer
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
@@ -14,7 +15,6 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.run import RecordingMode, TaskRun
 from clerkship.model.usage import Role
-from clerkship.recording.advice import REFRESH_HINT
 from clerkship.recording.cassette import (
     Cassette,
     CassetteEntry,

@@ -16,7 +16,7 @@ from clerkship.report.call_moments import (
     format_seconds,
 )
 from clerkship.report.call_strip import build_strip
-from clerkship.report.embed import clip
+from clerkship.report.pages import clip
 from clerkship.report.plain_text import side_by_side
 
 CALL_KINDS = frozenset({"voice.call.started", "voice.voicemail.left"})

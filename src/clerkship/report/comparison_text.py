@@ -2,10 +2,9 @@
 
 from typing import Literal
 
-from clerkship.report.axes import axis_name
-from clerkship.report.comparison import Comparison, TaskComparison
-from clerkship.report.criterion_changes import Change, CriterionComparison
+from clerkship.report.comparison import Change, Comparison, CriterionComparison, TaskComparison
 from clerkship.report.gates import MIN_TASKS, GatedComparison
+from clerkship.report.labels import axis_name
 from clerkship.report.plain_text import to_one_line
 from clerkship.report.repeats import TaskRate
 

@@ -6,8 +6,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.report.comparison import Comparison, TaskComparison
-from clerkship.report.criterion_changes import CriterionComparison
+from clerkship.report.comparison import Comparison, CriterionComparison, TaskComparison
 
 GateKind = Literal["task", "overall", "criterion", "axis"]
 GATE_KINDS: dict[GateKind, str] = {

@@ -1,19 +1,16 @@
 """A run as one HTML file that opens from disk, needs no network, and treats every string as untrusted."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
-from clerkship.report.budget import fit_to_budget
-from clerkship.report.code_spans import strip_backticks
-from clerkship.report.command import rerun_command
 from clerkship.report.detail import TaskDetail
-from clerkship.report.embed import render_json
-from clerkship.report.isolation import describe_isolation
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary
+from clerkship.report.labels import describe_isolation, percent, rerun_command
 from clerkship.report.outcome import (
     CHANGED_OUTCOME,
     GRADED,
@@ -25,11 +22,13 @@ from clerkship.report.outcome import (
 )
 from clerkship.report.overview import Overview
 from clerkship.report.page_images import build_page_images
-from clerkship.report.pages import read_part, render_page
-from clerkship.report.percent import percent
+from clerkship.report.pages import embed_json, read_part, render_json, render_page, strip_backticks
 from clerkship.report.repeats import compute_repeats, group_rates, list_curves
 from clerkship.report.templates import TemplateRates
+from clerkship.report.trial_card import build_body, build_row, list_cited_events, sort_events
 
+MAX_PAGE_DATA = 8 * 1024 * 1024
+"""Bytes of data in one page, besides the list of trials."""
 MAX_ROWS = 2_000
 """Rows of the table that is shown without scripts."""
 MAX_RATED = 200
@@ -41,6 +40,49 @@ _SCRIPTS = (
     *("dom", "value", "filters", "search", "list", "fax_pages"),
     *("criteria", "conversation", "calls", "timeline", "trial", "start"),
 )
+
+
+def fit_to_budget(
+    details: Sequence[TaskDetail], budget: int = MAX_PAGE_DATA, *, replayed: bool = False
+) -> list[dict[str, Any]]:
+    """Return every trial as a row; add bodies, then events, in order, while they fit.
+
+    Bodies may take half of the budget: the events of a failure are more useful than the body of yet another pass.
+    """
+    shown = [build_row(detail) for detail in details]
+    bodies = 0
+    for place, detail in zip(shown, details, strict=True):
+        data = render_json(build_body(detail, replayed=replayed))
+        if bodies + len(data) <= budget // 2:
+            bodies += len(data)
+            place["body"] = embed_json(data)
+    room = budget - bodies
+    for place, detail in zip(shown, details, strict=True):
+        if "body" in place:
+            lines = _select_lines(detail, room, budget // 4)
+            room -= sum(map(len, lines))
+            place["log"] = [embed_json(line) for line in lines]
+    return shown
+
+
+def _select_lines(detail: TaskDetail, room: int, share: int) -> list[bytes]:
+    """Return a whole log if it fits; a part of one that is too long for any page; otherwise nothing."""
+    lines = [(event["seq"], render_json(event)) for event in sort_events(detail.events)]
+    size = sum(len(line) for _, line in lines)
+    if size > room:
+        lines = _select_cited_lines(lines, share, list_cited_events(detail)) if share <= min(size, room) else []
+    return [line for _, line in lines]
+
+
+def _select_cited_lines(lines: list[tuple[int, bytes]], share: int, needed: set[int]) -> list[tuple[int, bytes]]:
+    """Return the lines that the evidence cites, and as many others from the beginning as fit."""
+    kept = set()
+    for seq, line in sorted(lines, key=lambda numbered: numbered[0] not in needed):
+        share -= len(line)
+        if share < 0:
+            break
+        kept.add(seq)
+    return [numbered for numbered in lines if numbered[0] in kept]
 
 
 def render_html(

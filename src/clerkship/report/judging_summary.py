@@ -13,7 +13,7 @@ from clerkship.model.run import ADDRESSED_JUDGE, BenchmarkRun, CriterionRun, Fie
 from clerkship.model.usage import NO_USAGE, Role, Usage
 from clerkship.report.calibration import JudgeCalibration, count_noun, find_judge_calibration
 from clerkship.report.costs import asked, count_retries, per_verdict, render_used
-from clerkship.report.percent import percent
+from clerkship.report.labels import percent
 
 MAX_FLIPS = 5
 """Criteria that are listed as inconsistent."""

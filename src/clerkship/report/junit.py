@@ -16,9 +16,9 @@ from xml.sax.saxutils import escape, quoteattr
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.command import rerun_command, show_command
 from clerkship.report.costs import per_verdict
 from clerkship.report.judging_summary import JudgingSummary
+from clerkship.report.labels import rerun_command, show_command
 from clerkship.report.outcome import ResultClass, classify_result, describe_ending, is_not_recorded, outcome
 from clerkship.report.plain_text import explain_failure, failed_criteria, headline, skipped_criteria, to_one_line
 from clerkship.report.repeats import TaskRate, compute_repeats, list_curves

@@ -10,12 +10,17 @@ from typing import Any
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.axes import average_axes, axis_name, describe_axes, list_axes
-from clerkship.report.command import rerun_command, show_command
-from clerkship.report.isolation import describe_isolation
 from clerkship.report.judge_evidence import parse_judge_evidence
 from clerkship.report.judging_summary import JudgingSummary
-from clerkship.report.markdown_escape import escape_markdown, escape_markdown_lines
+from clerkship.report.labels import (
+    average_axes,
+    axis_name,
+    describe_axes,
+    describe_isolation,
+    list_axes,
+    rerun_command,
+    show_command,
+)
 from clerkship.report.markdown_page import MAX_SUMMARY_BYTES, MIN_PAGE_BYTES, MarkdownPage
 from clerkship.report.outcome import (
     OUTCOMES,
@@ -32,6 +37,8 @@ from clerkship.report.plain_text import (
     comparisons,
     describe_blame,
     describe_error,
+    escape_markdown,
+    escape_markdown_lines,
     failed_criteria,
     failed_evidence,
     outcome_word,

@@ -7,13 +7,68 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from clerkship.report.code_spans import to_code_spans
-from clerkship.report.percent import percent
+from clerkship.report.labels import percent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+import re
+from typing import TYPE_CHECKING
 
+if TYPE_CHECKING:
+    from markupsafe import Markup
+import orjson
+
+# In JSON these characters occur inside strings only, where an escape means the same. Without them nothing can close
+# the script element or open a comment in it (HTML, 4.12.1.3), and the line separators are safe for old parsers.
+_ESCAPES = {
+    b"<": b"\\u003c",
+    b">": b"\\u003e",
+    b"&": b"\\u0026",
+    "\u2028".encode(): b"\\u2028",
+    "\u2029".encode(): b"\\u2029",
+}
+_CODE = re.compile(r"```(?:[\w+-]*\n)?([\s\S]+?)```|`([^`\n]+)`")
+"""A block between three backticks, or a span of one line between one. The page's script has the same pattern."""
 _PARTS = Path(__file__).parent / "page"
+
+
+def render_json(value: Any) -> bytes:
+    """Return compact JSON that is safe to embed."""
+    data = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    for character, escape in _ESCAPES.items():
+        data = data.replace(character, escape)
+    return data
+
+
+def embed_json(data: bytes) -> orjson.Fragment:
+    """Return the output of `render_json` as a part of a larger value."""
+    return orjson.Fragment(data)
+
+
+def clip(value: Any, limit: int) -> Any:
+    """Cut a value that is too long to show; a value that is not text becomes text."""
+    if isinstance(value, str):
+        return value if len(value) <= limit else f"{value[:limit]} … ({len(value):,} characters)"
+    if isinstance(value, int | float | None):
+        return value
+    text = orjson.dumps(value, default=str, option=orjson.OPT_NON_STR_KEYS)
+    return value if len(text) <= limit else clip(text.decode(), limit)
+
+
+def to_code_spans(text: str) -> "Markup":
+    """Return HTML with `code` elements for the parts in backticks; a single backtick stays."""
+    from markupsafe import Markup, escape  # noqa: PLC0415  (a dependency of Jinja; most commands write no page)
+
+    parts, end = [], 0
+    for found in _CODE.finditer(text):
+        parts += [escape(text[end : found.start()]), Markup("<code>{}</code>").format(found[1] or found[2])]
+        end = found.end()
+    return Markup("").join([*parts, escape(text[end:])])
+
+
+def strip_backticks(text: str) -> str:
+    """Return the text without the backticks of code, for places that hold no elements."""
+    return _CODE.sub(lambda found: found[1] or found[2], text)
 
 
 @cache

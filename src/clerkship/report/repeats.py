@@ -16,8 +16,8 @@ from clerkship.kit.statistics import (
     wilson_interval,
 )
 from clerkship.model.run import TaskRun
+from clerkship.report.labels import percent
 from clerkship.report.outcome import GRADED, outcome
-from clerkship.report.percent import percent
 
 
 @dataclass(kw_only=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clerkship.model.run import TaskRun
-from clerkship.report.percent import percent
+from clerkship.report.labels import percent
 from clerkship.report.repeats import TaskRate
 
 

@@ -11,16 +11,16 @@ from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
-from clerkship.report.attachments import ATTACHED_FACTS, list_attachments
 from clerkship.report.calls import build_calls, find_phone_names
-from clerkship.report.cited_pages import build_cited_pages
 from clerkship.report.costs import render_used, total_cost
 from clerkship.report.detail import TaskDetail
-from clerkship.report.embed import clip
 from clerkship.report.fax_pages import StoredPage
 from clerkship.report.judge_evidence import is_citation
 from clerkship.report.judging_summary import is_judged_by_model
+from clerkship.report.labels import ATTACHED_FACTS, list_attachments
 from clerkship.report.outcome import describe_ending, describe_reason, describe_status, is_not_recorded, why_undecided
+from clerkship.report.page_images import build_cited_pages
+from clerkship.report.pages import clip
 from clerkship.report.plain_text import failed_criteria
 
 MAX_VALUE_LENGTH = 4_000

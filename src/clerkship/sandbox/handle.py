@@ -8,7 +8,7 @@ import orjson
 
 from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Event, Payload
-from clerkship.events.evidence import NoSuchState, find_state
+from clerkship.events.states import NoSuchState, find_state
 from clerkship.kit.extras import describe_install
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean

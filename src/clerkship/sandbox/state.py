@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple, Protocol, TypeVar, cast
 
 from clerkship.events.event import Event, Payload
-from clerkship.events.evidence import NoSuchState
+from clerkship.events.states import NoSuchState
 from clerkship.kit.rng import Ids, Rng
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.changes import RecordChange, initial_records, record_changes

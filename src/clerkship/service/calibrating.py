@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -13,6 +13,7 @@ from clerkship.engine.model_resolver import (
     ModelNeeds,
     ModelRequest,
     find_missing_models,
+    open_recording,
     resolve_models,
 )
 from clerkship.engine.models import ModelSelection
@@ -20,20 +21,16 @@ from clerkship.engine.regrade import parse_log
 from clerkship.kit.command_option import Option
 from clerkship.kit.stop_signals import StopFlag, handle_stop_signals
 from clerkship.kit.wall import now
-from clerkship.llm.contract import Model, UnavailableModel
+from clerkship.llm.contract import Model, UnavailableModel, is_instant
 from clerkship.llm.trial_model import UsageCounter
 from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity, Label
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.model.run import CriterionRun, ModelOptions
+from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role, Usage
+from clerkship.recording.cassette import cassette_path, content_key
 from clerkship.recording.session import RecordingReport
 from clerkship.report.calibration import compute_kappa, count_noun
-from clerkship.service.calibration_checkpoint import (
-    CalibrationCheckpoint,
-    find_checkpoint,
-    open_checkpoint,
-    rename_sources,
-)
 from clerkship.service.planning.options import (
     MaxTokens,
     ModelTimeout,
@@ -41,16 +38,60 @@ from clerkship.service.planning.options import (
     check_model_limits,
     check_votes,
 )
-from clerkship.service.sealing import require_unchanged
+from clerkship.service.stored_runs import require_unchanged
 from clerkship.service.task_view import show_task
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
-from clerkship.suite_files.calibration import check_writable, save_calibration
+from clerkship.suite_files.calibration import LabelledItem, LabelledSet, check_writable, load_labelled, save_calibration
 from clerkship.suite_files.conftest import find_conftest_near, load_conftest
-from clerkship.suite_files.labelled import LabelledItem, LabelledSet, load_labelled
 
 STOP_INTERVAL = 0.1
 """Seconds between two checks whether the calibration was stopped."""
+
+
+@dataclass(frozen=True)
+class CalibrationCheckpoint:
+    """The file with the answers of an unfinished calibration, beside the store."""
+
+    path: Path
+    answers: int = 0
+    """Answers of an interrupted calibration that are used."""
+
+    def delete(self) -> None:
+        """Delete the file: the calibration is complete."""
+        self.path.unlink(missing_ok=True)
+
+
+def rename_sources(snapshots: Iterable[Snapshot], source: str) -> tuple[Snapshot, ...]:
+    """Return snapshots that all belong to one file, whose cassette has their recordings."""
+    return tuple(snapshot.model_copy(update={"source": source}) for snapshot in snapshots)
+
+
+def find_checkpoint(models: ModelSelection, judge: JudgeIdentity, file: Path, store: Path) -> Path | None:
+    """Return the path of the checkpoint of a judge and a labelled set; None if none is needed.
+
+    A recording keeps the answers itself, and a judge that answers at once needs no checkpoint.
+    """
+    if models.session.mode is not None or models.judge is None or is_instant(models.judge):
+        return None
+    key = content_key([judge.model_dump(mode="json"), str(file.resolve())])
+    return cassette_path(store.parent / f"calibration-{key}.yml")
+
+
+def open_checkpoint(
+    path: Path, models: ModelSelection, request: ModelRequest, settings: Settings, snapshots: Sequence[Snapshot]
+) -> tuple[ModelSelection, CalibrationCheckpoint]:
+    """Return models whose answers are kept in a checkpoint, and the checkpoint.
+
+    Answers that were invalid are asked for again.
+    """
+    asking = request.asking.model_copy(update={"tape": "refresh"})
+    config = CassetteConfig(path.parent.parent, restarts_damaged=True)
+    source = path.with_suffix(".yml").name
+    session = open_recording(replace(request, asking=asking), settings, rename_sources(snapshots, source), config)
+    session.identities = models.session.identities
+    session.forget_failures()
+    return replace(models, session=session), CalibrationCheckpoint(path, len(session.entries()))
 
 
 @dataclass(frozen=True, kw_only=True)

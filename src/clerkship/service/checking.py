@@ -112,7 +112,7 @@ def load_and_check(
     else the agent's own, else that of the project. Raise InputError with all problems at once.
     """
     problems: list[InputProblem] = []
-    agents = load("clerkship.engine.agents") if agent is not None else None  # imported only if there is an agent
+    agents = load("clerkship.engine.build") if agent is not None else None  # imported only if there is an agent
     solver: Solver | None = _collect_problems(
         problems, lambda: agents.build_agent(agent, settings, catalog) if agents else None
     )

@@ -4,9 +4,8 @@ from clerkship.model.errors import InputError
 from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, TaskRun
 from clerkship.report.comparison import Comparison, build_comparison
-from clerkship.service.frozen import load_snapshot
 from clerkship.service.redacting import build_run_redactor
-from clerkship.service.sealing import require_intact
+from clerkship.service.stored_runs import load_snapshot, require_intact
 from clerkship.store.contract import Store
 
 

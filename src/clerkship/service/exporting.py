@@ -14,21 +14,19 @@ from clerkship.model.errors import PlatformError
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.budget import MAX_PAGE_DATA
-from clerkship.report.comparison_html import render_comparison
-from clerkship.report.comparison_markdown import render_comparison_markdown
+from clerkship.report.comparison_pages import render_comparison, render_comparison_markdown
 from clerkship.report.detail import TaskDetail, parse_detail
 from clerkship.report.gates import GatedComparison
-from clerkship.report.html import render_html
+from clerkship.report.html import MAX_PAGE_DATA, render_html
 from clerkship.report.jsonl import StoredTrial, render_jsonl
 from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.junit import JunitCase, render_junit
 from clerkship.report.markdown import render_markdown
 from clerkship.report.outcome import urgency
-from clerkship.service.frozen import load_snapshot
 from clerkship.service.log_redaction import LogRedactor
 from clerkship.service.reading import find_snapshots_with_played_people, load_judge_calibrations
 from clerkship.service.report_targets import STDOUT, ReportTargets
+from clerkship.service.stored_runs import load_snapshot
 from clerkship.store.contract import Store
 
 

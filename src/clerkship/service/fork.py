@@ -9,12 +9,10 @@ from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun, ModelOptions
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.fork_points import read_fork_point
-from clerkship.service.frozen import load_plan, load_snapshot
-from clerkship.service.planning.fork_request import ForkRequest
-from clerkship.service.planning.models import choose_models
-from clerkship.service.planning.plan import RunPlan, build_plan
+from clerkship.service.planning.plan import RunPlan, build_plan, choose_models
+from clerkship.service.planning.request import ForkRequest
 from clerkship.service.planning.stored import open_stored_run
-from clerkship.service.sealing import require_intact
+from clerkship.service.stored_runs import load_plan, load_snapshot, require_intact
 from clerkship.service.task_view import find_trials
 from clerkship.settings import Settings
 from clerkship.store.contract import Store

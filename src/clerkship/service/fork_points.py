@@ -14,7 +14,7 @@ from clerkship.events.log import compute_head
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, ForkOrigin, TaskRun
 from clerkship.playground.playground import SavedLog
-from clerkship.service.sealing import require_intact
+from clerkship.service.stored_runs import require_intact
 from clerkship.store.contract import Store
 
 

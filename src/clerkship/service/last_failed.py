@@ -5,8 +5,8 @@ from pathlib import Path
 
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, TrialOutcome
-from clerkship.service.frozen import load_snapshots
 from clerkship.service.planning.request import split_case
+from clerkship.service.stored_runs import load_snapshots
 from clerkship.store.contract import Store
 
 MAX_RUNS = 1000

@@ -23,9 +23,8 @@ from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.names import did_you_mean
 from clerkship.model.redaction import MIN_SECRET_LENGTH, NO_REDACTION, Redactor, build_redactor
 from clerkship.model.run import CriterionRun, Ending
-from clerkship.service.remote import RemotePlayground
 from clerkship.service.up import find_task, hash_environment, hash_setup
-from clerkship.service.up_registry import PlaygroundRegistration
+from clerkship.service.up_registry import PlaygroundRegistration, RemotePlayground
 from clerkship.settings import Settings, get_template_variables
 from clerkship.suite_files.library import LoadedTask
 from clerkship.suite_files.load import load_library

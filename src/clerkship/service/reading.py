@@ -83,7 +83,7 @@ def find_snapshots_with_played_people(store: Store, run: BenchmarkRun) -> frozen
     """
     if run.made_by != "rescore":
         return frozenset()
-    load_snapshot = load("clerkship.service.frozen:load_snapshot")  # few runs need their snapshots to be shown
+    load_snapshot = load("clerkship.service.stored_runs:load_snapshot")  # few runs need their snapshots to be shown
     snapshots = {digest: load_snapshot(store, digest) for digest in {ran.snapshot for ran in store.each(run.id)}}
     people = {digest: snapshot.task.people for digest, snapshot in snapshots.items()}
     return frozenset(digest for digest, each in people.items() if any(person.needs_model for person in each))

@@ -49,7 +49,7 @@ def find_unset_variables(store: Store, run: BenchmarkRun) -> list[str]:
 def _find_variable_names(store: Store, run: BenchmarkRun) -> set[str]:
     names = set(run.variables or ())
     if run.variables is None and run.plan:
-        snapshots = load("clerkship.service.frozen:load_snapshots")(
+        snapshots = load("clerkship.service.stored_runs:load_snapshots")(
             store, run
         )  # an old run, stored without its variables
         names |= {name for snapshot in snapshots for name in snapshot.variables()}

@@ -4,12 +4,10 @@ from clerkship.actors.contract import Solver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import ModelRequest
 from clerkship.service.fork_points import load_fork_point
-from clerkship.service.frozen import load_plan, load_snapshots
-from clerkship.service.planning.models import choose_models
 from clerkship.service.planning.options import NO_BOT_OPTIONS, BotOptions
-from clerkship.service.planning.plan import RunPlan, build_plan
+from clerkship.service.planning.plan import RunPlan, build_plan, choose_models
 from clerkship.service.planning.stored import open_stored_run
-from clerkship.service.sealing import require_unchanged
+from clerkship.service.stored_runs import load_plan, load_snapshots, require_unchanged
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 

@@ -18,9 +18,7 @@ from clerkship.model.model_choice import NO_MODEL
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import BenchmarkRun, ModelOptions, RecordingMode, TaskRun, to_metrics_scope
 from clerkship.model.snapshot import Plan, Snapshot
-from clerkship.service.frozen import load_datasets, load_snapshot, with_current_grading
 from clerkship.service.planning.freeze import FrozenTasks
-from clerkship.service.planning.models import choose_models
 from clerkship.service.planning.options import (
     AllowUngraded,
     Judge,
@@ -32,11 +30,11 @@ from clerkship.service.planning.options import (
     check_model_limits,
     check_votes,
 )
-from clerkship.service.planning.plan import build_run
+from clerkship.service.planning.plan import build_run, choose_models
 from clerkship.service.planning.stored import get_cassette_config
 from clerkship.service.replays import with_free_id, with_replay_identity
 from clerkship.service.running import RunResult, TrialObserver
-from clerkship.service.sealing import end_run, require_intact
+from clerkship.service.stored_runs import end_run, load_datasets, load_snapshot, require_intact, with_current_grading
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 from clerkship.suite_files.library import Library, LoadedTask

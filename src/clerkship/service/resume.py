@@ -16,13 +16,11 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import Attempt, BenchmarkRun, Status, TrialOutcome
 from clerkship.model.snapshot import GRADING_VERSION, Snapshot
 from clerkship.service.fork_points import load_fork_point
-from clerkship.service.frozen import load_plan, load_snapshots
 from clerkship.service.isolating import choose_resumed_level
-from clerkship.service.planning.models import choose_models
-from clerkship.service.planning.plan import RunPlan, build_plan
+from clerkship.service.planning.plan import RunPlan, build_plan, choose_models
 from clerkship.service.planning.stored import open_stored_run
 from clerkship.service.running import RunResult, TrialObserver, run_schedule
-from clerkship.service.sealing import require_resumable
+from clerkship.service.stored_runs import load_plan, load_snapshots, require_resumable
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 

@@ -21,7 +21,7 @@ from clerkship.recording.session import RecordingReport
 from clerkship.service.isolating import isolate_solver
 from clerkship.service.planning.plan import RunPlan
 from clerkship.service.replays import with_free_id
-from clerkship.service.sealing import end_run, recheck_seals
+from clerkship.service.stored_runs import end_run, recheck_seals
 from clerkship.store.contract import RunLock, Store
 from clerkship.store.seal import Ledger
 

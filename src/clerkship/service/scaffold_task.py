@@ -14,8 +14,8 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.service.editor_schemas import find_schema_folder
 from clerkship.service.scaffold import TEMPLATES, Files, fill_template, render_templates, write_files_with_schemas
+from clerkship.service.schemas import find_schema_folder
 from clerkship.simulators.spec import TaskScaffold
 from clerkship.suite_files.environment_check import build_environment_info
 from clerkship.suite_files.source import SourceFolder

@@ -17,10 +17,9 @@ from clerkship.model.run import BenchmarkRun, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.calls import find_phone_names
-from clerkship.service.frozen import load_snapshot
-from clerkship.service.page_redaction import redact_page_words
+from clerkship.service.log_redaction import SpeechRedactor, redact_page_words
 from clerkship.service.reading import NOT_CHECKED
-from clerkship.service.speech_redaction import SpeechRedactor
+from clerkship.service.stored_runs import load_snapshot
 from clerkship.store.contract import Store, StoreDamaged, UnknownRun
 
 MAX_UTTERANCES = 200

@@ -55,7 +55,7 @@ from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec
 from clerkship.suite_files.library import Library, LoadedTask
 from clerkship.suite_files.load import load_library
-from clerkship.transports.http_listener import HttpListener
+from clerkship.transports.http_connection import HttpListener
 from clerkship.transports.loop_thread import ForeignHost, PortTaken
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 from clerkship.transports.tcp import ALL_ADDRESSES, LOOPBACK

@@ -14,9 +14,8 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.path import lookup
 from clerkship.model.variables import escape_text
 from clerkship.suite_files.catalog import Catalog
-from clerkship.suite_files.definition import Definition
+from clerkship.suite_files.definition import Definition, as_list, as_map
 from clerkship.suite_files.definitions import FolderDefinitions
-from clerkship.suite_files.shape import as_list, as_map
 from clerkship.suite_files.source import SourceFolder, Unreadable, read_text
 from clerkship.suite_files.template_filler import TemplateFiller
 from clerkship.suite_files.yaml import KeyPath

@@ -1,35 +1,220 @@
 """Check the assertions, the steps and the people of a definition: their names exist and their arguments are valid."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import Any
+from functools import cache, cached_property, partial
+from typing import Annotated, Any, NamedTuple, Protocol, get_args, get_origin, runtime_checkable
 
 from pydantic import BaseModel, JsonValue
+from pydantic.fields import FieldInfo
 
 from clerkship.kit.registry import UnknownName
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
-from clerkship.model.closed import NameOf, find_unknown_value
-from clerkship.model.conversation_key import build_place
+from clerkship.model.closed import ENTITY, PERSON, NameOf, find_unknown_value
+from clerkship.model.conversation_key import build_place, normalise_address
 from clerkship.model.environment import CONVERSATION_KIND, MESSAGES_KIND, VOICE_KIND
+from clerkship.model.located_error import FieldPath
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import split_path
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.suite_files.agent_check import AgentCheck
 from clerkship.suite_files.catalog import Catalog
-from clerkship.suite_files.definition import Definition
+from clerkship.suite_files.definition import Definition, as_list, as_map, read_as
 from clerkship.suite_files.environment_check import EnvironmentInfo, is_known
-from clerkship.suite_files.named_fields import list_named_values
 from clerkship.suite_files.record_check import TimedStep, find_missing_records
-from clerkship.suite_files.shape import as_list, as_map, read_as
-from clerkship.suite_files.task_names import TASK_SORTS, TaskNames
 from clerkship.suite_files.yaml import KeyPath
 
+TASK_SORTS = (ENTITY.sort, PERSON.sort)
+"""Sorts of names that only tasks define."""
+_PHONE = re.compile(r"\+?\d[\d ().-]{5,}\d")
+_WORD = re.compile(r"[^\s,;:\"'<>()\[\]{}]+")
+_SORT_OF_CHANNEL = {"phone": "phone number", "sms": "address", "email": "address", "portal": "address"}
 _DATA_KEYS = ("where", "fields", "expected", "text", "value", "arguments", "buttons", "assertions")
 """Keys of arguments that hold data, not names. Nested assertions are checked separately."""
 
 WrittenPart = tuple[KeyPath, Mapping[str, Any]]
 """A part of a file, with its path."""
+
+
+@runtime_checkable
+class NamingStep(Protocol):
+    """A step that defines names, such as the nodes of a new phone tree."""
+
+    def list_names(self) -> Iterable[tuple[str, str]]:
+        """Return the names with their sorts."""
+
+
+@dataclass(frozen=True)
+class TaskNames:
+    """The names that a task defines, by sort, and its texts."""
+
+    by_sort: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    parts: tuple[Any, ...] = ()
+    """The parts of the task that are not criteria, as data."""
+
+    def find(self, sort: str) -> frozenset[str]:
+        """Return the names of a sort."""
+        return self.by_sort.get(sort, frozenset())
+
+    def with_steps(self, steps: Iterable[Any]) -> "TaskNames":
+        """Return a copy that also has the names that steps define."""
+        named = [pair for step in steps if isinstance(step, NamingStep) for pair in step.list_names()]
+        return replace(self, by_sort=_group([*self._list_pairs(), *named])) if named else self
+
+    def _list_pairs(self) -> Iterator[tuple[str, str]]:
+        return ((sort, name) for sort, names in self.by_sort.items() for name in names)
+
+    def mentions(self, name: str, normalize: Callable[[str], str]) -> bool:
+        """Return whether a text of the task has a name, in any notation."""
+        wanted = normalize(name)
+        return name in self._text or any(normalize(each) == wanted for each in self._candidates)
+
+    @cached_property
+    def _text(self) -> str:
+        return "\n".join(_list_texts(self.parts))
+
+    @cached_property
+    def _candidates(self) -> frozenset[str]:
+        words = (word.rstrip(".!?") for word in _WORD.findall(self._text))
+        return frozenset((*_PHONE.findall(self._text), *words))
+
+
+def collect_task_names(data: Mapping[str, Any], people: Iterable[Mapping[str, Any]]) -> TaskNames:
+    """Return the names that a task or scenario file defines, without those of its steps."""
+    entities = [data.get("for_each"), *as_list(data.get("entities"))]
+    pairs = [(ENTITY.sort, as_map(entity).get("id")) for entity in entities]
+    for person in people:
+        pairs.append((PERSON.sort, person.get("name", "person")))
+        channel, address = person.get("channel"), person.get("address")
+        if isinstance(channel, str) and isinstance(address, str) and channel in _SORT_OF_CHANNEL:
+            pairs.append((_SORT_OF_CHANNEL[channel], normalise_address(channel, address)))
+    parts = tuple(data.get(key) for key in ("task_item", "scenario", "setup", "simulation_context"))
+    return TaskNames(_group((sort, name) for sort, name in pairs if isinstance(name, str)), parts)
+
+
+def _group(pairs: Iterable[tuple[str, str]]) -> dict[str, frozenset[str]]:
+    by_sort: dict[str, set[str]] = {}
+    for sort, name in pairs:
+        by_sort.setdefault(sort, set()).add(name)
+    return {sort: frozenset(names) for sort, names in by_sort.items()}
+
+
+def _list_texts(data: Any) -> Iterator[str]:
+    """Yield every text in some data, and every number: YAML reads a phone number without `+` as one."""
+    if isinstance(data, Mapping):
+        for value in data.values():
+            yield from _list_texts(value)
+    elif isinstance(data, list | tuple):
+        for value in data:
+            yield from _list_texts(value)
+    elif isinstance(data, str | int) and not isinstance(data, bool):
+        yield str(data)
+
+
+class NamedValue(NamedTuple):
+    """A name in a model, with its path in the file."""
+
+    path: FieldPath
+    name: str
+    marker: NameOf
+
+
+class _FieldPlan(NamedTuple):
+    """What to look at in a field: names among its values or keys, and models."""
+
+    name: str
+    key: str
+    """Its key in a file."""
+    marker: NameOf | None
+    of_keys: bool
+    """Whether the names are the keys of a map."""
+    has_models: bool
+
+
+def list_named_values(model: BaseModel) -> Iterator[NamedValue]:
+    """Yield every name in a model, and in the models in it. Matchers and patterns are left out."""
+    for plan in plan_fields(type(model)):
+        value = getattr(model, plan.name)
+        if plan.marker is not None:
+            for path, name in _list_names(value, of_keys=plan.of_keys):
+                if not plan.marker.is_pattern(name):
+                    yield NamedValue((plan.key, *path), name, plan.marker)
+        if plan.has_models:
+            for path, inner in _list_models(value):
+                yield from (named._replace(path=(plan.key, *path, *named.path)) for named in list_named_values(inner))
+
+
+def _list_names(value: Any, *, of_keys: bool) -> Iterator[tuple[FieldPath, str]]:
+    if isinstance(value, str):
+        if value:
+            yield (), value
+    elif isinstance(value, list | tuple):
+        yield from (((number,), each) for number, each in enumerate(value) if isinstance(each, str))
+    elif of_keys and isinstance(value, Mapping):
+        yield from (((key,), key) for key in value)
+
+
+def _list_models(value: Any) -> Iterator[tuple[FieldPath, BaseModel]]:
+    if isinstance(value, BaseModel):
+        yield (), value
+    elif isinstance(value, list | tuple):
+        yield from (((number,), each) for number, each in enumerate(value) if isinstance(each, BaseModel))
+    elif isinstance(value, Mapping):
+        yield from (((key,), each) for key, each in value.items() if isinstance(each, BaseModel))
+
+
+@cache
+def plan_fields(model: type[BaseModel]) -> tuple[_FieldPlan, ...]:
+    """Return what to look at in each field of a model that has names, or models with names, in it."""
+    plans = []
+    for name, info in model.model_fields.items():
+        marker, of_keys = (ENTITY, False) if name in getattr(model, "entity_fields", ()) else _find_marker(info)
+        inner_models = list(find_inner_models(info.annotation))
+        has_models = any(inner is model or _has_names(inner, frozenset({model})) for inner in inner_models)
+        if marker is not None or has_models:
+            plans.append(_FieldPlan(name, info.alias or name, marker, of_keys, has_models))
+    return tuple(plans)
+
+
+def _has_names(model: type[BaseModel], seen: frozenset[type[BaseModel]]) -> bool:
+    if model in seen:
+        return False
+    inside = seen | {model}
+    return any(
+        _find_marker(info)[0] is not None
+        or any(_has_names(inner, inside) for inner in find_inner_models(info.annotation))
+        for info in model.model_fields.values()
+    )
+
+
+def find_inner_models(annotation: Any) -> Iterator[type[BaseModel]]:
+    """Yield the models in a type."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in get_args(annotation):
+        yield from find_inner_models(argument)
+
+
+def _find_marker(info: FieldInfo) -> tuple[NameOf | None, bool]:
+    """Return the marker of a field, and whether it is about the keys of a map."""
+    marker = next((each for each in info.metadata if isinstance(each, NameOf)), None)
+    if marker is not None:
+        return marker, False
+    return _find_inner_marker(info.annotation, of_keys=False)
+
+
+def _find_inner_marker(annotation: Any, *, of_keys: bool) -> tuple[NameOf | None, bool]:
+    arguments = get_args(annotation)
+    if get_origin(annotation) is Annotated:
+        marker = next((each for each in arguments[1:] if isinstance(each, NameOf)), None)
+        if marker is not None:
+            return marker, of_keys
+    for number, argument in enumerate(arguments):
+        found = _find_inner_marker(argument, of_keys=get_origin(annotation) is dict and number == 0)
+        if found[0] is not None:
+            return found
+    return None, False
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from clerkship.model.names import did_you_mean
+from clerkship.suite_files.calibration import LABELLED_KEY, is_labelled
 from clerkship.suite_files.conftest import is_conftest
 from clerkship.suite_files.definition import Definition
 from clerkship.suite_files.file_keys import TEST_KEYS
 from clerkship.suite_files.folder_files import EXPECTED_KEYS, FolderFiles
 from clerkship.suite_files.foreign import find_unsupported_tests, is_test_file
-from clerkship.suite_files.labelled import LABELLED_KEY, is_labelled
 from clerkship.suite_files.reporting import Reporter
 from clerkship.suite_files.source import SourceFolder
 from clerkship.suite_files.yaml import KeyPath as Keys

@@ -10,10 +10,9 @@ from pydantic import ValidationError
 from clerkship.model.dataset import Dataset, Record, RecordView
 from clerkship.model.names import did_you_mean
 from clerkship.model.task import Entity, ForEach
-from clerkship.suite_files.definition import Definition
+from clerkship.suite_files.definition import Definition, as_map
 from clerkship.suite_files.definitions import FolderDefinitions
 from clerkship.suite_files.entity_finder import BadBinding, DatasetFinder, build_record_name
-from clerkship.suite_files.shape import as_map
 from clerkship.suite_files.template_filler import TemplateFiller
 from clerkship.suite_files.yaml import KeyPath
 

@@ -22,30 +22,37 @@ from clerkship.model.task import MAX_NAME_LENGTH, Benchmark, Entity, Task
 from clerkship.model.variables import UnknownVariable, expand_task
 from clerkship.suite_files.agent_check import AgentCheck
 from clerkship.suite_files.attachments import Attachments
-from clerkship.suite_files.axis_check import AxisCheck
+from clerkship.suite_files.calibration import LABELLED_KEY
 from clerkship.suite_files.call_check import CallCheck
 from clerkship.suite_files.catalog import Catalog
 from clerkship.suite_files.conftest import ConftestReader
-from clerkship.suite_files.criteria_check import CriteriaCheck
+from clerkship.suite_files.criteria_check import AxisCheck, CriteriaCheck
 from clerkship.suite_files.dataset_cache import DatasetCache
-from clerkship.suite_files.datasets import DatasetLoader, find_dataset_names, find_unused_datasets
+from clerkship.suite_files.datasets import (
+    DatasetLoader,
+    RequiredFiles,
+    TaskSelection,
+    find_dataset_names,
+    find_unused_datasets,
+)
 from clerkship.suite_files.definition import Definition
 from clerkship.suite_files.definitions import FolderDefinitions
 from clerkship.suite_files.entities import FOR_EACH_KEY, EntityBinder, TaskBindings
 from clerkship.suite_files.entity_finder import DatasetFinder
-from clerkship.suite_files.environment_check import EnvironmentCheck, EnvironmentInfo, build_environment_info
-from clerkship.suite_files.environment_names import collect_environment_names
+from clerkship.suite_files.environment_check import (
+    EnvironmentCheck,
+    EnvironmentInfo,
+    build_environment_info,
+    collect_environment_names,
+)
 from clerkship.suite_files.file_keys import OWN_KEYS, top_keys
 from clerkship.suite_files.foreign import load_test_reader
-from clerkship.suite_files.labelled import LABELLED_KEY
 from clerkship.suite_files.library import Library, LoadedTask
-from clerkship.suite_files.personas import PersonaLoader
 from clerkship.suite_files.record_check import collect_initial_records
 from clerkship.suite_files.reporting import Reporter
-from clerkship.suite_files.selection import RequiredFiles, TaskSelection
 from clerkship.suite_files.source import SUFFIXES, SourceFolder, is_existing_folder
 from clerkship.suite_files.task_check import TaskCheck
-from clerkship.suite_files.template_filler import TemplateFiller
+from clerkship.suite_files.template_filler import PersonaLoader, TemplateFiller
 from clerkship.suite_files.yaml import YamlTree
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from typing import Any
 
 from clerkship.model.call import AssertionCall
 from clerkship.model.names import did_you_mean
-from clerkship.suite_files.call_check import CallCheck, WrittenPart
+from clerkship.suite_files.call_check import CallCheck, TaskNames, WrittenPart, collect_task_names
+from clerkship.suite_files.definition import as_list, as_map
 from clerkship.suite_files.environment_check import is_known
-from clerkship.suite_files.shape import as_list, as_map
-from clerkship.suite_files.task_names import TaskNames, collect_task_names
 from clerkship.suite_files.yaml import KeyPath
 
 WrittenEntities = Mapping[str, Any]

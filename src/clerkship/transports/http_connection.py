@@ -4,25 +4,41 @@ See docs/decisions/0004-operations-and-transports.md.
 """
 
 import asyncio
+import errno
+import os
+import threading
 from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple, cast
 
+from clerkship.kit.descriptors import raise_limit
 from clerkship.kit.wall import monotonic
 from clerkship.model.errors import PlatformError
 from clerkship.sandbox.request import IMMEDIATE, ByteStream, Refusal, Reply
 from clerkship.sandbox.websocket import WebSocketHandler
-from clerkship.transports.executor import WorkerPool
-from clerkship.transports.http_application import HttpApplication, IncomingRequest, PendingRequest
 from clerkship.transports.http_parser import HttpParser
-from clerkship.transports.http_wire import get_sent_body, has_body, render_chunk, render_head, split_path
-from clerkship.transports.tcp import OpenPort, TcpConnection
+from clerkship.transports.http_wire import (
+    HttpApplication,
+    IncomingRequest,
+    PendingRequest,
+    get_sent_body,
+    has_body,
+    render_chunk,
+    render_head,
+    split_path,
+)
+from clerkship.transports.limits import ConnectionLimits
+from clerkship.transports.loop_thread import ForeignHost, ListenerFailed, LoopThread, PortTaken, WorkerPool
+from clerkship.transports.tcp import LOOPBACK, OpenPort, TcpConnection, TcpListener, describe_host, to_reachable_host
 from clerkship.transports.websocket import WebSocketConnection
 
 MAX_QUEUED = 64
 """Received requests that are not answered yet; more are read only after one is answered."""
 MAX_FIRST_LINE = 4000
+START_TIMEOUT = 10.0
+GRACE_SECONDS = 1.0
+"""Seconds that running requests have to finish when the listener closes."""
 
 
 class QueuedRequest(NamedTuple):
@@ -275,3 +291,57 @@ class HttpConnection(TcpConnection):
         elif (reason := self._parser.lateness(now, self.limits)) is not None:
             self._parser.stop(Refusal(408, "request_timeout", reason))
             self._answer_queue()
+
+
+class HttpListener:
+    """An HTTP server in its own thread. It starts when its address is first used."""
+
+    def __init__(
+        self, application: HttpApplication, port: int = 0, limits: ConnectionLimits | None = None, host: str = LOOPBACK
+    ) -> None:
+        self._application = application
+        self._host, self._port = host, port
+        self._limits = limits or ConnectionLimits()
+        self._lock = threading.Lock()
+        self._thread: LoopThread | None = None
+        self._workers = WorkerPool()
+        self._url = ""
+        self._closed = False
+
+    def url(self) -> str:
+        """Return the address for clients on this machine; open the listener if it is not open."""
+        with self._lock:
+            if self._closed:
+                raise ListenerFailed("the run has ended; its HTTP listener is closed")
+            if self._thread is None:
+                self._open()
+            return self._url
+
+    def _open(self) -> None:
+        tcp = TcpListener(self._limits, raise_limit() // 2)
+        try:
+            port = tcp.open_port(self._host, self._port)
+        except OSError as error:
+            reason = os.strerror(error.errno or 0).lower()
+            failure = ForeignHost if error.errno == errno.EADDRNOTAVAIL else PortTaken
+            raise failure(f"cannot listen on port {self._port}{describe_host(self._host)}: {reason}") from None
+
+        async def serve() -> None:
+            await port.serve(lambda port: HttpConnection(self._application, self._workers, port))
+            tcp.start_sweeping()
+
+        thread = LoopThread("http")
+        try:
+            thread.start(serve, lambda: tcp.close(GRACE_SECONDS), START_TIMEOUT)
+        except TimeoutError:
+            raise ListenerFailed("the HTTP listener did not start") from None
+        self._thread, self._url = thread, f"http://{to_reachable_host(self._host)}:{port.number}"
+
+    def close(self, within: float = START_TIMEOUT) -> None:
+        """Stop listening, and wait up to `within` seconds for running requests."""
+        with self._lock:
+            self._closed = True
+            if self._thread is not None:
+                self._thread.stop(within)
+                self._workers.close()
+            self._thread = None

@@ -7,8 +7,7 @@ import httptools
 
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.request import MAX_BODY, Refusal
-from clerkship.transports.http_application import IncomingRequest
-from clerkship.transports.http_wire import parse_request
+from clerkship.transports.http_wire import IncomingRequest, parse_request
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.websocket_handshake import is_handshake, read_token
 

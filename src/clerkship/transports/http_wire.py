@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Protocol
 from urllib.parse import parse_qsl, unquote
 
-from clerkship.sandbox.request import QueryParams, Refusal, Reply, Request
-from clerkship.transports.http_application import IncomingRequest
+from clerkship.sandbox.listener import SandboxClient
+from clerkship.sandbox.request import ByteStream, QueryParams, Refusal, Reply, Request
+from clerkship.transports.loop_thread import WorkerPool
 
 CHALLENGE = 'Bearer realm="clerkship"'
 MAX_PARAMETERS = 2000
@@ -16,6 +19,59 @@ _NO_BODY = (101, 204, 304)
 _HOST = re.compile(r"[A-Za-z0-9.\-]{1,253}(?::\d{1,5})?|\[[0-9a-fA-F:.]{2,45}\](?::\d{1,5})?")
 _CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for status in HTTPStatus}
+
+
+@dataclass(slots=True)
+class IncomingRequest:
+    """A parsed HTTP request, with the playground and the sandbox that it addresses."""
+
+    playground_id: str
+    sandbox_name: str
+    request: Request
+    base: str = ""
+    """The address of the sandbox as the client wrote it; absolute links start with it."""
+    objection: Refusal | None = None
+    """What is wrong with the request. It is refused only after the client is authenticated."""
+
+
+class PendingRequest(Protocol):
+    """A request that the application has accepted and not answered yet."""
+
+    def try_answer(self) -> Reply | None:
+        """Answer on the event loop if that is quick; return None if a worker thread must call `answer`."""
+
+    def answer(self) -> Reply:
+        """Answer in a worker thread. If the application fails, the reply says so."""
+
+    def read(self, stream: ByteStream) -> bytes | None:
+        """Return the next chunk of a reply's body, or None at its end. Runs in a worker thread.
+
+        Raise PlatformError if the stream failed; the application has recorded the failure.
+        """
+
+    def open_websocket(self, workers: WorkerPool) -> SandboxClient:
+        """Return the client through which a WebSocket calls the sandbox."""
+
+    @property
+    def queue(self) -> str:
+        """The name of the request's worker queue; requests of one queue are answered in order."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether answering mostly waits for a model rather than for the processor."""
+
+
+class HttpApplication(Protocol):
+    """The application that answers the requests of an HTTP server."""
+
+    def receive(self, incoming: IncomingRequest) -> PendingRequest:
+        """Accept one request."""
+
+    def refuse(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """Render a refusal in the protocol of this sandbox."""
+
+    def refuse_unreadable(self, playground_id: str, sandbox: str, refusal: Refusal) -> Reply:
+        """Render a refusal of bytes that are not an HTTP request, and list it in the sidecar."""
 
 
 def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> IncomingRequest:

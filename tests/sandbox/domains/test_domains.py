@@ -19,9 +19,8 @@ from clerkship.reactions.contract import ReactionPair
 from clerkship.sandbox.component import InvalidSpec
 from clerkship.sandbox.handle import Refused, Sandboxes
 from clerkship.service.fork import plan_fork
-from clerkship.service.planning.fork_request import ForkRequest
 from clerkship.service.planning.plan import plan_run
-from clerkship.service.planning.request import RunRequest
+from clerkship.service.planning.request import ForkRequest, RunRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.rescore import rescore
 from clerkship.service.running import RunResult, execute

@@ -5,8 +5,8 @@ from typing import ClassVar, cast
 import pytest
 
 from clerkship.events.event import Event
-from clerkship.events.evidence import NoSuchState
 from clerkship.events.lifecycle import StepFailed
+from clerkship.events.states import NoSuchState
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import Playground, PlaygroundOptions, SavedLog, replay

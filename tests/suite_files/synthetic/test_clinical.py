@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from clerkship.formats.fhir.resource import Resource, get_key
-from clerkship.suite_files.synthetic.allergies import ALLERGENS
 from clerkship.suite_files.synthetic.analytes import ANALYTES
-from clerkship.suite_files.synthetic.conditions import ILLNESSES
+from clerkship.suite_files.synthetic.conditions import ALLERGENS, ILLNESSES
 from clerkship.suite_files.synthetic.drugs import DRUGS
 from clerkship.suite_files.synthetic.labs import estimate_gfr, list_affected_analytes
-from clerkship.suite_files.synthetic.planted_illnesses import PLANTED_ILLNESSES
+from clerkship.suite_files.synthetic.people import PLANTED_ILLNESSES
 from clerkship.suite_files.synthetic.terms import ICD10, LOINC, RXNORM, SNOMED
 from clerkship.suite_files.synthetic.times import age_in_months, age_in_years
 from tests.suite_files.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic, get_code, parse_day

@@ -7,8 +7,7 @@ from datetime import datetime
 import pytest
 
 from clerkship.formats.fhir.resource import Resource, get_key
-from clerkship.suite_files.synthetic.allergies import ALLERGENS
-from clerkship.suite_files.synthetic.conditions import ILLNESSES
+from clerkship.suite_files.synthetic.conditions import ALLERGENS, ILLNESSES
 from clerkship.suite_files.synthetic.drugs import DRUGS, Drug
 from tests.suite_files.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
 

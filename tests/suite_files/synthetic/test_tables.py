@@ -7,17 +7,14 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from clerkship.suite_files.synthetic.allergies import ALLERGENS, Allergen
 from clerkship.suite_files.synthetic.analytes import ANALYTES, EFFECTS, PANELS, Analyte, Effect, Panel
-from clerkship.suite_files.synthetic.conditions import ILLNESSES, Illness
+from clerkship.suite_files.synthetic.conditions import ALLERGENS, ILLNESSES, Allergen, Illness
 from clerkship.suite_files.synthetic.drugs import DRUGS, Drug
 from clerkship.suite_files.synthetic.immunizations import Dose
 from clerkship.suite_files.synthetic.orders import SCREENINGS, Screening
-from clerkship.suite_files.synthetic.organizations import Location, Organization
+from clerkship.suite_files.synthetic.organizations import Location, Organization, VisitKind
 from clerkship.suite_files.synthetic.staff import SPECIALIST_POSITIONS, StaffPosition
-from clerkship.suite_files.synthetic.table import SYSTEMS, TABLE_FOLDER, NamedTerm, read_table
-from clerkship.suite_files.synthetic.terms import Term
-from clerkship.suite_files.synthetic.visit_kinds import VisitKind
+from clerkship.suite_files.synthetic.terms import SYSTEMS, TABLE_FOLDER, NamedTerm, Term, read_table
 from clerkship.suite_files.synthetic.vitals import Growth, VitalSign
 from clerkship.text import known_names
 from clerkship.text.known_names import Origin, ShortName

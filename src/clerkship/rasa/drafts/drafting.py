@@ -34,7 +34,7 @@ from clerkship.rasa.drafts.model_writer import write_drafts
 from clerkship.rasa.drafts.text import render_draft
 from clerkship.rasa.flows import ProjectFlows, read_flows
 from clerkship.service.checking import load_and_check
-from clerkship.service.editor_schemas import add_modeline, find_schema_folder, write_schemas_for
+from clerkship.service.schemas import add_modeline, find_schema_folder, write_schemas_for
 from clerkship.settings import Settings
 from clerkship.suite_files.foreign import find_domain, read_domain
 

@@ -12,9 +12,8 @@ from clerkship.model.agent_domain import AgentDomain, describe_slot_mismatch
 from clerkship.rasa import names
 from clerkship.rasa.drafts.conditions import Requirement, find_values
 from clerkship.rasa.drafts.path import FlowPath, find_best_path
-from clerkship.rasa.drafts.tables import COMMON_WORDS, TEXTS
-from clerkship.rasa.drafts.values import build_samples, get_slot_type, list_candidates
-from clerkship.rasa.flow import Flow
+from clerkship.rasa.drafts.values import COMMON_WORDS, TEXTS, build_samples, get_slot_type, list_candidates
+from clerkship.rasa.flows import Flow
 
 DraftKind = Literal["happy_path", "correction", "cancellation", "clarification", "out_of_scope", "impatient"]
 KINDS: tuple[DraftKind, ...] = get_args(DraftKind)

@@ -1,14 +1,25 @@
 """Sample values of slots, by type and name. They are always the same."""
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue
 
 from clerkship.model.agent_domain import AgentDomain, describe_slot_mismatch
 from clerkship.rasa import names
 from clerkship.rasa.drafts.conditions import Requirement, list_comparisons, parse
-from clerkship.rasa.drafts.tables import WORDS
+from clerkship.suite_files.yaml import parse_yaml
+
+
+def _table(name: str) -> Any:
+    return parse_yaml((Path(__file__).parent / name).read_text(encoding="utf-8"), name).data
+
+
+TEXTS: dict[str, dict[str, Any]] = _table("kinds.yml")
+"""By kind of draft: `title`, `person`, `criteria`, `todo` and `brief`."""
+WORDS: dict[str, Any] = _table("words.yml")
+COMMON_WORDS = frozenset(word for words in WORDS["common"] for word in words)
 
 
 class SlotSamples(NamedTuple):

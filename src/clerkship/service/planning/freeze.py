@@ -1,29 +1,56 @@
 """Step 3: freeze the tasks, so that later changes to their files do not change the run."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import Any
 
+from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import Solver, takes_solution
 from clerkship.actors.isolation.contract import LEVELS
+from clerkship.actors.python import PythonSolver
+from clerkship.actors.webhook import WebhookSolver
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.extras import require_extras, warn_of_missing_extras
+from clerkship.engine.extras import (
+    TaskInEnvironment,
+    build_extra_problems,
+    find_needed_extras,
+    warn_of_optional_extras,
+)
 from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, find_model_needs
 from clerkship.kit.command_option import words_of
 from clerkship.model.dataset import Dataset
-from clerkship.model.errors import InputProblem
+from clerkship.model.environment import Environment
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions, to_metrics_scope
 from clerkship.model.snapshot import Plan, Snapshot, UntilSure
-from clerkship.service.frozen import without_solution
 from clerkship.service.isolating import find_task_files, get_solver_paths
 from clerkship.service.planning.load import LoadedSuite
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import SelectedTasks
+from clerkship.service.stored_runs import without_solution
 from clerkship.settings import Settings
 from clerkship.suite_files.calibration import find_calibration_file
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
+
+_SHIPPED_AGENTS = "python:clerkship."
+
+
+def require_extras(tasks: Iterable[TaskInEnvironment], catalog: RegisteredCatalog) -> None:
+    """Raise InputError if an extra is not installed without which a task cannot be done."""
+    needed = find_needed_extras(tasks, catalog)
+    if needed:
+        raise InputError(build_extra_problems(needed))
+
+
+def warn_of_missing_extras(
+    solver: Solver, environments: Iterable[Environment], catalog: RegisteredCatalog
+) -> Iterator[InputProblem]:
+    """Yield warnings for an agent of the user that may use any protocol: a program, a webhook, Python code."""
+    is_shipped = solver.name.startswith(_SHIPPED_AGENTS)
+    if isinstance(solver, CommandSolver | WebhookSolver | PythonSolver) and not is_shipped:
+        yield from warn_of_optional_extras(environments, catalog)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

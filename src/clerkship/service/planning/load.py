@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 
 from clerkship.actors.contract import Solver
-from clerkship.engine.agents import check_process
+from clerkship.engine.build import check_process
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.command_option import options_of
 from clerkship.model.bot_format import NO_BOT_FORMAT, parse_header_lines, parse_headers

@@ -7,25 +7,39 @@ from typing import Any
 
 from clerkship import __version__
 from clerkship.actors.contract import Solver
-from clerkship.engine.agents import get_bot_format, options_with
-from clerkship.engine.build import BuiltTask, build_tasks, find_plugins_used
+from clerkship.engine.build import BuiltTask, build_tasks, find_plugins_used, get_bot_format, options_with
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.model_resolver import find_missing_models, resolve_agent
+from clerkship.engine.model_resolver import find_missing_models, find_missing_person, resolve_agent, resolve_models
 from clerkship.engine.models import ModelSelection
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest_calibration
+from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
 from clerkship.service.isolating import warn_unprotected_files
-from clerkship.service.planning.freeze import FrozenRun, freeze_tasks
+from clerkship.service.planning.freeze import FrozenRun, FrozenTasks, freeze_tasks
 from clerkship.service.planning.load import LoadedSuite, load_suite
-from clerkship.service.planning.models import choose_models
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import select_tasks
 from clerkship.service.replays import with_replay_identity
 from clerkship.settings import Settings
 from clerkship.suite_files.calibration import load_calibrations
+
+
+def choose_models(tasks: FrozenTasks) -> ModelSelection:
+    """Return the models of the judge and the person, live or from recordings.
+
+    Raise InputError if every task has a person that only a model can play, and no model is configured. If only some
+    tasks do, those trials are errored. A stored run can be repeated without a model, because that was accepted
+    before.
+    """
+    models = resolve_models(tasks.request, tasks.settings, tasks.needs, tasks.snapshots, tasks.cassettes)
+    missing = find_missing_person(models) if tasks.sources else ()
+    people = [snapshot.task.people for snapshot in tasks.snapshots]
+    if missing and all(any(person.needs_model for person in each) for each in people):
+        raise InputError(missing[0].model_copy(update={"file": file}) for file in tasks.sources.values())
+    return models
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -11,18 +11,49 @@ from clerkship.model.persona import PersonFacts
 from clerkship.service.planning.options import (
     MAX_TIMEOUT,
     MAX_TURN_LIMIT,
+    AllowUngraded,
     BotOptions,
     ExecutionOptions,
     GradingOptions,
+    Judge,
     ModelCallOptions,
+    PersonModel,
     PersonOptions,
     RecordingOptions,
     ResourceOptions,
     Selection,
+    Trials,
     check_model_limits,
     check_votes,
 )
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class ForkRequest(BotOptions):
+    """Which conversation to continue, from which turn, and with which agent and models."""
+
+    run: Annotated[str, Option(help="Id of a run or its start; `latest`, `latest~1`.", metavar="RUN", is_kept=False)]
+    task: Annotated[str, Option(help="Name of a task of the run, or a part of it.", metavar="TASK", is_kept=False)]
+    turn: Annotated[
+        int,
+        Option(("--at-turn",), "The first turn that the agent answers again; earlier turns stay.", "N", is_kept=False),
+    ]
+    trial: Annotated[
+        int | None,
+        Option(("--trial",), "Which trial. [default: the first that did not pass]", "K", min=1, is_kept=False),
+    ] = None
+    agent: Annotated[
+        str | Solver | None,
+        Option(("--agent", "-a"), "Another agent. [default: that of the run]", "WHO", is_kept=False),
+    ] = None
+    warm_up: Annotated[
+        bool, Option(("--warm-up",), "Send the earlier messages to the agent again, instead of passing the history.")
+    ] = False
+    judge: Judge = None
+    allow_ungraded: AllowUngraded = False
+    person: PersonModel = None
+    trials: Trials = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

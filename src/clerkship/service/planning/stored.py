@@ -8,20 +8,19 @@ from typing import Any
 
 from clerkship.actors.contract import Solver, takes_solution
 from clerkship.actors.isolation.contract import LEVELS
-from clerkship.engine.agents import build_agent, check_reachable, settings_of
+from clerkship.engine.build import build_agent, check_reachable, settings_of
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.extras import require_extras
 from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, find_model_needs
 from clerkship.model.bot_format import NO_BOT_FORMAT, parse_headers
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, IsolationLevel
 from clerkship.model.snapshot import Plan, Snapshot
-from clerkship.service.frozen import load_datasets, with_current_grading, without_solution
 from clerkship.service.isolating import choose_level, find_task_files, get_solver_paths, isolate_import
-from clerkship.service.planning.freeze import FrozenRun
+from clerkship.service.planning.freeze import FrozenRun, require_extras
 from clerkship.service.planning.load import add_headers, apply_bot_options, is_http
 from clerkship.service.planning.options import NO_BOT_OPTIONS, BotOptions
 from clerkship.service.planning.request import split_case
+from clerkship.service.stored_runs import load_datasets, with_current_grading, without_solution
 from clerkship.settings import Settings, override_settings
 from clerkship.store.contract import Store
 from clerkship.suite_files.library import Library

@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from clerkship.suite_files.synthetic.table import read_table
-from clerkship.suite_files.synthetic.terms import Term
+from clerkship.suite_files.synthetic.terms import Term, read_table
 
 
 class Analyte(NamedTuple):

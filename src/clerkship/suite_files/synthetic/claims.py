@@ -8,12 +8,17 @@ from clerkship.formats.fhir.resource import Resource
 from clerkship.suite_files.synthetic.analytes import PANELS
 from clerkship.suite_files.synthetic.conditions import Illness
 from clerkship.suite_files.synthetic.coverage import find_policy_on
-from clerkship.suite_files.synthetic.organizations import IDS
+from clerkship.suite_files.synthetic.organizations import ADMISSION, CHILD, IDS, URGENT
 from clerkship.suite_files.synthetic.patient_history import PatientHistory, Visit, build_encounter_reference
-from clerkship.suite_files.synthetic.table import TERMS, build_concept
-from clerkship.suite_files.synthetic.terms import Term, build_reference, build_resource, codeable_concept
+from clerkship.suite_files.synthetic.terms import (
+    TERMS,
+    Term,
+    build_concept,
+    build_reference,
+    build_resource,
+    codeable_concept,
+)
 from clerkship.suite_files.synthetic.times import format_datetime, format_instant, to_local
-from clerkship.suite_files.synthetic.visit_kinds import ADMISSION, CHILD, URGENT
 
 _NEWBORN_DIAGNOSES = ((8, "diagnosis.under_8_days"), (29, "diagnosis.8_to_28_days"))
 """Maximum age in days (exclusive), and the diagnosis."""

@@ -2,11 +2,18 @@
 
 from datetime import date, timedelta
 
-from clerkship.suite_files.synthetic.allergies import draw_allergies
-from clerkship.suite_files.synthetic.appointment_book import VISIT_LENGTH, AppointmentBook
-from clerkship.suite_files.synthetic.conditions import ACUTE, CHRONIC, ILLNESSES, INFECTIONS, SEVERE, Illness
+from clerkship.suite_files.synthetic.conditions import (
+    ACUTE,
+    CHRONIC,
+    ILLNESSES,
+    INFECTIONS,
+    SEVERE,
+    Illness,
+    draw_allergies,
+)
 from clerkship.suite_files.synthetic.labs import PatientChemistry
 from clerkship.suite_files.synthetic.lookalikes import DUPLICATE_PLACES, get_place
+from clerkship.suite_files.synthetic.organizations import ADMISSION, CHECKUP, CHILD, FOLLOWUP, SYMPTOM, URGENT, VIDEO
 from clerkship.suite_files.synthetic.patient_history import (
     PatientHistory,
     PatientProblem,
@@ -14,11 +21,10 @@ from clerkship.suite_files.synthetic.patient_history import (
     Visit,
     get_result_time,
 )
-from clerkship.suite_files.synthetic.people import MONTH, YEAR, Health
-from clerkship.suite_files.synthetic.planted_illnesses import PLANTED_ILLNESSES, VISIBLE_ILLNESSES
+from clerkship.suite_files.synthetic.people import MONTH, PLANTED_ILLNESSES, VISIBLE_ILLNESSES, YEAR, Health
 from clerkship.suite_files.synthetic.prescribing import prescribe, prescribe_course
+from clerkship.suite_files.synthetic.scheduling import VISIT_LENGTH, AppointmentBook
 from clerkship.suite_files.synthetic.times import add_months, age_in_months, clinic_time, to_local
-from clerkship.suite_files.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD, FOLLOWUP, SYMPTOM, URGENT, VIDEO
 from clerkship.suite_files.synthetic.vitals import draw_build, measure_vitals
 
 VISIT_PACE: dict[Health, tuple[tuple[int, int], tuple[int, int]]] = {

@@ -7,8 +7,7 @@ from typing import Any
 from clerkship.formats.fhir.resource import Resource
 from clerkship.suite_files.synthetic.organizations import ASSISTANCE, CEDAR, EVERGREEN, HARBORLIGHT, IDS, Organization
 from clerkship.suite_files.synthetic.patient_history import Insurance, PatientHistory
-from clerkship.suite_files.synthetic.table import build_concept
-from clerkship.suite_files.synthetic.terms import build_resource
+from clerkship.suite_files.synthetic.terms import build_concept, build_resource
 from clerkship.suite_files.synthetic.times import clinic_time, format_instant
 
 PLANS: dict[str, tuple[str, ...]] = {

@@ -8,7 +8,7 @@ from clerkship.formats.fhir.resource import Resource
 from clerkship.suite_files.synthetic.analytes import PANELS
 from clerkship.suite_files.synthetic.labs import summarize_results
 from clerkship.suite_files.synthetic.orders import build_referral_id
-from clerkship.suite_files.synthetic.organizations import CLINIC
+from clerkship.suite_files.synthetic.organizations import ADMISSION, CHECKUP, CHILD, CLINIC
 from clerkship.suite_files.synthetic.patient_history import (
     PatientHistory,
     PatientProblem,
@@ -16,8 +16,7 @@ from clerkship.suite_files.synthetic.patient_history import (
     Visit,
     build_encounter_reference,
 )
-from clerkship.suite_files.synthetic.table import build_concept
-from clerkship.suite_files.synthetic.terms import build_reference, build_resource
+from clerkship.suite_files.synthetic.terms import build_concept, build_reference, build_resource
 from clerkship.suite_files.synthetic.times import (
     age_in_months,
     format_datetime,
@@ -26,7 +25,6 @@ from clerkship.suite_files.synthetic.times import (
     format_time,
     to_local,
 )
-from clerkship.suite_files.synthetic.visit_kinds import ADMISSION, CHECKUP, CHILD
 
 MAX_NOTES = 2
 """The number of last visits with a note."""

@@ -2,8 +2,7 @@
 
 from typing import NamedTuple
 
-from clerkship.suite_files.synthetic.table import read_table
-from clerkship.suite_files.synthetic.terms import SNOMED, Term
+from clerkship.suite_files.synthetic.terms import SNOMED, Term, read_table
 
 
 class Drug(NamedTuple):

@@ -5,7 +5,8 @@ from datetime import date, timedelta
 from typing import Any
 
 from clerkship.formats.fhir.resource import Resource
-from clerkship.suite_files.synthetic.allergies import Allergen
+from clerkship.suite_files.synthetic.conditions import Allergen
+from clerkship.suite_files.synthetic.organizations import ADMISSION, URGENT
 from clerkship.suite_files.synthetic.patient_history import (
     PatientHistory,
     PatientProblem,
@@ -13,10 +14,8 @@ from clerkship.suite_files.synthetic.patient_history import (
     build_condition_reference,
     build_encounter_reference,
 )
-from clerkship.suite_files.synthetic.table import build_concept
-from clerkship.suite_files.synthetic.terms import build_reference, build_resource, codeable_concept
+from clerkship.suite_files.synthetic.terms import build_concept, build_reference, build_resource, codeable_concept
 from clerkship.suite_files.synthetic.times import clinic_time, format_instant
-from clerkship.suite_files.synthetic.visit_kinds import ADMISSION, URGENT
 
 _ANAPHYLAXIS, _NAUSEA, _ANGIOEDEMA, _COUGH = "39579001", "422587007", "41291007", "49727002"
 """SNOMED CT codes of reactions that decide severity, type (allergy or intolerance) and criticality."""

@@ -5,7 +5,6 @@ from datetime import UTC, datetime, timedelta
 
 from clerkship.formats.fhir.resource import Resource, render_resource
 from clerkship.model.errors import InputError
-from clerkship.suite_files.synthetic.appointment_book import AppointmentBook
 from clerkship.suite_files.synthetic.claims import build_claims
 from clerkship.suite_files.synthetic.clinical_course import simulate_history
 from clerkship.suite_files.synthetic.coverage import assign_insurance, build_coverages
@@ -20,7 +19,7 @@ from clerkship.suite_files.synthetic.people import PatientRegister, SyntheticPer
 from clerkship.suite_files.synthetic.prescriptions import build_prescriptions
 from clerkship.suite_files.synthetic.random_source import RandomSource
 from clerkship.suite_files.synthetic.results import build_results
-from clerkship.suite_files.synthetic.scheduling import build_appointments, build_schedule
+from clerkship.suite_files.synthetic.scheduling import AppointmentBook, build_appointments, build_schedule
 from clerkship.suite_files.synthetic.staff import TEAM_SIZE, Clinician, build_staff, draw_specialists, draw_team
 from clerkship.suite_files.synthetic.times import clinic_time, to_local
 from clerkship.suite_files.synthetic.version import DEFAULT_NOW, MAX_PATIENTS

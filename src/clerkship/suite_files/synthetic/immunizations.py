@@ -5,12 +5,18 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from clerkship.formats.fhir.resource import Resource
-from clerkship.suite_files.synthetic.organizations import CLINIC, ROOMS
+from clerkship.suite_files.synthetic.organizations import CLINIC, ROOMS, VIDEO
 from clerkship.suite_files.synthetic.patient_history import PatientHistory
-from clerkship.suite_files.synthetic.table import TERMS, build_concept, read_table
-from clerkship.suite_files.synthetic.terms import UCUM, Term, build_resource, codeable_concept
+from clerkship.suite_files.synthetic.terms import (
+    TERMS,
+    UCUM,
+    Term,
+    build_concept,
+    build_resource,
+    codeable_concept,
+    read_table,
+)
 from clerkship.suite_files.synthetic.times import add_months, clinic_time, format_instant, latest_open_day
-from clerkship.suite_files.synthetic.visit_kinds import VIDEO
 
 
 class Dose(NamedTuple):

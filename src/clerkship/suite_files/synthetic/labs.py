@@ -16,8 +16,13 @@ from clerkship.suite_files.synthetic.analytes import (
     Analyte,
 )
 from clerkship.suite_files.synthetic.random_source import RandomSource
-from clerkship.suite_files.synthetic.table import build_concept
-from clerkship.suite_files.synthetic.terms import build_quantity, build_resource, codeable_concept, round_to_digits
+from clerkship.suite_files.synthetic.terms import (
+    build_concept,
+    build_quantity,
+    build_resource,
+    codeable_concept,
+    round_to_digits,
+)
 from clerkship.suite_files.synthetic.times import format_datetime, format_instant
 
 

@@ -12,8 +12,7 @@ from clerkship.suite_files.synthetic.patient_history import (
     build_condition_reference,
     build_encounter_reference,
 )
-from clerkship.suite_files.synthetic.table import build_concept, read_table
-from clerkship.suite_files.synthetic.terms import Term, build_resource, codeable_concept
+from clerkship.suite_files.synthetic.terms import Term, build_concept, build_resource, codeable_concept, read_table
 from clerkship.suite_files.synthetic.times import (
     add_months,
     clinic_time,

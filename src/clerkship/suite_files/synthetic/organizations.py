@@ -6,8 +6,15 @@ from typing import NamedTuple
 
 from clerkship.formats.fhir.resource import Resource
 from clerkship.suite_files.synthetic.addresses import STATE
-from clerkship.suite_files.synthetic.table import TERMS, read_table
-from clerkship.suite_files.synthetic.terms import NPI, Term, build_reference, build_resource, codeable_concept
+from clerkship.suite_files.synthetic.terms import (
+    NPI,
+    TERMS,
+    Term,
+    build_reference,
+    build_resource,
+    codeable_concept,
+    read_table,
+)
 from clerkship.suite_files.synthetic.times import format_instant
 
 IDS = "https://riverbend.example/ids/"
@@ -114,3 +121,27 @@ def build_places(since: datetime) -> Iterator[Resource]:
             physicalType=codeable_concept(location.form),
             managingOrganization=location.organization.ref,
         )
+
+
+class VisitKind(NamedTuple):
+    """A kind of visit, a row of `tables/visit_kinds.json`."""
+
+    key: str
+    name: str
+    encounter_class: Term
+    """The `Encounter.class`."""
+    type: Term
+    location_id: str
+    charge: int
+    """Charge in dollars."""
+    booked: bool = True
+    """Whether it has an appointment."""
+    measured: bool = True
+
+    @property
+    def location(self) -> Location:
+        """The location of such visits."""
+        return LOCATIONS[self.location_id]
+
+
+CHECKUP, CHILD, FOLLOWUP, SYMPTOM, VIDEO, URGENT, ADMISSION = read_table("visit_kinds", VisitKind)

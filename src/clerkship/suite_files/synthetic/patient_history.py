@@ -4,18 +4,16 @@ from dataclasses import dataclass, field
 from datetime import date, datetime, timedelta
 from typing import Any, NamedTuple
 
-from clerkship.suite_files.synthetic.allergies import Allergen
 from clerkship.suite_files.synthetic.analytes import PANELS
-from clerkship.suite_files.synthetic.conditions import Illness
+from clerkship.suite_files.synthetic.conditions import Allergen, Illness
 from clerkship.suite_files.synthetic.drugs import Drug
 from clerkship.suite_files.synthetic.labs import LabResult
-from clerkship.suite_files.synthetic.organizations import Organization
+from clerkship.suite_files.synthetic.organizations import Organization, VisitKind
 from clerkship.suite_files.synthetic.people import SyntheticPerson
 from clerkship.suite_files.synthetic.random_source import RandomSource
 from clerkship.suite_files.synthetic.staff import Clinician
 from clerkship.suite_files.synthetic.terms import build_reference, codeable_concept
 from clerkship.suite_files.synthetic.times import format_datetime, to_local
-from clerkship.suite_files.synthetic.visit_kinds import VisitKind
 from clerkship.suite_files.synthetic.vitals import BodyBuild, Vitals
 
 

@@ -5,8 +5,7 @@ from typing import Any
 from clerkship.formats.fhir.resource import Resource
 from clerkship.suite_files.synthetic.organizations import CLINIC, IDS
 from clerkship.suite_files.synthetic.patient_history import PatientHistory
-from clerkship.suite_files.synthetic.table import build_concept
-from clerkship.suite_files.synthetic.terms import Term, build_resource, codeable_concept
+from clerkship.suite_files.synthetic.terms import Term, build_concept, build_resource, codeable_concept
 from clerkship.suite_files.synthetic.times import clinic_time, format_datetime, format_instant
 
 MRN = f"{IDS}mrn"

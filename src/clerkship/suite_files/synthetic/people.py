@@ -16,12 +16,25 @@ from clerkship.suite_files.synthetic.lookalikes import (
     get_place,
 )
 from clerkship.suite_files.synthetic.organizations import ORGANIZATIONS
-from clerkship.suite_files.synthetic.planted_illnesses import AGE_RANGE as ELDERLY
-from clerkship.suite_files.synthetic.planted_illnesses import PLANTED_ILLNESSES
 from clerkship.suite_files.synthetic.random_source import RandomSource
 from clerkship.suite_files.synthetic.times import age_in_years
 from clerkship.text.known_names import ORIGIN_WEIGHTS, ORIGINS, SHORT_NAMES, Origin
 
+PLANTED_ILLNESSES: dict[int, tuple[str, ...]] = {
+    8: ("diabetes",),
+    13: ("hypertension", "failure"),
+    22: ("hypertension", "failure", "hypokalemia"),
+    27: ("diabetes", "hyperlipidemia", "hypertension"),
+    29: ("hypertension", "diabetes", "kidney3"),
+    36: ("fibrillation", "hypertension"),
+    41: ("coronary", "failure", "hyperlipidemia"),
+    44: ("hypothyroidism", "anemia"),
+}
+"""Illnesses by place in a block of fifty patients, so that even a small dataset has patients for tasks about them."""
+VISIBLE_ILLNESSES = ("obesity", "copd", "hypertension")
+"""Illnesses that affect the build. A patient with two records has none of them, because both records would need it."""
+ELDERLY = (60, 79)
+"""Ages in years of the patients with planted illnesses."""
 Health = Literal["healthy", "one", "several", "frail"]
 YEAR = 365.25
 MONTH = YEAR / 12

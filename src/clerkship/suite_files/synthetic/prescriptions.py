@@ -10,8 +10,7 @@ from clerkship.suite_files.synthetic.patient_history import (
     build_condition_reference,
     build_encounter_reference,
 )
-from clerkship.suite_files.synthetic.table import build_concept
-from clerkship.suite_files.synthetic.terms import UCUM, build_resource, codeable_concept
+from clerkship.suite_files.synthetic.terms import UCUM, build_concept, build_resource, codeable_concept
 from clerkship.suite_files.synthetic.times import clinic_time, format_datetime, format_instant
 
 _UCUM_UNITS = {"[iU]": "[iU]", "mL": "mL"}

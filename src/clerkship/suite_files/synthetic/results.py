@@ -14,8 +14,7 @@ from clerkship.suite_files.synthetic.patient_history import (
     build_encounter_reference,
     get_result_time,
 )
-from clerkship.suite_files.synthetic.table import build_concept
-from clerkship.suite_files.synthetic.terms import build_reference, build_resource, codeable_concept
+from clerkship.suite_files.synthetic.terms import build_concept, build_reference, build_resource, codeable_concept
 from clerkship.suite_files.synthetic.times import format_datetime, format_instant
 from clerkship.suite_files.synthetic.vitals import build_smoking_status, build_vitals
 

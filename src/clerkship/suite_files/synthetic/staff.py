@@ -15,8 +15,14 @@ from clerkship.suite_files.synthetic.organizations import (
     Organization,
 )
 from clerkship.suite_files.synthetic.random_source import RandomSource
-from clerkship.suite_files.synthetic.table import read_table
-from clerkship.suite_files.synthetic.terms import NPI, Term, build_reference, build_resource, codeable_concept
+from clerkship.suite_files.synthetic.terms import (
+    NPI,
+    Term,
+    build_reference,
+    build_resource,
+    codeable_concept,
+    read_table,
+)
 from clerkship.suite_files.synthetic.times import format_instant
 from clerkship.text.known_names import ORIGIN_WEIGHTS, ORIGINS
 

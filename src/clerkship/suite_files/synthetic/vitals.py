@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 from clerkship.formats.fhir.resource import Resource
 from clerkship.suite_files.synthetic.random_source import RandomSource
-from clerkship.suite_files.synthetic.table import build_concept, read_table
 from clerkship.suite_files.synthetic.terms import (
     Term,
+    build_concept,
     build_quantity,
     build_resource,
     codeable_concept,
+    read_table,
     round_to_digits,
 )
 from clerkship.suite_files.synthetic.times import format_datetime, format_instant

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.events.evidence import NoSuchState
+from clerkship.events.states import NoSuchState
 from clerkship.model.errors import InputError
 from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState

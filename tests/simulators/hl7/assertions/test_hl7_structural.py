@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.events.evidence import NoSuchState
+from clerkship.events.states import NoSuchState
 from clerkship.sandbox.assertion import Check
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from tests.simulators.hl7.assertions.ledger import evidence
