@@ -6,8 +6,8 @@ import pytest
 from pydantic import ValidationError
 
 from clerkship.assertions.generative import GenerativeResponse, NoSourceReported
-from clerkship.assertions.generative_response_is_grounded import GenerativeResponseIsGrounded as Grounded
-from clerkship.assertions.generative_response_is_relevant import GenerativeResponseIsRelevant as Relevant
+from clerkship.assertions.generative import GenerativeResponseIsGrounded as Grounded
+from clerkship.assertions.generative import GenerativeResponseIsRelevant as Relevant
 from clerkship.events.evidence import Evidence
 from clerkship.llm.contract import BadAnswer
 from clerkship.llm.retry import ModelOutage

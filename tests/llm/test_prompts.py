@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from clerkship.actors.person_played import PersonAnswer, PersonAnswerWithButton
-from clerkship.assertions.generative_response_is_grounded import Statements
-from clerkship.assertions.generative_response_is_relevant import Relevance, Variations
+from clerkship.assertions.generative import Relevance, Statements, Variations
 from clerkship.assertions.judged import CorrectedCitations, CustomPromptVerdict, JudgeVerdict, UncitedVerdict
 from clerkship.engine.grader import RatingsAnswer
 from clerkship.engine.person_check import Cited, PersonCheckAnswer

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pydantic import BaseModel
 
-from clerkship.assertions.generative_response_is_relevant import cosine_similarity
+from clerkship.assertions.generative import cosine_similarity
 from clerkship.engine.model_build import build_model
 from clerkship.llm.contract import BadAnswer, Model, Question
 from clerkship.model.errors import InputError

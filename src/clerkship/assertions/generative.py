@@ -1,19 +1,21 @@
-"""Find and score one generated reply: the base of the `generative_response_…` assertions."""
+"""`generative_response_is_grounded` and `generative_response_is_relevant`: a model rates generated replies."""
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, cast
 
-from pydantic import BeforeValidator, Field
+from pydantic import BaseModel, BeforeValidator, Field
 
 from clerkship.assertions.citation import CitationIndex
 from clerkship.assertions.judge_input import build_judge_row
 from clerkship.events.event import Event, Utterance, find_conversations, is_by_agent
 from clerkship.events.evidence import Evidence
-from clerkship.llm.contract import BadAnswer
+from clerkship.events.ledger import quote_text
+from clerkship.llm.contract import BadAnswer, Question
 from clerkship.llm.prompts import Prompt
 from clerkship.model.errors import ClerkshipError
-from clerkship.model.frozen import Whole
+from clerkship.model.frozen import Number, Whole
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import Assertion, Check, Difference
 
@@ -224,3 +226,156 @@ def _list_replies(replies: Iterable[Event], evidence: Evidence) -> str:
         return "the agent did not reply"
     more = f"; and {len(parts) - MAX_LISTED} more" if len(parts) > MAX_LISTED else ""
     return f"its replies: {'; '.join(parts[:MAX_LISTED])}{more}"
+
+
+class Statement(BaseModel):
+    """One statement of a reply."""
+
+    statement: str
+    score: Annotated[int, Field(ge=0, le=1)]
+    justification: str
+
+
+class Statements(BaseModel):
+    """The answer of the judge."""
+
+    statements: list[Statement]
+
+
+class GenerativeResponseIsGrounded(GenerativeResponse):
+    """A model splits a reply into statements and checks each against the source. The score is the supported share. It
+    sees one turn alone, not the rest of the conversation. For conversations of several turns use `judged`, or
+    `criteria` of a scenario file: the judge sees all of it, which gives more reliable results. `clerkship validate`
+    warns, unless the scenario has `max_turns: 1` or the person says only one line."""
+
+    name: ClassVar[str] = "generative_response_is_grounded"
+    differences: ClassVar[tuple[Difference, ...]] = (
+        Difference("a source that is empty", "fails, and no model is asked", "the model is asked; here it fails"),
+        *SHARED_DIFFERENCES,
+    )
+    ground_truth: Annotated[
+        str | None,
+        Field(
+            description="the source; by default `search_results` or `domain_ground_truth` in the metadata of the reply"
+        ),
+    ] = None
+
+    def find_rule_failure(self, reply: Event) -> str | None:
+        """Fail if the source is empty: it supports nothing."""
+        if self._source(reply).strip():
+            return None
+        if self.ground_truth is not None:
+            return "has no source to be grounded in: `ground_truth` is empty"
+        return (
+            "has no source to be grounded in: `search_results` and `domain_ground_truth` in its metadata are missing "
+            "or empty; report one of them with the reply, or give `ground_truth`"
+        )
+
+    def _source(self, reply: Event) -> str:
+        if self.ground_truth is not None:
+            return self.ground_truth
+        return _find_source_text(cast(Utterance, reply.payload).metadata or {})
+
+    def rate(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
+        """Return the share of statements that the source supports; None if there are no statements."""
+        utterance = cast(Utterance, reply.payload)
+        prompt = evidence.prompts["groundedness"]
+        filled = prompt.fill(source=quote_text(self._source(reply)), reply=quote_text(utterance.text))
+        answer = evidence.ask(Question(filled.content, Statements, filled.instructions, prompt.name))
+        statements = answer.data.statements
+        if not statements:
+            return None
+        supported = sum(statement.score for statement in statements)
+        rows = tuple(
+            FieldCheck(
+                path=f"statement {number}: {statement.statement}",
+                expected="supported by the source",
+                actual=statement.justification,
+                passed=statement.score == 1,
+                seq=reply.seq,
+            )
+            for number, statement in enumerate(statements, 1)
+        )
+        reasoning = f"{supported} of {len(statements)} statements are supported by the source"
+        return ReplyRating(supported / len(statements), reasoning, answer.model, prompt, rows)
+
+
+def _find_source_text(metadata: dict[str, Any]) -> str:
+    """Return the source text in a reply's metadata; empty if there is none."""
+    for key in ("search_results", "domain_ground_truth"):
+        source = metadata.get(key) or ""
+        text = "\n".join(map(str, source)) if isinstance(source, list | tuple) else str(source)
+        if text.strip():
+            return text
+    return ""
+
+
+MIN_NORM = 1e-10
+
+
+class Relevance(BaseModel):
+    """The answer of the judge."""
+
+    reasoning: str
+    score: Annotated[Number, Field(ge=0, le=1, allow_inf_nan=False)]
+
+
+class Variations(BaseModel):
+    """Messages that a reply would answer."""
+
+    question_variations: list[str]
+
+
+class GenerativeResponseIsRelevant(GenerativeResponse):
+    """A model scores how relevant a generated reply is to the message before it. It sees that turn alone, not the rest
+    of the conversation. For conversations of several turns use `judged`, or `criteria` of a scenario file: the judge
+    sees all of it, which gives more reliable results. `clerkship validate` warns, unless the scenario has
+    `max_turns: 1` or the person says only one line."""
+
+    name: ClassVar[str] = "generative_response_is_relevant"
+    differences: ClassVar[tuple[Difference, ...]] = (
+        Difference(
+            "how relevance is scored",
+            "the model sees message and reply, and gives a score with its reason",
+            "the model writes three messages that the reply would answer; the mean cosine of their embeddings with "
+            "that of the user's message",
+        ),
+        Difference("which message of the user", "the one just before the reply", "the last of the conversation"),
+        *SHARED_DIFFERENCES,
+    )
+
+    def rate(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
+        """Ask a model for a score; with `compat: rasa`, compare embeddings."""
+        if evidence.is_rasa_compatible:
+            return self._by_embeddings(reply, evidence)
+        message = find_previous_message(reply, evidence)
+        if message is None:
+            return None
+        text = cast(Utterance, reply.payload).text
+        prompt = evidence.prompts["relevance"]
+        filled = prompt.fill(message=quote_text(message), reply=quote_text(text))
+        answer = evidence.ask(Question(filled.content, Relevance, filled.instructions, prompt.name))
+        return ReplyRating(answer.data.score, answer.data.reasoning, answer.model, prompt)
+
+    def _by_embeddings(self, reply: Event, evidence: Evidence) -> ReplyRating | None:
+        messages = [cast(Utterance, event.payload).text for event in evidence.utterances if not is_by_agent(event)]
+        if not messages:
+            return None
+        prompt = evidence.prompts["variations"]
+        filled = prompt.fill(reply=quote_text(cast(Utterance, reply.payload).text))
+        answer = evidence.ask(Question(filled.content, Variations, filled.instructions, prompt.name))
+        variations = answer.data.question_variations
+        if not any(text.strip() for text in variations):
+            return ReplyRating(0.0, "the model found no message that it would answer", answer.model, prompt)
+        first, *vectors = evidence.embed([messages[-1], *variations])
+        cosines = [cosine_similarity(first, vector) for vector in vectors]
+        compared = ", ".join(f"{text!r} {value:.2f}" for text, value in zip(variations, cosines, strict=True))
+        return ReplyRating(
+            sum(cosines) / len(cosines), f"similarity to {messages[-1]!r}: {compared}", answer.model, prompt
+        )
+
+
+def cosine_similarity(vector: Sequence[float], other: Sequence[float]) -> float:
+    """Return the cosine of two vectors. The norm has a minimum, to avoid division by zero."""
+    norm = math.hypot(*vector) * math.hypot(*other)
+    return sum(a * b for a, b in zip(vector, other, strict=True)) / max(norm, MIN_NORM)

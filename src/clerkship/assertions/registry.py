@@ -33,12 +33,8 @@ ASSERTIONS: Mapping[str, AssertionEntry] = {
     "bot_uttered": AssertionEntry("utterances:BotUttered"),
     "event_count": AssertionEntry("any_event:EventCount"),
     "event_occurred": AssertionEntry("any_event:EventOccurred"),
-    "generative_response_is_grounded": AssertionEntry(
-        "generative_response_is_grounded:GenerativeResponseIsGrounded", is_judged=True
-    ),
-    "generative_response_is_relevant": AssertionEntry(
-        "generative_response_is_relevant:GenerativeResponseIsRelevant", is_judged=True
-    ),
+    "generative_response_is_grounded": AssertionEntry("generative:GenerativeResponseIsGrounded", is_judged=True),
+    "generative_response_is_relevant": AssertionEntry("generative:GenerativeResponseIsRelevant", is_judged=True),
     "judged": AssertionEntry("judged:JudgedAssertion", is_judged=True),
     "flow_cancelled": AssertionEntry("flows:FlowCancelledAssertion"),
     "flow_completed": AssertionEntry("flows:FlowCompletedAssertion"),
