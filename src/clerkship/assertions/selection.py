@@ -151,7 +151,7 @@ class SelectionAssertion(Assertion):
         if all(row.passed for row in rows) or self.is_none:
             return Check.of(all(row.passed for row in rows), detail, *rows)
         others = [each for each in compared if not each.passed]
-        if others:
+        if others and not passed:
             nearest = max(others, key=lambda each: share_passed(each.rows))
             detail += f"; {nearest.name} is not as expected: {describe_differences(nearest.rows)}"
         return Check.of(False, detail, *rows, *_list_rows(others))

@@ -26,7 +26,6 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference
 
-_COUNT_AND_END = "`count` counts the whole history, and `at: end` checks the last value only; leave one out"
 LAST_WRITE_DIFFERENCE = Difference("which writes count", "all of them; with `at: end` the last", "the last")
 REPLACED_DIFFERENCE = Difference("a value that `initial_slots` replaces", "does not count as set", "counts as set")
 
