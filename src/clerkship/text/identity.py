@@ -6,13 +6,10 @@ from datetime import date
 from typing import Any, NamedTuple
 
 from clerkship.text.folding import fold, fold_words
-from clerkship.text.known_names import SHORT_NAMES
-from clerkship.text.nicknames import NICKNAMES
-from clerkship.text.words import PARTICLES, STREET_TYPES, STREET_WORDS, SUFFIXES, UNIT_WORDS
+from clerkship.text.words import NICKNAMES, PARTICLES, STREET_TYPES, STREET_WORDS, SUFFIXES, UNIT_WORDS
 
 MIN_NUMBER = 6
 """Characters of a number that counts without a word such as MRN before it."""
-_SHORT_NAMES = {fold_words(given)[0]: fold_words(short)[0] for given, short in SHORT_NAMES.items()}
 _SEPARATED_NAME = re.compile(r"(?i)\b(o|d|l|mc|mac)['’]?(?=[a-z]{3})")
 
 
@@ -86,8 +83,7 @@ def _read_given(names: Sequence[Mapping[str, Any]]) -> tuple[frozenset[str], fro
         words = [word for each in given for word in fold_words(each)]
         first |= set(words[:1])
         middle |= {word for word in words[1:] if not word.isdigit()}
-    short = {_SHORT_NAMES[word] for word in first if word in _SHORT_NAMES}
-    short |= {nickname for word in first for nickname in NICKNAMES.get(word, ())}
+    short = {nickname for word in first for nickname in NICKNAMES.get(word, ())}
     return frozenset(first | short), frozenset(middle)
 
 
