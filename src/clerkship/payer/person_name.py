@@ -1,21 +1,18 @@
 """Names as payers compare them: without accents, case, punctuation and middle names that only one side has."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
+from clerkship.text.folding import remove_accents
+
 _SEPARATORS = re.compile(r"[\s\-.,'’`]+")
-_LETTERS = str.maketrans({"ß": "ss", "ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe"})
-"""Letters that Unicode does not decompose into a letter and an accent."""
 
 
 @lru_cache(maxsize=4096)
 def normalise_name(name: str) -> tuple[str, ...]:
     """Return the words of a name: `Núñez-O'Neil` is `nunez`, `o`, `neil`."""
-    decomposed = unicodedata.normalize("NFKD", name.casefold())
-    plain = "".join(each for each in decomposed if not unicodedata.combining(each)).translate(_LETTERS)
-    return tuple(word for word in _SEPARATORS.split(plain) if word)
+    return tuple(word for word in _SEPARATORS.split(remove_accents(name).casefold()) if word)
 
 
 def is_same_family(first: str, second: str) -> bool:

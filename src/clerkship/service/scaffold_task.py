@@ -1,8 +1,6 @@
 """Create a task in a folder, in its environment or with a new one, or create a scenario file."""
 
-import re
 import shlex
-import unicodedata
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from textwrap import indent
@@ -20,6 +18,7 @@ from clerkship.simulators.spec import TaskScaffold
 from clerkship.suite_files.environment_check import build_environment_info
 from clerkship.suite_files.source import SourceFolder
 from clerkship.suite_files.yaml import parse_yaml
+from clerkship.text.folding import to_file_stem
 
 MAX_NAME_LENGTH = 200
 WITHOUT_SANDBOX = TaskScaffold(
@@ -120,8 +119,7 @@ def create_scenario(name: str, folder: Path, catalog: RegisteredCatalog, environ
 
 def _to_file_stem(name: str, what: str = "task") -> str:
     """Return the file name for a task: `refill_a_prescription`."""
-    plain = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode().lower()
-    stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:60].strip("_")
+    stem = to_file_stem(name, max_length=60)
     if not stem or not name.isprintable() or len(name) > MAX_NAME_LENGTH:
         raise InputError.of(
             f"{name!r} is not a valid {what} name", hint="choose a short name, such as Refill a prescription"

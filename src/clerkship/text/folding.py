@@ -1,28 +1,38 @@
-"""Text as mentions are looked for: one form for letters that look alike, without marks and invisible characters."""
+"""Text as it is compared: one form for letters that look alike, without accents and invisible characters."""
 
+import contextlib
 import re
 import unicodedata
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import NamedTuple
+from pathlib import Path
+from typing import Any, NamedTuple
 
-_LETTERS = str.maketrans(
-    {"ß": "ss", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ł": "l", "Ł": "L", "æ": "ae", "Æ": "Ae", "œ": "oe", "ı": "i"}
-    | {"’": "'", "‘": "'", "`": "'", "´": "'", "ʼ": "'", "‐": "-", "‑": "-", "‒": "-", "–": "-", "—": "-", "−": "-"}
-    # Cyrillic and Greek letters that look like Latin ones. Names are folded too, so that names in these scripts match.
-    | dict(zip("авекмнорстухіјѕѵԁԛԝ", "abekmhopctyxijsvdqw", strict=True))
-    | dict(zip("АВЕКМНОРСТУХІЈЅ", "ABEKMHOPCTYXIJS", strict=True))
-    | dict(zip("αεικορτυχν", "aeikoptuxv", strict=True))
-    | dict(zip("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "ABEZHIKMNOPTYX", strict=True))
-    | dict(zip("ᴀʙᴄᴅᴇꜰɢʜɪᴊᴋʟᴍɴᴏᴘꞯʀꜱᴛᴜᴠᴡʏᴢ", "abcdefghijklmnopqrstuvwyz", strict=True))
-    # Letters in a filled square or circle, and those of flags.
-    | {chr(first + number): chr(ord("A") + number) for first in (0x1F150, 0x1F170, 0x1F1E6) for number in range(26)}
+import orjson
+
+_TABLE: Mapping[str, Any] = orjson.loads((Path(__file__).parent / "tables" / "letters.json").read_bytes())
+SIGNS = str.maketrans(*_TABLE["signs"])
+"""Apostrophes and dashes, in one form each."""
+DRAWN_THE_SAME = str.maketrans(*_TABLE["same"])
+"""Letters of other alphabets, and some rare Latin ones, that are drawn with the same dots as common ones."""
+_PLAIN: Mapping[str, str] = _TABLE["plain"]
+"""Letters that Unicode neither decomposes nor names after a Latin letter."""
+_ALIKE = SIGNS | DRAWN_THE_SAME | str.maketrans(*_TABLE["near"])
+"""Letters that people take for Latin ones. Names are folded too, so that names in other scripts match."""
+_LATIN_NAME = re.compile(
+    r"(?:NEGATIVE (?:CIRCLED|SQUARED) )?LATIN (CAPITAL|SMALL) LETTER (?:DOTLESS |SCRIPT |LONG )?([A-Z])"
+    r"|LATIN LETTER (SMALL) CAPITAL ([A-Z])|(REGIONAL) INDICATOR SYMBOL LETTER ([A-Z])"
 )
-"""Letters that Unicode does not decompose or fold, and signs with several forms."""
+"""The Unicode name of a Latin letter, without its accents, hooks and strokes."""
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+")
 _POSSESSIVE = re.compile(r"'s?\Z")
 _SENTENCE_END = re.compile(r"[.!?:;\n\r\t|]")
 _MIN_SPELLED = 4
 """Single letters in a row that are read as a word: `R i v e r a`."""
+
+
+_MAX_STORED = 0x20000
+"""Characters from here on are ideographs, which stay as they are."""
 
 
 class Token(NamedTuple):
@@ -52,14 +62,69 @@ class FoldedText(NamedTuple):
         return self.plain[self.tokens[index].end : self.tokens[index + 1].start]
 
 
+class _LetterTable(dict[int, str]):
+    """What each character becomes, filled when a character is first seen."""
+
+    def __init__(self, read: Callable[[str], str]) -> None:
+        super().__init__()
+        self._read = read
+
+    def __missing__(self, code: int) -> str:
+        letter = self._read(chr(code))
+        if code < _MAX_STORED:
+            self[code] = letter
+        return letter
+
+
+def _remove_accent(letter: str) -> str:
+    """Return a letter of the Latin alphabet in its plain form, nothing for a mark, and others as they are."""
+    if letter.isascii() or letter in _PLAIN:
+        return _PLAIN.get(letter, letter)
+    if unicodedata.combining(letter):
+        return ""
+    latin = _LATIN_NAME.fullmatch(unicodedata.name(letter, "").partition(" WITH ")[0])
+    if latin is None:
+        return letter
+    case, plain = (part for part in latin.groups() if part)
+    return plain.lower() if case == "SMALL" else plain
+
+
+def _fold_letter(letter: str) -> str:
+    """Return what people take a letter for, and nothing for what is not seen."""
+    if unicodedata.category(letter) in ("Mn", "Me", "Cf"):
+        return ""
+    if letter.isdigit():  # those of other scripts are read as a number, too
+        return str(unicodedata.digit(letter))
+    plain = _remove_accent(letter)
+    if plain != letter or letter.isascii():
+        return plain
+    base = unicodedata.name(letter, "").partition(" WITH ")[0]
+    with contextlib.suppress(KeyError):
+        letter = unicodedata.lookup(base)
+    return letter.translate(_ALIKE)
+
+
+_WITHOUT_ACCENTS, _FOLDED = _LetterTable(_remove_accent), _LetterTable(_fold_letter)
+
+
+def remove_accents(text: str) -> str:
+    """Return a text without accents, and with plain letters for `ø`, `ß` and `æ`: as a clerk writes it."""
+    return text if text.isascii() else unicodedata.normalize("NFKD", text).translate(_WITHOUT_ACCENTS)
+
+
 def fold(text: str) -> str:
-    """Return a text without marks and invisible characters, with full-width and similar letters as plain ones."""
-    if text.isascii():
-        return text
-    decomposed = unicodedata.normalize("NFKD", text)
-    kept = (each for each in decomposed if unicodedata.category(each) not in ("Mn", "Cf", "Me"))
-    # Digits of other scripts are digits too: they would be read as a number by people.
-    return "".join(str(unicodedata.digit(each)) if each.isdigit() else each for each in kept).translate(_LETTERS)
+    """Return a text as people read it who look for something.
+
+    It is without accents and invisible characters. Letters that look like Latin ones are Latin, and the digits of other
+    scripts are digits.
+    """
+    return text if text.isascii() else unicodedata.normalize("NFKD", text.translate(SIGNS)).translate(_FOLDED)
+
+
+def to_file_stem(text: str, max_length: int) -> str:
+    """Return a text as the name of a file, in lower case: `refill_a_prescription`; empty without letters or digits."""
+    plain = remove_accents(text).encode("ascii", "ignore").decode().lower()
+    return re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:max_length].strip("_")
 
 
 def fold_text(text: str) -> FoldedText:

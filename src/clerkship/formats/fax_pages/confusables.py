@@ -3,9 +3,10 @@
 A letter stands for one digit at most, and no chain is followed: 1 is read as l and l as i, but 1 never becomes 7.
 """
 
-import re
 import unicodedata
 from functools import cache
+
+from clerkship.text.folding import DRAWN_THE_SAME
 
 _DIGITS = {"0": "OoQD", "1": "Iil|![]", "2": "Zz", "5": "Ss$", "6": "Gb", "8": "B&", "9": "gq"}
 """What an engine reads in place of each digit. The case counts: B looks like 8 and b like 6, so a B that an agent wrote
@@ -18,19 +19,7 @@ _CONFUSABLE = frozenset(pairs for pair in _PAIRS for pairs in ((pair[0], pair[1]
 _GROUPS = (("m", "rn"), ("w", "vv"), ("d", "cl"), ("u", "ii"))
 SPECKS = frozenset("'\"~^°*·“”«»")
 """Marks that engines read in noise. Points and commas are not among them: 1.5 is not 15."""
-_PLAIN = {"ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe", "ı": "i"}
-_PLAIN_LETTERS = str.maketrans(_PLAIN | {one.upper(): other.upper() for one, other in _PLAIN.items() if one != "ı"})
-
-_LOOKALIKES = str.maketrans(
-    "АВЕЅІЈКМНОРСТХУаеоѕіјрсхуһԁԛԝΑΒΕΖΗΙΚΜΝΟΡΤΥΧοѵͿνϲϳϹϺҮӀӏԚԜɡᴢꜱꬵ",
-    "ABESIJKMHOPCTXYaeosijpcxyhdqwABEZHIKMNOPTYXovJvcjCMYIIQWgzsf",
-)
-"""Letters of other alphabets, and some rare Latin ones, that are drawn with the same dots as common ones."""
-_NEAR_LOOKALIKES = str.maketrans("αβγδεηικρτυχωвгкмнптуьбЗзЧ", "abydenikptuxwBrkmHnTyb6334")
-"""Letters that a reader takes for Latin letters or digits, though their dots are others."""
-_LATIN_NAME = re.compile(r"LATIN (?:(?:CAPITAL|SMALL) LETTER|LETTER SMALL CAPITAL) (?:DOTLESS |SCRIPT |LONG )?([A-Z])")
-"""The Unicode name of a Latin letter, without its accents: LATIN SMALL LETTER K is a k."""
-_DRAWN_ALIKE = ("0o", "1i", "1l", "1|", "il", "i|", "l|")
+_DRAWN_ALIKE = ("0o", "1i", "1l", "1|", "il", "i|", "l|", "3з", "4ч", "6б")
 
 
 def is_confusable(wanted: str, read: str) -> bool:
@@ -50,45 +39,15 @@ def list_letter_groups(letter: str) -> tuple[tuple[str, str], ...]:
     return tuple((one, other) for one, other in both if one.startswith(letter))
 
 
-def to_plain_letters(text: str) -> str:
-    """Return text without accents, as an engine for English reads it."""
-    decomposed = unicodedata.normalize("NFKD", text.translate(_PLAIN_LETTERS))
-    return "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-
-
 def is_drawn_alike(wanted: str, read: str) -> bool:
     """Return whether a reader takes one letter or digit for another on a clean page: O for 0, and l for 1."""
     return f"{wanted}{read}" in _DRAWN_ALIKE or f"{read}{wanted}" in _DRAWN_ALIKE
 
 
-def to_base_letters(text: str) -> str:
-    """Return text as a reader takes it who looks for a value: each letter without its accents, hooks and strokes.
-
-    The case of letters that are not ASCII is lost.
-    """
-    return "".join(map(_to_base_letter, unicodedata.normalize("NFKD", text)))
-
-
-@cache
-def _to_base_letter(letter: str) -> str:
-    if letter.isascii():
-        return letter
-    if unicodedata.category(letter) in ("Mn", "Me"):
-        return ""
-    name = unicodedata.name(letter, "").partition(" WITH ")[0]
-    if latin := _LATIN_NAME.fullmatch(name):
-        return latin[1].lower()
-    try:
-        base = unicodedata.lookup(name)
-    except KeyError:
-        base = letter
-    return base.translate(_LOOKALIKES).translate(_NEAR_LOOKALIKES).translate(_PLAIN_LETTERS)
-
-
 def to_latin_lookalikes(text: str) -> str:
-    """Return text as it looks: letters of other alphabets that look Latin are, and marks on letters are left out.
+    """Return text as it looks: letters of other alphabets that look Latin are, and what is not drawn is left out.
 
-    Accents that are part of a letter stay.
+    Accents that are part of a letter stay, because they are dots of the page.
     """
-    composed = unicodedata.normalize("NFC", text).translate(_LOOKALIKES)
-    return "".join(letter for letter in composed if unicodedata.category(letter) not in ("Mn", "Me"))
+    composed = unicodedata.normalize("NFC", text).translate(DRAWN_THE_SAME)
+    return "".join(letter for letter in composed if unicodedata.category(letter) not in ("Mn", "Me", "Cf"))

@@ -1,6 +1,5 @@
 """Handwriting-like notes and signatures: strokes of the Hershey fonts with the unevenness of a hand, seeded."""
 
-import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
@@ -9,6 +8,7 @@ from typing import Literal
 
 from clerkship.formats.fax_pages.canvas import Canvas
 from clerkship.formats.fax_pages.fonts import missing_extra
+from clerkship.text.folding import remove_accents
 
 Hand = Literal["print", "script"]
 FONTS: dict[Hand, str] = {"print": "futural", "script": "scripts"}
@@ -60,8 +60,7 @@ def _load_glyphs(hand: Hand) -> dict[str, Glyph]:
 
 def to_plain_letters(text: str) -> str:
     """Return text in the letters of the Hershey fonts: accents are dropped, other letters become `?`."""
-    plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
-    return "".join(letter if " " <= letter <= "~" else "?" for letter in plain)
+    return "".join(letter if " " <= letter <= "~" else "?" for letter in remove_accents(text))
 
 
 def write_by_hand(canvas: Canvas, x: int, top: int, text: str, pen: Pen, random: Random) -> int:

@@ -20,15 +20,12 @@ from clerkship.formats.fax_pages.confusables import (
     is_confusable,
     is_drawn_alike,
     list_letter_groups,
-    to_base_letters,
     to_latin_lookalikes,
-    to_plain_letters,
 )
 from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.model.frozen import Frozen
+from clerkship.text.folding import SIGNS, fold, remove_accents
 
-DASHES = frozenset("-‐‑‒–—−")
-QUOTES = frozenset("'’‘`´")
 MIN_UNSPACED = 6
 """Letters and digits of an identifier that may be written in groups: 1093 817 465."""
 MIN_UNSPACED_OCR = 4
@@ -190,11 +187,11 @@ def _gap(left: PageWord, right: PageWord) -> str:
 def _unify(text: str, folding: Folding) -> str:
     """Return text in which dashes, quotes and letters that look the same are the same. Accents stay if it is exact."""
     # Before and after: some letters that look Latin are normalized to others that do not.
-    unified = to_latin_lookalikes(unicodedata.normalize("NFKC", to_latin_lookalikes(text)))
-    unified = "".join("-" if letter in DASHES else "'" if letter in QUOTES else letter for letter in unified)
+    text = text.translate(SIGNS)
     if folding == "lookalikes":
-        return to_base_letters(unified)
-    return to_plain_letters(unified) if folding == "ocr" else unified
+        return fold(text)
+    unified = to_latin_lookalikes(unicodedata.normalize("NFKC", to_latin_lookalikes(text)))
+    return remove_accents(unified) if folding == "ocr" else unified
 
 
 def _may_lose_spaces(wanted: str, *, tolerant: bool) -> bool:

@@ -1,8 +1,9 @@
 """Words of a caller: folded to plain lower case, and the numbers among them."""
 
 import re
-import unicodedata
 from collections.abc import Sequence
+
+from clerkship.text.folding import fold
 
 UNITS = {
     word: value
@@ -37,7 +38,6 @@ HESITATIONS = frozenset({"um", "uh", "er", "erm", "ah", "hm", "hmm", "well", "ok
 CORRECTIONS = frozenset({"no", "sorry", "correction", "mean", "meant", "wait", "oops", "actually", "rather"})
 """Words after which a caller says again what they got wrong."""
 _TOKEN = re.compile(r"[a-z0-9]+")
-_APOSTROPHES = re.compile(r"['\u2018\u2019`]")
 
 
 def to_word_set(words: str) -> frozenset[str]:
@@ -47,9 +47,7 @@ def to_word_set(words: str) -> frozenset[str]:
 
 def fold_text(text: str) -> str:
     """Return a text in lower case, without accents and apostrophes."""
-    decomposed = unicodedata.normalize("NFKD", text)
-    plain = "".join(char for char in decomposed if not unicodedata.combining(char))
-    return _APOSTROPHES.sub("", plain).casefold()
+    return fold(text).replace("'", "").casefold()
 
 
 def split_words(text: str) -> list[str]:

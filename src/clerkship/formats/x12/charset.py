@@ -4,7 +4,6 @@ The sets are those of X12.6 as the 5010 guides use them. Letters with accents ar
 """
 
 import re
-import unicodedata
 from functools import lru_cache
 from typing import Literal
 
@@ -12,6 +11,7 @@ from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimite
 from clerkship.formats.x12.segment import X12Segment
 from clerkship.formats.x12.set_errors import ElementError, SegmentError
 from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.text.folding import SIGNS, remove_accents
 
 X12Charset = Literal["basic", "extended"]
 BASIC_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !\"&'()*+,-./:;?="
@@ -19,9 +19,7 @@ EXTENDED_CHARACTERS = BASIC_CHARACTERS + "abcdefghijklmnopqrstuvwxyz%~@[]_{}\\|<
 MAX_CHARACTER_ERRORS = 100
 """Segments of one set that `check_characters` reports."""
 _CHARACTERS = {"basic": BASIC_CHARACTERS, "extended": EXTENDED_CHARACTERS}
-_SPELLINGS = str.maketrans(
-    {"‘": "'", "’": "'", "“": '"', "”": '"', "–": "-", "—": "-", "ß": "ss", "æ": "ae", "Æ": "AE", "ø": "o", "Ø": "O"}
-)  # fmt: skip
+_SPELLINGS = SIGNS | str.maketrans("“”", '""')
 
 
 @lru_cache(maxsize=64)
@@ -50,14 +48,10 @@ def clean_value(
         if charset == "basic":
             value = value.upper()
         if not value.isascii():
-            value = _remove_accents(value.translate(_SPELLINGS))
+            value = remove_accents(value.translate(_SPELLINGS))
             value = value.upper() if charset == "basic" else value
         value = unusable.sub(" ", value)
     return value.strip(" ")
-
-
-def _remove_accents(value: str) -> str:
-    return "".join(each for each in unicodedata.normalize("NFKD", value) if not unicodedata.combining(each))
 
 
 def check_characters(transaction: TransactionSet, charset: X12Charset = "extended") -> list[SegmentError]:

@@ -1,8 +1,6 @@
 """Draft scenario files from a project's flows: plan, write by rules or a model, validate and save them."""
 
-import re
 import tempfile
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
@@ -37,6 +35,7 @@ from clerkship.service.checking import load_and_check
 from clerkship.service.schemas import add_modeline, find_schema_folder, write_schemas_for
 from clerkship.settings import Settings
 from clerkship.suite_files.foreign import find_domain, read_domain
+from clerkship.text.folding import to_file_stem
 
 _MAX_STEM_LENGTH = 60
 _MAX_SHOWN = 20
@@ -158,8 +157,7 @@ def _build_stems(flows: Sequence[str]) -> dict[str, str]:
     """Return a unique file name for each flow."""
     stems: dict[str, str] = {}
     for flow in flows:
-        plain = unicodedata.normalize("NFKD", flow).encode("ascii", "ignore").decode().lower()
-        stem = re.sub(r"[^a-z0-9]+", "_", plain).strip("_")[:_MAX_STEM_LENGTH].strip("_") or "flow"
+        stem = to_file_stem(flow, _MAX_STEM_LENGTH) or "flow"
         taken, number, first = set(stems.values()), 1, stem
         while stem in taken:
             number += 1

@@ -1,7 +1,6 @@
 """Compare a patient of the chart with the one in a message, by name, birth date and sex."""
 
 import re
-import unicodedata
 from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
@@ -12,6 +11,7 @@ from clerkship.reactions.hl7_to_fhir.fields import Repetition, read_repetition, 
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
+from clerkship.text.folding import remove_accents
 
 _USES = code_table("0200")
 """HL7 table 0200, as far as FHIR has a use for it."""
@@ -131,8 +131,7 @@ def _is_given_alike(one: dict[str, Any], other: dict[str, Any], min_similarity: 
 
 
 def _fold(name: str) -> str:
-    plain = unicodedata.normalize("NFKD", name).casefold()
-    return re.sub(r"[\W_]", "", "".join(character for character in plain if not unicodedata.combining(character)))
+    return re.sub(r"[\W_]", "", remove_accents(name).casefold())
 
 
 def to_human_name(repetition: Repetition) -> dict[str, Any]:

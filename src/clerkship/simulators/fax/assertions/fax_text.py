@@ -1,7 +1,6 @@
 """`fax_text`: pages that the agent faxed have a text word by word, and nothing else."""
 
 import re
-import unicodedata
 from collections.abc import Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Annotated, ClassVar, Self
@@ -9,12 +8,12 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.events.evidence import Evidence
-from clerkship.formats.fax_pages.confusables import to_plain_letters
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch, PageNumbers, list_page_numbers
 from clerkship.simulators.fax.assertions.logged import LoggedFax, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import PageReader, PageText, narrow_sent, open_reader
+from clerkship.text.folding import fold
 
 MAX_MISREAD = 8
 """Letters and digits in one place that OCR may read wrongly, leave out or see in noise."""
@@ -92,8 +91,7 @@ def _is_misread(wanted: str, written: str) -> bool:
 
 def _split(text: str) -> list[str]:
     """Return the words of a text without case and punctuation; the point in 6.8 is none."""
-    plain = to_plain_letters(unicodedata.normalize("NFKC", text)).casefold()
-    return _WORDS.findall(plain)
+    return _WORDS.findall(fold(text).casefold())
 
 
 def _to_ocr_letters(word: str) -> str:

@@ -2,12 +2,13 @@
 
 import math
 import re
-import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
+
+from clerkship.text.folding import fold
 
 UNIT_WORDS = Path(__file__).parent / "unit_words.json"
 """Units, and synonyms of each."""
@@ -92,7 +93,7 @@ def find_quantities(text: str) -> Iterator[ParsedQuantity]:
     Takes time linear in the length of the text, since an agent may have written it.
     """
     text = " ".join(_SEPARATORS.sub(" ", text.casefold()).split())
-    text = _TIMES_SIGN.sub(" ", unicodedata.normalize("NFKC", text))
+    text = _TIMES_SIGN.sub(" ", fold(text))
     text = _DATES_AND_TIMES.sub(" ; ", text).replace(" per ", "/").replace("mm hg", "mmhg")
     for pattern, digits in _FREQUENCIES:
         text = pattern.sub(digits, text)
