@@ -3,7 +3,7 @@
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from itertools import chain
 from typing import Literal, NamedTuple
@@ -38,6 +38,8 @@ _SPELLED_EMAIL = re.compile(
 _RECENT = (timedelta(days=400), timedelta(days=800))
 """A date so long before or after now is an appointment or a visit unless a word about birth is near it."""
 _MAX_GAP = 6
+_STRONG_FACETS = frozenset({"full", "number", "address", "email"})
+"""What can tell alone who is meant."""
 _GIVEN_NAMES = frozenset(
     word for origin in ORIGINS for name in (*origin.female, *origin.male) for word in fold_words(name)[:1]
 )
@@ -68,6 +70,8 @@ class MentionQuery(NamedTuple):
     now: date | None = None
     is_spoken: bool = False
     """Whether the text was said or keyed on a phone."""
+    min_number: int = MIN_NUMBER
+    """Characters of a number that counts without a word such as MRN before it."""
 
     @property
     def is_named(self) -> bool:
@@ -143,18 +147,17 @@ class MentionIndex:
         """Return all mentions by the key of the patient, also those that do not tell alone who is meant."""
         allowed = {person.key for person in query.allowed}
         by_person: dict[str, list[PatientMention]] = defaultdict(list)
-        for finder in (
-            self._find_names,
-            self._find_birth_dates,
-            self._find_numbers,
-            self._find_streets,
-            self._find_emails,
-        ):
-            for mention in finder(text, query):
-                key = mention.person.key
-                is_wanted = key not in allowed and (query.only is None or key in query.only)
-                if is_wanted and mention.kind in query.kinds:
-                    by_person[key].append(mention)
+        finders: dict[Kind, Callable[[FoldedText, MentionQuery], Iterator[PatientMention]]] = {
+            "name": self._find_names,
+            "birth_date": self._find_birth_dates,
+            "number": self._find_numbers,
+            "address": self._find_streets,
+            "email": self._find_emails,
+        }
+        for mention in chain.from_iterable(finders[kind](text, query) for kind in KINDS if kind in query.kinds):
+            key = mention.person.key
+            if key not in allowed and (query.only is None or key in query.only):
+                by_person[key].append(mention)
         return by_person
 
     def _find_names(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
@@ -188,7 +191,8 @@ class MentionIndex:
                 if first[0] not in range(*last) and _is_one_name(text, person, first, last):
                     used |= {*range(*first), *range(*last)}
                     start, end = min(first[0], last[0]), max(first[1], last[1])
-                    if not _shares_full_name(person, query.allowed) or _has_own_suffix(text, person, end, query):
+                    is_shared = _shares_full_name(person, query.allowed, text.tokens[first[0]].text)
+                    if not is_shared or _has_own_suffix(text, person, end, query):
                         enough = not _is_plain_sentence(text, range(start, end))
                         yield self._mention(text, person, start, end, enough, "full")
         for place, end in family:
@@ -264,7 +268,7 @@ class MentionIndex:
                 number += tokens[end].text
                 if number not in self._number_starts:
                     break
-                if number in self._numbers and number not in own and _is_whole_number(text, place, end, number):
+                if number in self._numbers and number not in own and _is_whole_number(text, place, end, number, query.min_number):
                     for person in self._numbers[number]:
                         yield PatientMention(person, "number", tokens[place].start, tokens[end].end, True, "number")
             if tokens[place].text in self._tails and _is_single_number(text, place):
@@ -305,10 +309,15 @@ def select_telling(mentions: Sequence[PatientMention]) -> Iterator[PatientMentio
     return (mention for mention in mentions if mention.is_enough or support.has_near(mention))
 
 
-def has_supported_fact(mentions: Sequence[PatientMention]) -> bool:
-    """Return whether a name of a patient and a fact of another kind are near each other."""
+def tells_who(mentions: Sequence[PatientMention]) -> bool:
+    """Return whether a patient's mentions tell for sure who is meant, not only that it may be the patient.
+
+    A birth date or a part of a name needs a fact of another kind near it.
+    """
     support = _Support(mentions)
-    return any(mention.kind == "name" and support.has_near(mention) for mention in mentions)
+    return any(mention.is_enough and mention.facet in _STRONG_FACETS for mention in mentions) or any(
+        mention.kind == "name" and support.has_near(mention) for mention in mentions
+    )
 
 
 class _Support:
@@ -336,8 +345,10 @@ def _is_shared_word(word: str, allowed: Iterable[Identity]) -> bool:
     )
 
 
-def _shares_full_name(person: Identity, allowed: Iterable[Identity]) -> bool:
-    return any(person.given & other.given and person.families & other.families for other in allowed)
+def _shares_full_name(person: Identity, allowed: Iterable[Identity], given: str = "") -> bool:
+    """Return whether a full name may be that of an allowed patient, who has the given name as it is written."""
+    names = {given} if given else person.given
+    return any(names & other.given and person.families & other.families for other in allowed)
 
 
 def _has_own_suffix(text: FoldedText, person: Identity, end: int, query: MentionQuery) -> bool:
@@ -372,7 +383,7 @@ def _is_name_part(token: Token, gap: str) -> bool:
     return gap == "@" or (gap == " " and token.is_capitalized and token.text not in NAME_NEIGHBORS | SUFFIXES)
 
 
-def _is_whole_number(text: FoldedText, start: int, end: int, number: str) -> bool:
+def _is_whole_number(text: FoldedText, start: int, end: int, number: str, min_number: int) -> bool:
     """Return whether tokens are a number by themselves, and long enough or named as one."""
     tokens = text.tokens
     label = tokens[start - 1].text if start and len(text.gap(start - 1)) <= 3 else ""
@@ -381,7 +392,7 @@ def _is_whole_number(text: FoldedText, start: int, end: int, number: str) -> boo
     decimal_after = end + 1 < len(tokens) and text.gap(end) in (".", ",") and tokens[end + 1].text.isdigit()
     if glued_before or glued_after or (decimal_after and tokens[end].text.isdigit()):
         return False
-    return len(number) >= MIN_NUMBER or label in NUMBER_LABELS
+    return len(number) >= min_number or label in NUMBER_LABELS
 
 
 def _is_single_number(text: FoldedText, place: int) -> bool:

@@ -17,15 +17,13 @@ from clerkship.formats.fhir.resource import Resource, parse_resource
 from clerkship.model.errors import InputError
 from clerkship.text.folding import fold_text
 from clerkship.text.identity import read_identity
-from clerkship.text.index import MentionIndex, MentionQuery, PatientMention, has_supported_fact, select_telling
+from clerkship.text.index import MentionIndex, MentionQuery, PatientMention, select_telling, tells_who
 
 MAX_CHARACTERS = 2_000_000
 """Characters of one item that are searched. A longer one is about no record; a criterion that forbids it counts it."""
 _APART = "\n" + ";" * 8 + "\n"
 """What stands between the texts of an item, so that no name or number is read across them."""
 _E164_NUMBER = re.compile(r"(?<!\w)\+\d{11,15}(?!\d)")
-_STRONG_FACETS = frozenset({"full", "number", "address", "email"})
-"""What can tell alone who is meant. A birth date or a part of a name needs a fact of another kind."""
 _MERGED_ELEMENTS = ("name", "telecom", "address", "identifier")
 
 
@@ -100,7 +98,7 @@ class RecordSubject:
         others = [found for key, found in mentions.items() if key != self.key]
         if forbids:
             return bool(telling) and not any(_covers(each, own) and not _covers(own, each) for each in others)
-        is_enough = any(each.facet in _STRONG_FACETS for each in telling) or has_supported_fact(own)
+        is_enough = tells_who(own)
         if not is_enough and is_spoken:  # a caller is asked for one fact after the other
             is_enough = len({each.kind for each in telling}) > 1
         return is_enough and not any(_covers(each, own) for each in others)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
 
+from clerkship.assertions.patients.directory import index_charts
 from clerkship.events.event import Utterance, is_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir import exact
@@ -28,8 +29,9 @@ from clerkship.simulators.fhir.assertions.leaves import (
     remove_indexes,
 )
 from clerkship.simulators.fhir.assertions.listed_change import ANY_VALUE, ListedChange
-from clerkship.simulators.fhir.assertions.mentions import PatientIndex, find_patients, get_patient_index
+from clerkship.simulators.fhir.assertions.mentions import find_named_patients, find_patients
 from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities
+from clerkship.text.index import MentionIndex
 
 UNCHECKED_ELEMENTS = frozenset({"resourceType", "id", "meta", "identifier", "text"})
 """Elements that are not clinical content. They may have any value."""
@@ -73,11 +75,12 @@ class ChangeChecker:
             *(payload.text for payload in payloads if isinstance(payload, Utterance)),
         ]
         self._patients_by_item: dict[int, set[str]] = {}
+        self._patients_of_task: dict[frozenset[str], set[str]] = {}
 
     @cached_property
-    def patients(self) -> PatientIndex:
+    def patients(self) -> MentionIndex:
         """The index of the chart's patients."""
-        return get_patient_index(self._chart)
+        return index_charts([self._chart])[0]
 
     @cached_property
     def _task_quantities(self) -> frozenset[ParsedQuantity]:
@@ -102,29 +105,35 @@ class ChangeChecker:
         These are the patients of the item, of the task item and people's messages, and of the resource before the
         change. If the item names none, those that the changed resource refers to are allowed too.
         """
-        own = find_patients(change.before) | ({change.key} & self.patients.keys)
+        own = find_patients(change.before) | ({change.key} & self.patients.people.keys())
         listed = self.find_named_patients(item)
         own |= listed or find_patients(change.after)
-        return own | self.patients.find_named(str(self._task_texts), own)
+        return own | self._find_in_task(frozenset(own))
+
+    def _find_in_task(self, own: frozenset[str]) -> set[str]:
+        """Return the patients whom the task item and people's messages name, searched once for the same `own`."""
+        if own not in self._patients_of_task:
+            self._patients_of_task[own] = find_named_patients(self.patients, "\n".join(map(str, self._task_texts)), own)
+        return self._patients_of_task[own]
 
     def find_named_patients(self, item: ListedChange) -> set[str]:
         """Return the patients that an item names, or that the resource it names is about."""
         if id(item) not in self._patients_by_item:
             resource = self._view.resource(item.key) if item.key else None
             self._patients_by_item[id(item)] = find_patients(resource).union(
-                *map(self.patients.find_named, item.list_texts())
+                *(find_named_patients(self.patients, text) for text in item.list_texts())
             )
         return self._patients_by_item[id(item)]
 
     def find_affected_patients(self, change: ResourceChange) -> set[str]:
         """Return the patients that a changed resource is for, by reference or by identifier."""
         numbers = [str(value) for path, (_, value) in change.paths.items() if path.endswith(".identifier.value")]
-        return set().union(find_patients(change.after), *map(self.patients.find_named, numbers))
+        return find_patients(change.after).union(*(find_named_patients(self.patients, each) for each in numbers))
 
     def build_allowed_quantities(self, item: ListedChange, patients: set[str]) -> AllowedQuantities:
         """Return the quantities that a change listed by an item may contain."""
         return AllowedQuantities(
-            self._chart, patients & self.patients.keys, (self._task_quantities, item.find_named_quantities())
+            self._chart, patients & self.patients.people.keys(), (self._task_quantities, item.find_named_quantities())
         )
 
 
@@ -174,7 +183,7 @@ class _ElementChecker:
 
     def _check_text(self, path: str, text: str) -> Iterator[Objection]:
         """Yield objections to free text: other patients, or quantities that are not allowed."""
-        others = self.patients.find_named(text, self.allowed_patients) - self.allowed_patients
+        others = find_named_patients(self.patients, text, self.allowed_patients) - self.allowed_patients
         if others:
             yield Objection(path, f"no other patient named (it names {', '.join(sorted(others))})", text)
         names = remove_indexes(path)
