@@ -5,6 +5,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from clerkship.text.email_addresses import EMAIL
+from clerkship.text.spoken_words import MONTH_PATTERN, MONTHS
+
 MAX_SMALL_DIGITS = 2
 """Numbers with so many digits may be said by anyone: a count, a number of days."""
 MIN_TAIL_DIGITS = 4
@@ -14,18 +17,13 @@ MAX_SPAN = 8
 MAX_PIECES = 16
 """Parts of one number."""
 # Every repetition is bounded or starts at a word, because an agent's text may be built to be slow to match.
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 _WEB = re.compile(
     r"\b(?:https?://|www\.)[^\s\"'<>)\]]{1,2000}"
     r"|(?<![\w.-])[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,4}\.(?:com|org|net|io|edu|gov|info|dev|app|co\.uk)\b"
     r"(?:/[^\s\"'<>)\]]{0,2000})?",
     re.IGNORECASE,
 )
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)"
-)
+_MONTH = rf"(?P<month>{MONTH_PATTERN})"
 _DAY, _YEAR = r"(?P<day>\d{1,2})", r"(?P<year>\d{4})"
 _NUMERIC = re.compile(rf"(?<![\d/.-])(?P<month>\d{{1,2}})[-/.]{_DAY}[-/.](?P<year>\d{{4}}|\d{{2}})(?![\d/-])")
 _DATES = (
@@ -123,7 +121,7 @@ class Facts:
         for address in _find_addresses(text):
             if not any(address in facts.addresses for facts in (self, also)):
                 yield address
-        text = _EMAIL.sub(" ", text)
+        text = EMAIL.sub(" ", text)
         text = _WEB.sub(" ", text)
         dated, rest = _split_dates(_DURATION.sub("\n", text))
         for written, read in dated:
@@ -155,7 +153,7 @@ class Facts:
 
 def find_first_value(text: str) -> tuple[ValueSort, str] | None:
     """Return the sort and the text of the value with which a text begins; None if it begins with none."""
-    email = _EMAIL.match(text)
+    email = EMAIL.match(text)
     if email is not None:
         return "address", email[0].rstrip(".")
     date = next((match for match, _ in _find_dates(text) if match.start() == 0), None)
@@ -204,9 +202,9 @@ def _count_digits(text: str) -> int:
 
 
 def _find_addresses(text: str) -> Iterator[str]:
-    for match in _EMAIL.finditer(text):
+    for match in EMAIL.finditer(text):
         yield match[0].casefold().rstrip(".")
-    for match in _WEB.finditer(_EMAIL.sub(" ", text)):
+    for match in _WEB.finditer(EMAIL.sub(" ", text)):
         yield re.sub(r"^(?:https?://)?(?:www\.)?", "", match[0].casefold()).rstrip("./,;:!?")
 
 
@@ -234,5 +232,5 @@ def _build_date(month: str, day: str, year: str | None) -> Date:
     written = int(year) if year else None
     if written is not None and written < 100:
         written += 2000 if written < 50 else 1900
-    number = int(month) if month.isdigit() else _MONTHS.index(month[:3].casefold()) + 1
+    number = int(month) if month.isdigit() else MONTHS[month.casefold()]
     return Date(number, int(day), written)

@@ -5,22 +5,9 @@ from collections.abc import Iterator
 from datetime import date
 from typing import NamedTuple
 
-_MONTH_NAMES = {
-    "jan": 1, "january": 1, "enero": 1, "januar": 1, "janvier": 1,
-    "feb": 2, "february": 2, "febrero": 2, "februar": 2, "fevrier": 2,
-    "mar": 3, "march": 3, "marzo": 3, "marz": 3, "mars": 3,
-    "apr": 4, "april": 4, "abril": 4, "avril": 4,
-    "may": 5, "mayo": 5, "mai": 5,
-    "jun": 6, "june": 6, "junio": 6, "juni": 6, "juin": 6,
-    "jul": 7, "july": 7, "julio": 7, "juli": 7, "juillet": 7,
-    "aug": 8, "august": 8, "agosto": 8, "aout": 8,
-    "sep": 9, "sept": 9, "september": 9, "septiembre": 9, "septembre": 9,
-    "oct": 10, "october": 10, "octubre": 10, "okt": 10, "oktober": 10, "octobre": 10,
-    "nov": 11, "november": 11, "noviembre": 11, "novembre": 11,
-    "dec": 12, "december": 12, "diciembre": 12, "dez": 12, "dezember": 12, "decembre": 12,
-}  # fmt: skip
-"""Months in English, Spanish, German and French, without accents."""
-_MONTH = rf"(?P<name>{'|'.join(sorted(_MONTH_NAMES, key=len, reverse=True))})"
+from clerkship.text.spoken_words import MONTH_PATTERN, MONTHS
+
+_MONTH = rf"(?P<name>{MONTH_PATTERN})"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er)?"
 _YEAR = r"'?(?P<year>\d{4}|\d{2})"
 _FULL_YEAR = r"(?P<year>(?:18|19|20)\d{2})"
@@ -82,7 +69,7 @@ def find_dates(text: str, *, is_spoken: bool = False) -> Iterator[WrittenDate]:
 def _read(match: re.Match[str]) -> Iterator[date]:
     groups = match.groupdict()
     day, year = int(groups["day"]), int(groups["year"])
-    month = _MONTH_NAMES[groups["name"]] if groups.get("name") else int(groups["month"])
+    month = MONTHS[groups["name"]] if groups.get("name") else int(groups["month"])
     pairs = {(month, day)} if groups.get("name") else {(month, day), (day, month)}
     for month, day in pairs:
         for full_year in (year,) if year > 99 else (1900 + year, 2000 + year):

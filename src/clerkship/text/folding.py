@@ -136,12 +136,16 @@ def fold_text(text: str) -> FoldedText:
     tokens: list[Token] = []
     end = 0
     for match in _TOKEN.finditer(plain):
-        before = plain[end : match.start()]
-        starts_sentence = not tokens or _SENTENCE_END.search(before) is not None
-        word = _POSSESSIVE.sub("", lower[match.start() : match.end()]).replace("'", "")
-        tokens.append(Token(word, match.start(), match.end(), match[0][0].isupper(), starts_sentence))
-        end = match.end()
-    return FoldedText(plain, lower, tuple(_join_spelled(plain, tokens)))
+        start, last = match.span()
+        before = plain[end:start]
+        starts_sentence = not tokens or (before != " " and _SENTENCE_END.search(before) is not None)
+        word = lower[start:last]
+        if "'" in word:
+            word = _POSSESSIVE.sub("", word).replace("'", "")
+        tokens.append(Token(word, start, last, plain[start].isupper(), starts_sentence))
+        end = last
+    is_spelled = sum(len(token.text) == 1 for token in tokens) >= _MIN_SPELLED
+    return FoldedText(plain, lower, tuple(_join_spelled(plain, tokens) if is_spelled else tokens))
 
 
 def _join_spelled(plain: str, tokens: list[Token]) -> list[Token]:

@@ -10,6 +10,7 @@ from clerkship.text.words import NICKNAMES, PARTICLES, STREET_TYPES, STREET_WORD
 
 MIN_NUMBER = 6
 """Characters of a number that counts without a word such as MRN before it."""
+_SEPARATORS, _LETTERS = re.compile(r"[\W_]+"), re.compile(r"\D+")
 _SEPARATED_NAME = re.compile(r"(?i)\b(o|d|l|mc|mac)['’]?(?=[a-z]{3})")
 
 
@@ -50,7 +51,7 @@ def read_identity(key: str, patient: Mapping[str, Any], numbers: Sequence[str] =
         families=frozenset(family for name in names for family in _read_families(name)),
         suffixes=frozenset(word for name in names for each in _texts(name, "suffix") for word in fold_words(each)),
         birth_date=_read_date(patient.get("birthDate")),
-        numbers=frozenset(number for value in values for number in _list_number_forms(value)),
+        numbers=frozenset(number for value in dict.fromkeys(values) for number in _list_number_forms(value)),
         streets=frozenset(
             form
             for address in _objects(patient, "address")
@@ -113,9 +114,9 @@ def _read_date(value: Any) -> date | None:
 
 def _list_number_forms(value: str) -> Iterator[str]:
     """Yield a number without separators, without its letters, and a phone number without its country code."""
-    words = fold_words(value)
-    whole, digits = "".join(words), "".join(word for word in words if word.isdigit())
-    if any(each.isdigit() for each in whole) and len(whole) > 2:
+    whole = _SEPARATORS.sub("", fold(value).lower())
+    digits = _LETTERS.sub("", whole)
+    if digits and len(whole) > 2:
         yield whole
     if len(digits) >= MIN_NUMBER:
         yield digits

@@ -9,6 +9,7 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from clerkship.text.dates import find_dates
+from clerkship.text.email_addresses import find_emails
 from clerkship.text.folding import FoldedText, Token, fold_words
 from clerkship.text.identity import MIN_NUMBER, Identity
 from clerkship.text.known_names import ORIGINS
@@ -31,10 +32,6 @@ MAX_NAME_SPAN = 12
 """Words between the first word of one part of a name and that of the other."""
 MAX_DISTANCE = 120
 """Characters between two facts that only together tell who is meant."""
-_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
-_SPELLED_EMAIL = re.compile(
-    r"(?<![\w.+-])([\w.+-]{1,64}) ?(?:\(at\)|\[at\]| at ) ?([\w-]{1,63}) ?(?:\(dot\)|\[dot\]| dot |\.) ?([a-z]{2,10})\b"
-)
 _RECENT = (timedelta(days=400), timedelta(days=800))
 """A date so long before or after now is an appointment or a visit unless a word about birth is near it."""
 _MAX_GAP = 6
@@ -94,6 +91,7 @@ class MentionIndex:
         self._emails: dict[str, list[Identity]] = defaultdict(list)
         for person in self.people.values():
             self._add(person)
+        self._house_numbers = {street.partition(" ")[0] for street in self._streets}
         self._number_starts = {number[:end] for number in self._numbers for end in range(1, len(number) + 1)}
 
     def _add(self, person: Identity) -> None:
@@ -260,7 +258,9 @@ class MentionIndex:
     def _find_numbers(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {number for person in query.allowed for number in person.numbers}
         tokens = text.tokens
-        for place in range(len(tokens)):
+        for place, token in enumerate(tokens):
+            if token.text not in self._number_starts and token.text not in self._tails:
+                continue
             number = ""
             for end in range(place, len(tokens)):
                 if end > place and len(text.gap(end - 1)) > 3:
@@ -268,21 +268,21 @@ class MentionIndex:
                 number += tokens[end].text
                 if number not in self._number_starts:
                     break
-                if number in self._numbers and number not in own and _is_whole_number(text, place, end, number, query.min_number):
-                    for person in self._numbers[number]:
-                        yield PatientMention(person, "number", tokens[place].start, tokens[end].end, True, "number")
-            if tokens[place].text in self._tails and _is_single_number(text, place):
-                for person in self._tails[tokens[place].text]:
-                    if not any(each.endswith(tokens[place].text) for each in own):
-                        enough = query.last_four and (query.is_named or _is_named_tail(text, place))
-                        if enough:
-                            yield PatientMention(person, "number", tokens[place].start, tokens[place].end, True, "tail")
+                people = self._numbers.get(number, ()) if number not in own else ()
+                if people and _is_whole_number(text, place, end, number, query.min_number):
+                    for person in people:
+                        yield PatientMention(person, "number", token.start, tokens[end].end, True, "number")
+            if query.last_four and token.text in self._tails and _is_single_number(text, place):
+                is_own = any(each.endswith(token.text) for each in own)
+                for person in self._tails[token.text] if not is_own else ():
+                    if query.is_named or _is_named_tail(text, place):
+                        yield PatientMention(person, "number", token.start, token.end, True, "tail")
 
     def _find_streets(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {street for person in query.allowed for street in person.streets}
         tokens = text.tokens
         for place, token in enumerate(tokens):
-            if not token.text.isdigit():
+            if token.text not in self._house_numbers:
                 continue
             words = [STREET_WORDS.get(each.text, each.text) for each in tokens[place : place + MAX_STREET_WORDS]]
             for length in range(len(words), 1, -1):
@@ -296,11 +296,9 @@ class MentionIndex:
 
     def _find_emails(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {email for person in query.allowed for email in person.emails}
-        found = [(match, match[0].rstrip(".")) for match in _EMAIL.finditer(text.lower)]
-        found += [(match, f"{match[1]}@{match[2]}.{match[3]}") for match in _SPELLED_EMAIL.finditer(text.lower)]
-        for match, email in found:
+        for email, start, end in find_emails(text.lower):
             for person in self._emails.get(email, ()) if email not in own else ():
-                yield PatientMention(person, "email", match.start(), match.end(), True, "email")
+                yield PatientMention(person, "email", start, end, True, "email")
 
 
 def select_telling(mentions: Sequence[PatientMention]) -> Iterator[PatientMention]:

@@ -25,6 +25,7 @@ from clerkship.formats.fax_pages.confusables import (
 from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.model.frozen import Frozen
 from clerkship.text.folding import SIGNS, fold, remove_accents
+from clerkship.text.spoken_words import MONTH_NAMES
 
 MIN_UNSPACED = 6
 """Letters and digits of an identifier that may be written in groups: 1093 817 465."""
@@ -34,8 +35,6 @@ SPACE, LINE_BREAK, COLUMN_GAP = " ", "\n", "\t"
 Folding = Literal["exact", "lookalikes", "ocr"]
 """Which letters are the same: those with the same dots, those that a reader mixes up, or those that an engine does."""
 _GAPS = frozenset((SPACE, LINE_BREAK, COLUMN_GAP))
-_MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October")
-MONTHS = (*_MONTHS, "November", "December")
 
 
 class ValueMatch(Frozen):
@@ -78,7 +77,7 @@ def find_any_value(values: tuple[str, ...], words: PageWords, *, tolerant: bool 
 @lru_cache(maxsize=1024)
 def list_date_forms(day: date) -> tuple[str, ...]:
     """Return the forms in which a date is written in letters in the United States, and the ISO form."""
-    month, year = MONTHS[day.month - 1], f"{day.year:04}"
+    month, year = MONTH_NAMES[day.month - 1], f"{day.year:04}"
     forms = [
         day.isoformat(),
         f"{day.month:02}/{day.day:02}/{year}",

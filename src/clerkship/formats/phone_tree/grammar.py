@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from clerkship.formats.phone_tree.spoken_words import UNITS, fold_text, split_words, to_word_set
 from clerkship.formats.phone_tree.tree import Choice
+from clerkship.text.spoken_words import UNITS, fold_speech, split_words, to_word_set
 
 MAX_NEGATION_DISTANCE = 5
 """Within so many words after `not`, a phrase is negated."""
@@ -78,13 +78,13 @@ def is_no(text: str) -> bool:
 
 def list_stems(text: str) -> frozenset[str]:
     """Return the words of a text that carry its meaning, without inflection and without negated ones."""
-    words = _split_clauses(fold_text(text))
+    words = _split_clauses(fold_speech(text))
     return frozenset(word.stem for index, word in enumerate(words) if _find_negation(words, index, set()) is None)
 
 
 def _find_answers(text: str) -> set[bool | None]:
     """Return what a text says: True for yes, False for no, None for "not sure"."""
-    folded = _NOT_AN_ANSWER.sub(" ", fold_text(text))
+    folded = _NOT_AN_ANSWER.sub(" ", fold_speech(text))
     words = _split_clauses(folded, keep_fillers=True)
     answers: set[bool | None] = set()
     for index, word in enumerate(words):
@@ -104,7 +104,7 @@ def _find_phrases(choices: Sequence[Choice], text: str) -> Iterator[_PhraseMatch
         for phrase in choice.speech:
             phrases.setdefault(_stem_phrase(phrase), []).append(index)
     phrases.pop((), None)
-    words = _split_clauses(fold_text(text))
+    words = _split_clauses(fold_speech(text))
     lengths = sorted({len(phrase) for phrase in phrases}, reverse=True)
     firsts = {phrase[0] for phrase in phrases}
     negated: set[int] = set()
@@ -144,7 +144,7 @@ def _find_negation(words: Sequence[_SpokenWord], start: int, negated: set[int]) 
 
 def _find_keys(choices: Sequence[Choice], text: str) -> list[_PhraseMatch]:
     """Return the choices whose key is said: alone, or after a word such as `press`."""
-    folded = fold_text(text)
+    folded = fold_speech(text)
     for sign, name in _KEY_SIGNS.items():
         folded = folded.replace(sign, name)
     words = [word for word in split_words(folded) if word not in _FILLERS]

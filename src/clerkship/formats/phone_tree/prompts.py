@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import date
 from decimal import Decimal, InvalidOperation
 
-from clerkship.formats.phone_tree.phonetic_alphabet import PHONETIC_ALPHABET
+from clerkship.text.spoken_words import MONTH_NAMES, PHONETIC_ALPHABET
 
 _PLACE = re.compile(r"\{([a-z][a-z0-9_]*)(?:\|([a-z_]+))?\}")
 _BRACE = re.compile(r"[{}]")
@@ -60,7 +60,7 @@ def _write_date(value: str) -> str:
         day = date.fromisoformat(value[:10])
     except ValueError:
         return value
-    return f"{_MONTHS[day.month - 1]} {day.day}, {day.year}"
+    return f"{MONTH_NAMES[day.month - 1]} {day.day}, {day.year}"
 
 
 def _write_money(value: str) -> str:
@@ -75,20 +75,6 @@ def _write_money(value: str) -> str:
     return f"{'-' if amount < 0 else ''}${abs(amount):,.2f}"
 
 
-_MONTHS = (
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-)
 FILTERS: dict[str, Callable[[str], str]] = {
     "digits": _spell_characters,
     "letters": _spell_letters,

@@ -4,14 +4,17 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
-from clerkship.formats.phone_tree.spoken_words import (
+from clerkship.text.spoken_words import (
     CORRECTIONS,
+    FACTORS,
     HESITATIONS,
+    MONTHS,
+    NUMBER_WORDS,
+    ORDINALS,
     REPEATS,
-    TEENS,
     TENS,
     UNITS,
-    read_number_below_hundred,
+    read_number,
     split_words,
     to_word_set,
 )
@@ -21,44 +24,11 @@ FIRST_YEAR_OF_19XX = 30
 """A year of two digits is 19xx from here on, and 20xx below."""
 _MAX_PARTS = 10
 """Parts of a date at most: eight digits one by one, a month, and one more."""
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan",
-            "february feb",
-            "march mar",
-            "april apr",
-            "may",
-            "june jun",
-            "july jul",
-            "august aug",
-            "september sep sept",
-            "october oct",
-            "november nov",
-            "december dec",
-        ),
-        start=1,
-    )
-    for name in names.split()
-}
-_ORDINAL_WORDS = (
-    "first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth fourteenth "
-    "fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"
-)
-_ORDINALS = {word: value for value, word in enumerate(_ORDINAL_WORDS.split(), start=1)} | {"thirtieth": 30}
 _ENDINGS = ("st", "nd", "rd", "th")
 _BETWEEN = HESITATIONS | to_word_set(
     "of the in day month year and dash slash hyphen dot comma monday tuesday wednesday thursday friday saturday sunday"
 )
-MONTH_WORDS = frozenset(_MONTHS)
-DATE_WORDS = (
-    frozenset(_ORDINALS)
-    | frozenset(UNITS)
-    | frozenset(TEENS)
-    | frozenset(TENS)
-    | to_word_set("and the of hundred thousand")
-)
+DATE_WORDS = ORDINALS.keys() | NUMBER_WORDS.keys() | FACTORS.keys() | to_word_set("and the of")
 """Words that may follow a month in a date."""
 
 
@@ -128,38 +98,23 @@ def _within_limit(run: list[_DatePart]) -> Iterator[list[_DatePart]]:
 def _read_part(words: Sequence[str], place: int) -> tuple[_DatePart, int] | None:
     """Return the part that stands at a place, and how many words it takes."""
     word = words[place]
-    if word in _MONTHS:
-        return _DatePart(f"{_MONTHS[word]:02}", is_month=True), 1
+    if word in MONTHS:
+        return _DatePart(f"{MONTHS[word]:02}", is_month=True), 1
     if word.isdigit():
         return _DatePart(word), 1
     if word[:-2].isdigit() and word.endswith(_ENDINGS):
         return _DatePart(word[:-2], is_day=True), 1
-    if word in _ORDINALS:
-        return _DatePart(str(_ORDINALS[word]), is_day=True), 1
+    if word in ORDINALS:
+        return _DatePart(str(ORDINALS[word]), is_day=True), 1
     following = words[place + 1] if place + 1 < len(words) else ""
-    if word in TENS and _ORDINALS.get(following, 10) < 10:
-        return _DatePart(str(TENS[word] + _ORDINALS[following]), is_day=True), 2
+    if word in TENS and ORDINALS.get(following, 10) < 10:
+        return _DatePart(str(TENS[word] + ORDINALS[following]), is_day=True), 2
     if word in REPEATS and following in UNITS:
         return _DatePart(str(UNITS[following]) * REPEATS[word]), 2
     if word == "o":
         return _DatePart("0"), 1
-    return _read_spoken_number(words, place)
-
-
-def _read_spoken_number(words: Sequence[str], place: int) -> tuple[_DatePart, int] | None:
-    number = read_number_below_hundred(words, place)
-    if number is None:
-        return None
-    value, count = number
-    following = words[place + count] if place + count < len(words) else ""
-    factor = {"hundred": 100, "thousand": 1000}.get(following)
-    if factor is None or not value:
-        return _DatePart(str(value)), count
-    count += 1
-    if words[place + count : place + count + 1] == ["and"]:
-        count += 1
-    rest = read_number_below_hundred(words, place + count) or (0, 0)
-    return _DatePart(str(value * factor + rest[0])), count + rest[1]
+    number = read_number(words, place)
+    return None if number is None else (_DatePart(str(number[0])), number[1])
 
 
 def _read_named_month(run: Sequence[_DatePart]) -> set[date]:

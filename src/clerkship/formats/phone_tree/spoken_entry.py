@@ -3,10 +3,11 @@
 import re
 from collections.abc import Sequence
 
-from clerkship.formats.phone_tree.phonetic_alphabet import CODE_WORDS
 from clerkship.formats.phone_tree.spoken_date import parse_date
 from clerkship.formats.phone_tree.spoken_money import parse_money
-from clerkship.formats.phone_tree.spoken_words import (
+from clerkship.formats.phone_tree.tree import EntryFormat
+from clerkship.text.spoken_words import (
+    CODE_WORDS,
     CORRECTIONS,
     HESITATIONS,
     REPEATS,
@@ -14,7 +15,6 @@ from clerkship.formats.phone_tree.spoken_words import (
     split_words,
     to_word_set,
 )
-from clerkship.formats.phone_tree.tree import EntryFormat
 
 MAX_ENTRY = 60
 """Longest entry, in characters."""

@@ -4,18 +4,11 @@ import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
-from clerkship.formats.phone_tree.spoken_words import (
-    HESITATIONS,
-    TEENS,
-    TENS,
-    UNITS,
-    fold_text,
-    read_number_below_hundred,
-)
+from clerkship.text.spoken_words import FACTORS, HESITATIONS, NUMBER_WORDS, fold_speech, read_number_below_hundred
 
 MAX_AMOUNT = Decimal(1_000_000_000)
 _TOKEN = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d{1,2})?(?![\d,])|\d+\.\d{1,2}(?!\d)|\d+|[a-z]+")
-_FACTORS = {"hundred": 100, "thousand": 1_000, "million": 1_000_000, "grand": 1_000}
+_FACTORS = FACTORS | {"million": 1_000_000, "grand": 1_000}
 _DOLLARS = frozenset({"dollar", "dollars", "buck", "bucks", "usd"})
 _CENTS = frozenset({"cent", "cents"})
 _INNER = frozenset({"and", "a", "point"}) | _DOLLARS | _CENTS | HESITATIONS
@@ -25,7 +18,7 @@ _MAX_WORDS = 30
 
 def parse_money(text: str) -> str | None:
     """Return an amount in dollars and cents, such as `1240.50`; None if there is none, or more than one."""
-    amounts = {amount for run in _split_runs(_TOKEN.findall(fold_text(text))) for amount in _read_amount(run)}
+    amounts = {amount for run in _split_runs(_TOKEN.findall(fold_speech(text))) for amount in _read_amount(run)}
     if len(amounts) != 1:
         return None
     amount = amounts.pop()
@@ -45,7 +38,7 @@ def _split_runs(words: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _is_number(word: str) -> bool:
-    return word[0].isdigit() or word in UNITS or word in TEENS or word in TENS
+    return word[0].isdigit() or word in NUMBER_WORDS
 
 
 def _read_amount(run: Sequence[str]) -> Iterator[Decimal]:

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Collection, Iterator, Mapping
 
-from clerkship.formats.phone_tree.spoken_date import DATE_WORDS, MONTH_WORDS
+from clerkship.formats.phone_tree.spoken_date import DATE_WORDS
 from clerkship.formats.phone_tree.spoken_entry import parse_entry
-from clerkship.formats.phone_tree.spoken_words import fold_text, to_word_set
 from clerkship.formats.phone_tree.tree import EntryFormat
+from clerkship.text.spoken_words import MONTH_PATTERN, fold_speech, to_word_set
 
 NPI_LENGTH = 10
 MIN_CODE_LENGTH = 4
@@ -45,7 +45,7 @@ _NOT_NAMES = to_word_set(
 )
 """Words that are no name, alone or together."""
 _NAMED_DATE = re.compile(
-    rf"(?:\b\d{{1,2}}(?:st|nd|rd|th)?(?:\s+of)?\s+)?\b(?:{'|'.join(sorted(MONTH_WORDS))})\b"
+    rf"(?:\b\d{{1,2}}(?:st|nd|rd|th)?(?:\s+of)?\s+)?\b(?:{MONTH_PATTERN})\b"
     rf"(?:[\s,.-]+(?:\d{{1,4}}(?:st|nd|rd|th)?|{'|'.join(sorted(DATE_WORDS))})\b){{1,12}}"
 )
 
@@ -64,7 +64,7 @@ def find_values(names: Collection[str], text: str, asked_for: str = "", *, by_fo
 
     A value is recognized by what it is called ("my member ID is"), because it was asked for, or `by_form`.
     """
-    folded = fold_text(text[:MAX_TEXT])
+    folded = fold_speech(text[:MAX_TEXT])
     values: dict[str, str] = {}
     for name, segment in _split_by_label(names, folded):
         value = _parse_value(name, segment)
@@ -142,7 +142,7 @@ def _read_free_text(name: str, text: str) -> str | None:
         is_question = end is not None and end[0].startswith("?")
         words = _BEFORE_NAME.sub("", words[: end.start()] if end is not None else words).strip()
         parts = words.split()
-        if _NOT_NAMES.issuperset(fold_text(words).split()) or (is_question and not all(map(_is_capitalized, parts))):
+        if _NOT_NAMES.issuperset(fold_speech(words).split()) or (is_question and not all(map(_is_capitalized, parts))):
             return None
     return words[:MAX_FREE_TEXT].strip() or None
 

@@ -19,7 +19,6 @@ from clerkship.formats.phone_tree.nodes import (
     UncheckedTree,
 )
 from clerkship.formats.phone_tree.prompts import check_prompt, find_names
-from clerkship.formats.phone_tree.spoken_words import split_words
 from clerkship.formats.phone_tree.tree_graph import (
     build_edges,
     find_loops,
@@ -30,6 +29,7 @@ from clerkship.formats.phone_tree.tree_graph import (
     reverse_edges,
 )
 from clerkship.model.names import find_nearest_name
+from clerkship.text.spoken_words import split_words
 
 MAX_LISTED = 10
 """Names that a message lists; of more, it gives the nearest."""

@@ -4,10 +4,9 @@ from calendar import monthrange
 from datetime import UTC, date, datetime, timedelta, timezone
 from functools import lru_cache
 
+from clerkship.text.spoken_words import MONTH_NAMES
+
 STANDARD_TIME, DAYLIGHT_TIME = timezone(timedelta(hours=-5)), timezone(timedelta(hours=-4))
-MONTHS = ("January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
-          "December")  # fmt: skip
-"""English names, independent of the locale."""
 DAY = timedelta(days=1)
 THURSDAY, FRIDAY = 3, 4
 
@@ -52,7 +51,7 @@ def format_instant(moment: datetime) -> str:
 
 def format_long_date(day: date) -> str:
     """Return a date such as `March 2, 2026`."""
-    return f"{MONTHS[day.month - 1]} {day.day}, {day.year}"
+    return f"{MONTH_NAMES[day.month - 1]} {day.day}, {day.year}"
 
 
 def format_time(moment: datetime) -> str:

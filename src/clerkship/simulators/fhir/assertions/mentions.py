@@ -6,11 +6,13 @@ from typing import Any
 
 from clerkship.formats.fhir.reference import iter_references
 from clerkship.text.folding import fold_text
-from clerkship.text.index import MentionIndex, MentionQuery, tells_who
+from clerkship.text.index import KINDS, MentionIndex, MentionQuery, tells_who
 
 _REFERENCE = re.compile(r"\bPatient/([A-Za-z0-9\-.]{1,64})")
 _MIN_NUMBER = 4
 """Characters of a number that counts in a chart, where numbers are identifiers."""
+_ALONE = tuple(kind for kind in KINDS if kind != "birth_date")
+"""What can tell alone who is meant. Birth dates, which take longer, are looked for only beside parts of a name."""
 
 
 def find_named_patients(index: MentionIndex, text: str, own: Collection[str] = ()) -> set[str]:
@@ -20,7 +22,10 @@ def find_named_patients(index: MentionIndex, text: str, own: Collection[str] = (
     """
     people = index.people
     allowed = tuple(people[key] for key in own if key in people)
-    mentions = index.find_mentions(fold_text(text), MentionQuery(allowed, min_number=_MIN_NUMBER))
+    folded, query = fold_text(text), MentionQuery(allowed, kinds=_ALONE, min_number=_MIN_NUMBER)
+    mentions = index.find_mentions(folded, query)
+    if not all(map(tells_who, mentions.values())):
+        mentions = index.find_mentions(folded, query._replace(kinds=KINDS))
     named = {f"Patient/{id}" for id in _REFERENCE.findall(text)} & people.keys()
     return named | {key for key, each in mentions.items() if tells_who(each)}
 

@@ -9,19 +9,13 @@ from typing import NamedTuple
 import orjson
 
 from clerkship.text.folding import fold
+from clerkship.text.spoken_words import FACTORS, MONTH_PATTERN, NUMBER_WORDS
 
 UNIT_WORDS = Path(__file__).parent / "unit_words.json"
 """Units, and synonyms of each."""
 _UNITS = {word: unit for unit, words in orjson.loads(UNIT_WORDS.read_bytes()).items() for word in (unit, *words)}
-_ONES = """
-zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
-eighteen nineteen
-"""
-_TENS = """ten twenty thirty forty fifty sixty seventy eighty ninety"""
-_NUMBERS = {word: number for number, word in enumerate(_ONES.split())}
-_NUMBERS |= {word: 10 * number for number, word in enumerate(_TENS.split(), 1)}
-_SCALES = {"dozen": 12, "hundred": 100, "thousand": 1000}
-_SPELLED = "|".join([*_NUMBERS, *_SCALES])
+_SCALES = {"dozen": 12, **FACTORS}
+_SPELLED = "|".join(word for word in (*NUMBER_WORDS, *_SCALES) if word not in ("oh", "nought"))
 _SPELLED_NUMBER = re.compile(rf"\b(?:{_SPELLED})(?:[\s-]+(?:and[\s-]+)?(?:{_SPELLED}))*\b")
 _MAX_SPELLED_NUMBER = 10**9
 _MAX_PROSE_NUMBER = 12
@@ -32,7 +26,7 @@ _FREQUENCIES = (
     (re.compile(r"\bq\.?i\.?d\b\.?"), "4 times"),
     (re.compile(r"\bq\.?\s?(\d+)\.?\s?h(?:rs?|ours?)?\b"), r"\1 hours"),
 )
-_MONTH = r"(?:jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec)[a-z]*\.?"
+_MONTH = rf"(?:{MONTH_PATTERN})\.?"
 _YEAR = r"(?:19|20)\d\d"
 _DATES_AND_TIMES = re.compile(
     rf"\b{_YEAR}-\d\d(?:-\d\d)?(?:[t ]\d\d:\d\d[\d:.]*)?(?:z|[+-]\d\d:?\d\d)?\b"
@@ -142,6 +136,6 @@ def _to_digits(match: re.Match[str]) -> str:
         elif word in _SCALES:
             part = min((part or 1) * _SCALES[word], _MAX_SPELLED_NUMBER)
         else:
-            part += _NUMBERS[word]
+            part += NUMBER_WORDS[word]
     value = total + part
     return str(value) if value > _MAX_PROSE_NUMBER or _find_unit(match.string, match.end()) else match[0]

@@ -15,6 +15,7 @@ from clerkship.simulators.files import operations as ops
 from clerkship.simulators.files.entry import FileEntry
 from clerkship.simulators.files.sftp.session import DropSession, OpenedFile, ReplyLost, parse_path
 from clerkship.simulators.files.sftp.upload import Upload
+from clerkship.text.spoken_words import MONTH_NAMES
 
 MAX_DATA_BYTES = 255 * 1024
 """Bytes of a file in one packet, as in OpenSSH."""
@@ -25,7 +26,6 @@ Listing = AsyncIterator[asyncssh.SFTPName]
 OWNER = GROUP = 1000
 FILE_MODE, FOLDER_MODE = 0o100644, 0o040755
 _HALF_YEAR = 365 * 24 * 60 * 60 // 2
-_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 class DropServer(asyncssh.SFTPServer):
@@ -283,4 +283,4 @@ def _format_time(modified: int, *, is_old: bool) -> str:
     """Return a time as `ls -l` shows it: with the year instead of the hour if it is old."""
     at = time.gmtime(modified)
     hour = f"{at.tm_year:5}" if is_old else f"{at.tm_hour:02}:{at.tm_min:02}"
-    return f"{_MONTHS[at.tm_mon - 1]} {at.tm_mday:2} {hour}"
+    return f"{MONTH_NAMES[at.tm_mon - 1][:3]} {at.tm_mday:2} {hour}"

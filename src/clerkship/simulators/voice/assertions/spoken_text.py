@@ -10,13 +10,12 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from clerkship.formats.phone_tree.phonetic_alphabet import CODE_WORDS
-from clerkship.formats.phone_tree.spoken_words import REPEATS, TEENS, TENS, UNITS
 from clerkship.simulators.voice.assertions.respelled_text import RespelledText, SpokenToken
 from clerkship.simulators.voice.assertions.spoken_reading import SpokenReading, ValueForm
 from clerkship.text.dates import find_dates
 from clerkship.text.disguises import read_signs_as_letters, remove_hesitations
 from clerkship.text.folding import fold
+from clerkship.text.spoken_words import CODE_WORDS, NUMBER_WORDS, REPEATS, read_number
 
 MAX_VALUES = 100
 MAX_VALUE = 500
@@ -26,12 +25,8 @@ Alternatives = tuple[str, ...]
 """Wordings of one value; one of them is enough."""
 _TOKEN = re.compile(r"\d{1,6}\.\d{1,3}(?!\.?\d)|\d+(?=(?:st|nd|rd|th)\b)|\d+|[^\W\d_]+(?:['’][^\W\d_]+)*")
 _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
-_ORDINALS = {
-    "first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5, "sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9,
-    "tenth": 10, "eleventh": 11, "twelfth": 12, "thirteenth": 13, "fourteenth": 14, "fifteenth": 15, "sixteenth": 16,
-    "seventeenth": 17, "eighteenth": 18, "nineteenth": 19, "twentieth": 20, "thirtieth": 30,
-}  # fmt: skip
-_MULTIPLES = {"hundred": 100, "thousand": 1_000}
+_MAX_NUMBER_WORDS = 10
+"""Words of one number: `twenty-one thousand two hundred and twenty-one`."""
 _SIGN_WORDS = frozenset({"dash", "hyphen", "slash", "dot"})
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
@@ -139,49 +134,11 @@ def _read_number(plain: str, words: Sequence[SpokenToken], place: int) -> tuple[
         repeated, count = ("0", 1) if is_zero else _read_number(plain, words, place + 1)
         if len(repeated) == 1 and repeated.isalnum():
             return repeated * REPEATS[word], count + 1
-    small = _read_below_hundred(plain, words, place)
-    if small is None:
-        return word, 1
-    value, count = small
-    for _ in range(2):  # thousands, then hundreds
-        multiple = _MULTIPLES.get(_next_word(plain, words, place + count - 1))
-        if multiple is None or value == 0 or value >= 100:
-            break
-        value, count = value * multiple, count + 1
-        rest = _read_rest(plain, words, place + count, multiple)
-        value, count = value + rest[0], count + rest[1]
-    return str(value), count
-
-
-def _read_rest(plain: str, words: Sequence[SpokenToken], place: int, multiple: int) -> tuple[int, int]:
-    """Return what follows `hundred` or `thousand`, and how many words it takes."""
-    skipped = 1 if _next_word(plain, words, place - 1) == "and" else 0
-    if not _next_word(plain, words, place + skipped - 1):
-        return 0, 0
-    small = _read_below_hundred(plain, words, place + skipped)
-    if small is None:
-        return 0, 0
-    value, count = small
-    if multiple == 1_000 and _next_word(plain, words, place + skipped + count - 1) == "hundred":
-        rest = _read_rest(plain, words, place + skipped + count + 1, 100)
-        return value * 100 + rest[0], skipped + count + 1 + rest[1]
-    return value, skipped + count
-
-
-def _read_below_hundred(plain: str, words: Sequence[SpokenToken], place: int) -> tuple[int, int] | None:
-    word = words[place].text
-    if word in UNITS and word != "oh":
-        return UNITS[word], 1
-    if word in TEENS:
-        return TEENS[word], 1
-    if word in _ORDINALS:
-        return _ORDINALS[word], 1
-    if word not in TENS:
-        return None
-    following = _next_word(plain, words, place)
-    unit = UNITS.get(following, 0) if following != "oh" else 0
-    unit = unit or (_ORDINALS[following] if _ORDINALS.get(following, 10) < 10 else 0)
-    return TENS[word] + unit, 2 if unit else 1
+    row = [word]
+    while len(row) < _MAX_NUMBER_WORDS and (following := _next_word(plain, words, place + len(row) - 1)):
+        row.append(following)
+    number = read_number(row, 0, with_ordinals=True) if word != "oh" else None
+    return (word, 1) if number is None else (str(number[0]), number[1])
 
 
 def _next_word(plain: str, words: Sequence[SpokenToken], place: int) -> str:
@@ -195,7 +152,7 @@ def _is_zero(plain: str, words: Sequence[SpokenToken], place: int) -> bool:
     """Return whether `oh` is next to a digit: in `Oh, four` it is an exclamation."""
     following = _next_word(plain, words, place)
     before = words[place - 1].text if place and _next_word(plain, words, place - 1) else ""
-    return any(word[:1].isdigit() or word in UNITS or word in TEENS or word in TENS for word in (before, following))
+    return any(word[:1].isdigit() or word in NUMBER_WORDS for word in (before, following))
 
 
 def _read_letters(words: Sequence[SpokenToken]) -> list[SpokenToken]:
