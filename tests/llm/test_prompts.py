@@ -43,6 +43,7 @@ KNOWN["7"] = KNOWN["6"] | {  # a worked citation for small models, made-up facts
     "person_check": "person_check-daeb564dcb42",
 }
 KNOWN["8"] = KNOWN["7"]  # `input_entity_id` limits criteria on all kinds of items
+KNOWN["9"] = KNOWN["8"]  # charts and fax pages are searched for patients and values as messages are
 """The marks of the prompts, by grading version. A version that was released is never changed: a new one is added."""
 
 

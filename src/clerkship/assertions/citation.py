@@ -46,7 +46,7 @@ class Citation(BaseModel):
     quote: Annotated[str, Field(description="words from that line, copied exactly; or empty")] = ""
 
 
-class NormalisedQuote(NamedTuple):
+class NormalizedQuote(NamedTuple):
     """A quote prepared for the search, and the speaker that the judge named, if any."""
 
     text: str
@@ -119,7 +119,7 @@ class CitationIndex:
         entries = self._find_entries(citation.where)
         if not citation.quote.strip():
             return self._find_by_id(citation, entries)
-        forms = [form for form in _normalise_variants(citation.quote) if any(letter.isalnum() for letter in form.text)]
+        forms = [form for form in _normalize_variants(citation.quote) if any(letter.isalnum() for letter in form.text)]
         if not forms:
             return f"the quote from {citation.where.strip()} has no words in it"
         for form in forms:
@@ -144,7 +144,7 @@ class CitationIndex:
             if isinstance(result, str):
                 messages.append(result)
             else:
-                valid.setdefault((result.entry.seqs[0], normalise_text(citation.quote)), result)
+                valid.setdefault((result.entry.seqs[0], normalize_text(citation.quote)), result)
         return list(valid.values()), list(dict.fromkeys(messages))
 
     def find_weakness(self, citation: FoundCitation) -> str | None:
@@ -193,7 +193,7 @@ class CitationIndex:
         return f"{citation.where.strip()} is a turn with {len(entries)} lines: give the id of one, such as {ids}"
 
     def _explain_not_found(
-        self, citation: Citation, entries: Sequence[LedgerEntry], forms: Sequence[NormalisedQuote]
+        self, citation: Citation, entries: Sequence[LedgerEntry], forms: Sequence[NormalizedQuote]
     ) -> str:
         if not entries:
             return self._explain_bad_id(citation.where)
@@ -215,21 +215,21 @@ def _build_found(citation: Citation, entry: LedgerEntry) -> FoundCitation:
     return FoundCitation(citation, entry, citation.where.strip(" []").upper())
 
 
-def _normalise_variants(quote: str) -> list[NormalisedQuote]:
+def _normalize_variants(quote: str) -> list[NormalizedQuote]:
     """Return the quote as it is, and without the id and speaker that a judge may have copied."""
-    forms = [NormalisedQuote(normalise_text(quote))]
+    forms = [NormalizedQuote(normalize_text(quote))]
     label = _COPIED_PREFIX.match(quote)
     if label is not None and label.end():
         speaker = _SPEAKERS[label["speaker"].casefold()] if label["speaker"] else ""
-        forms.append(NormalisedQuote(normalise_text(quote[label.end() :]), speaker))
+        forms.append(NormalizedQuote(normalize_text(quote[label.end() :]), speaker))
     return forms
 
 
 def _list_entry_texts(entry: LedgerEntry) -> Iterator[str]:
-    return (normalise_text(text) for text in (entry.text, entry.content) if text)
+    return (normalize_text(text) for text in (entry.text, entry.content) if text)
 
 
-def normalise_text(text: str) -> str:
+def normalize_text(text: str) -> str:
     """Return a text with single spaces, plain quote marks and no ellipsis at either end. Case is kept."""
     return _OUTER_MARKS.sub("", " ".join(text.translate(_QUOTE_MARKS).split()))
 

@@ -24,7 +24,7 @@ from clerkship.llm.prompts import Prompts
 from clerkship.llm.trial_model import TrialModel
 from clerkship.model.bot_format import BotFormat
 from clerkship.model.call import AssertionCall
-from clerkship.model.conversation_key import ConversationKey, normalise_address
+from clerkship.model.conversation_key import ConversationKey, normalize_address
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import ComponentConfig, Environment
 from clerkship.model.errors import InputError
@@ -268,7 +268,7 @@ def _find_conversation(person: ScenarioPerson, simulators: Mapping[str, Prepared
     sandbox = person.sandbox or next(
         name for name, simulator in simulators.items() if channel in simulator.spec.channels
     )
-    return str(ConversationKey(sandbox, channel, normalise_address(channel, address)))
+    return str(ConversationKey(sandbox, channel, normalize_address(channel, address)))
 
 
 def build_solver(reference: str, catalog: RegisteredCatalog, settings: Settings) -> Solver:

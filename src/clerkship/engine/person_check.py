@@ -8,7 +8,7 @@ from typing import Annotated, NamedTuple, cast
 
 from pydantic import BaseModel, Field
 
-from clerkship.assertions.citation import normalise_text, remove_label
+from clerkship.assertions.citation import normalize_text, remove_label
 from clerkship.events.event import Utterance, find_conversations, is_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text, render_transcript, to_json
@@ -131,9 +131,9 @@ def _find_flaw(answer: PersonCheckAnswer, evidence: Evidence) -> str:
 
 
 def _was_said(line: Cited, evidence: Evidence) -> bool:
-    quote = normalise_text(remove_label(line.quote)).casefold()
+    quote = normalize_text(remove_label(line.quote)).casefold()
     return bool(quote) and any(
-        quote in normalise_text(cast(Utterance, event.payload).text).casefold()
+        quote in normalize_text(cast(Utterance, event.payload).text).casefold()
         for event in evidence.utterances
         if not is_by_agent(event) and evidence.turn_of(event) == line.turn
     )

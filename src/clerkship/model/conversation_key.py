@@ -44,17 +44,17 @@ def parse_key(key: str) -> ConversationKey:
 
 def build_place(channel: str, address: str) -> str:
     """Return the key of a conversation within its sandbox: `sms:+15550100123`."""
-    return f"{channel}:{normalise_address(channel, address)}"
+    return f"{channel}:{normalize_address(channel, address)}"
 
 
-def normalise_address(channel: str, address: str) -> str:
+def normalize_address(channel: str, address: str) -> str:
     """Return an address as it is compared: a number in E.164, an e-mail address in lower case."""
     if channel in PHONE_CHANNELS:
-        return normalise_phone(address) or address
+        return normalize_phone(address) or address
     return address.strip().casefold() if channel == "email" else address.strip()
 
 
-def normalise_phone(text: str) -> str | None:
+def normalize_phone(text: str) -> str | None:
     """Return a phone number in E.164; one of ten digits is a number of the United States. None if it is no number."""
     if len(text) > MAX_PHONE_LENGTH:
         return None
@@ -68,11 +68,11 @@ def normalise_phone(text: str) -> str | None:
 
 def is_phone(text: str) -> bool:
     """Return whether a text is a phone number, in any notation."""
-    return normalise_phone(text) is not None
+    return normalize_phone(text) is not None
 
 
 def is_address(channel: PersonChannel, address: str) -> bool:
     """Return whether a text has the form of an address on a channel."""
     if channel in PHONE_CHANNELS:
-        return normalise_phone(address) is not None
+        return normalize_phone(address) is not None
     return bool((_EMAIL if channel == "email" else _PORTAL).fullmatch(address.strip()))

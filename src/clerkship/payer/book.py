@@ -27,8 +27,8 @@ from clerkship.payer.members import (
     read_payers,
     read_providers,
 )
-from clerkship.payer.name_sorts import normalise_member_id
-from clerkship.payer.person_name import normalise_name
+from clerkship.payer.name_sorts import normalize_member_id
+from clerkship.payer.person_name import normalize_name
 from clerkship.payer.plan import DEFAULT_PLAN, BenefitPlan, merge_plans
 
 K = TypeVar("K", bound=Hashable)
@@ -115,7 +115,7 @@ class PayerBook:
 
 def build_name_key(payer_id: str, family: str, birth_date: date) -> tuple[str, str, date]:
     """Return the key under which a person without a member id is found."""
-    return payer_id, "".join(normalise_name(family)), birth_date
+    return payer_id, "".join(normalize_name(family)), birth_date
 
 
 def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
@@ -129,7 +129,7 @@ def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
     ]
     claims += [_build_claim(entry) for entry in config.claims]
     _check_members(config, members)
-    used = {normalise_member_id(id): amounts for id, amounts in config.accumulators.items()}
+    used = {normalize_member_id(id): amounts for id, amounts in config.accumulators.items()}
     by_number = {claim.number: claim for claim in sorted(claims, key=lambda claim: (claim.start, claim.number))}
     return PayerBook(
         config=config,
@@ -139,10 +139,10 @@ def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
         members=members,
         claims=by_number,
         accumulators={
-            key: used[id] for key, member in members.items() if (id := normalise_member_id(member.member_id)) in used
+            key: used[id] for key, member in members.items() if (id := normalize_member_id(member.member_id)) in used
         },
         keys_by_id=_index(
-            ((member.payer_id, normalise_member_id(member.member_id)), key) for key, member in members.items()
+            ((member.payer_id, normalize_member_id(member.member_id)), key) for key, member in members.items()
         ),
         keys_by_name=_index(
             (build_name_key(member.payer_id, member.family, member.birth_date), key) for key, member in members.items()
@@ -154,13 +154,13 @@ def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
 
 def _check_members(config: PayerConfig, members: Mapping[str, Member]) -> None:
     """Raise InputError if the config names members that neither it nor the dataset has."""
-    ids = {normalise_member_id(member.member_id) for member in members.values()}
+    ids = {normalize_member_id(member.member_id) for member in members.values()}
     claims = [
         (claim.number, build_member_key(claim.payer, claim.member_id, claim.dependent)) for claim in config.claims
     ]
     problems = [
         *(f"claims: {number} is for {key}, who is not a member" for number, key in claims if key not in members),
-        *(f"accumulators: {id} is not a member" for id in config.accumulators if normalise_member_id(id) not in ids),
+        *(f"accumulators: {id} is not a member" for id in config.accumulators if normalize_member_id(id) not in ids),
     ]
     if problems:
         hint = "add it to `members`, or correct the id"

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, WithJsonSchema
 
 
-def normalise_code(code: str) -> str:
+def normalize_code(code: str) -> str:
     """Return a code in capitals, without spaces and dots: `m54.5` and `M545` are the same diagnosis."""
     return code.replace(".", "").replace(" ", "").upper()
 
@@ -35,7 +35,7 @@ CodePatterns = Annotated[
 
 def matches_code(pattern: str, code: str) -> bool:
     """Return whether a code matches a pattern. A range covers codes of the same length."""
-    wanted, code = normalise_code(pattern), normalise_code(code)
+    wanted, code = normalize_code(pattern), normalize_code(code)
     if wanted == code:
         return True
     first, _, last = wanted.partition("-")

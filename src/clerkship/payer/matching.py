@@ -5,7 +5,7 @@ from typing import NamedTuple
 from clerkship.payer.answer import Member, Rejection, RejectionReason, RejectionSubject
 from clerkship.payer.book import build_name_key
 from clerkship.payer.inquiry import PartyQuery, PersonQuery
-from clerkship.payer.name_sorts import normalise_member_id
+from clerkship.payer.name_sorts import normalize_member_id
 from clerkship.payer.person_name import is_same_family, is_same_given
 from clerkship.payer.records import PayerRecords
 
@@ -64,7 +64,7 @@ def _find_subscriber(
         return reject(
             "missing_member_data", "subscriber", "The birth date of the subscriber is needed beside the member id."
         )
-    keys = records.book.keys_by_id.get((payer_id, normalise_member_id(person.member_id or "")), ())
+    keys = records.book.keys_by_id.get((payer_id, normalize_member_id(person.member_id or "")), ())
     subscriber = next((records.get_member(key) for key in keys if key.endswith("/0")), None)
     if subscriber is None:
         return reject("unknown_member", "subscriber", "There is no member with this id.")
@@ -93,7 +93,7 @@ def _find_dependent(records: PayerRecords, subscriber: Member, person: PersonQue
     if not person.given or person.birth_date is None:
         text = "Given name and birth date of the dependent are needed."
         return reject("missing_member_data", "dependent", text)
-    keys = records.book.keys_by_id[subscriber.payer_id, normalise_member_id(subscriber.member_id)]
+    keys = records.book.keys_by_id[subscriber.payer_id, normalize_member_id(subscriber.member_id)]
     dependents = [records.get_member(key) for key in keys if key != subscriber.key]
     named = [each for each in dependents if _has_name(person, each)]
     matches = [each for each in named if each.birth_date == person.birth_date]

@@ -7,7 +7,7 @@ from clerkship.model.closed import NameOf
 _CODE_PATTERN = re.compile(r".*\*.*|(\w*\d)-(\w*\d)")
 
 
-def normalise_member_id(member_id: str) -> str:
+def normalize_member_id(member_id: str) -> str:
     """Return a member id as payers compare it: capitals, without spaces and hyphens."""
     return member_id.replace(" ", "").replace("-", "").upper()
 
@@ -16,7 +16,7 @@ def _is_code_pattern(name: str) -> bool:
     return _CODE_PATTERN.fullmatch(name) is not None
 
 
-MEMBER_ID = NameOf("member id", normalise_member_id, or_mentioned=True, is_pattern=_is_code_pattern)
+MEMBER_ID = NameOf("member id", normalize_member_id, or_mentioned=True, is_pattern=_is_code_pattern)
 PAYER = NameOf("payer", is_pattern=_is_code_pattern)
 PLAN = NameOf("plan", is_pattern=_is_code_pattern)
 CLAIM = NameOf("claim")

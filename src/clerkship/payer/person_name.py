@@ -10,19 +10,19 @@ _SEPARATORS = re.compile(r"[\s\-.,'’`]+")
 
 
 @lru_cache(maxsize=4096)
-def normalise_name(name: str) -> tuple[str, ...]:
+def normalize_name(name: str) -> tuple[str, ...]:
     """Return the words of a name: `Núñez-O'Neil` is `nunez`, `o`, `neil`."""
     return tuple(word for word in _SEPARATORS.split(remove_accents(name).casefold()) if word)
 
 
 def is_same_family(first: str, second: str) -> bool:
     """Return whether two family names are the same. `O'Neil` and `ONeil` are."""
-    return "".join(normalise_name(first)) == "".join(normalise_name(second))
+    return "".join(normalize_name(first)) == "".join(normalize_name(second))
 
 
 def is_same_given(asked: str, names: Sequence[str]) -> bool:
     """Return whether given names are the same: the first, and middle names or initials where both sides have them."""
-    words, known = normalise_name(asked), normalise_name(" ".join(names))
+    words, known = normalize_name(asked), normalize_name(" ".join(names))
     if not words or not known or words[0] != known[0]:
         return "".join(words) == "".join(known) != ""
     return all(_is_same_or_initial(*pair) for pair in zip(words[1:], known[1:], strict=False))

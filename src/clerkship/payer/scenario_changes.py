@@ -33,7 +33,7 @@ from clerkship.payer.events import (
 from clerkship.payer.inquiry import AuthorizationQuery, PersonQuery, RequestedService, ReviewType
 from clerkship.payer.members import order_coverages
 from clerkship.payer.money import find_sum_mistake
-from clerkship.payer.name_sorts import normalise_member_id
+from clerkship.payer.name_sorts import normalize_member_id
 from clerkship.payer.records import PayerRecords
 from clerkship.sandbox.state import ActionContext
 
@@ -159,7 +159,7 @@ def select_member(records: PayerRecords, payer: str | None, member_id: str | Non
     book = records.book
     if member_id is not None:
         payers = [payer] if payer is not None else list(book.payers)
-        groups = [book.keys_by_id.get((each, normalise_member_id(member_id)), ()) for each in payers]
+        groups = [book.keys_by_id.get((each, normalize_member_id(member_id)), ()) for each in payers]
         keys = [key for group in groups for key in group]
         keys = [key for key in keys if patient in (None, book.members[key].patient)]
         keys = keys if patient is not None else [key for key in keys if key.endswith("/0")]
@@ -218,7 +218,7 @@ def set_eligibility(
 def _find_covered(records: PayerRecords, member: Member) -> list[Member]:
     """Return the other people whom a policy of a member covers: dependents, or their subscriber."""
     policies = {each.id for each in member.coverages}
-    keys = records.book.keys_by_id[member.payer_id, normalise_member_id(member.member_id)]
+    keys = records.book.keys_by_id[member.payer_id, normalize_member_id(member.member_id)]
     others = [records.get_member(key) for key in keys if key != member.key]
     return [other for other in others if any(each.id in policies for each in other.coverages)]
 

@@ -12,7 +12,7 @@ from pydantic.fields import FieldInfo
 from clerkship.kit.registry import UnknownName
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
 from clerkship.model.closed import ENTITY, PERSON, NameOf, find_unknown_value
-from clerkship.model.conversation_key import build_place, normalise_address
+from clerkship.model.conversation_key import build_place, normalize_address
 from clerkship.model.environment import CONVERSATION_KIND, MESSAGES_KIND, VOICE_KIND
 from clerkship.model.located_error import FieldPath
 from clerkship.model.names import did_you_mean
@@ -88,7 +88,7 @@ def collect_task_names(data: Mapping[str, Any], people: Iterable[Mapping[str, An
         pairs.append((PERSON.sort, person.get("name", "person")))
         channel, address = person.get("channel"), person.get("address")
         if isinstance(channel, str) and isinstance(address, str) and channel in _SORT_OF_CHANNEL:
-            pairs.append((_SORT_OF_CHANNEL[channel], normalise_address(channel, address)))
+            pairs.append((_SORT_OF_CHANNEL[channel], normalize_address(channel, address)))
     parts = tuple(data.get(key) for key in ("task_item", "scenario", "setup", "simulation_context"))
     return TaskNames(_group((sort, name) for sort, name in pairs if isinstance(name, str)), parts)
 

@@ -27,7 +27,7 @@ _LATIN_NAME = re.compile(
 _TOKEN = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)*|\d+")
 _POSSESSIVE = re.compile(r"'s?\Z")
 _SENTENCE_END = re.compile(r"[.!?:;\n\r\t|]")
-_MIN_SPELLED = 4
+MIN_SPELLED = 4
 """Single letters in a row that are read as a word: `R i v e r a`."""
 
 
@@ -144,7 +144,7 @@ def fold_text(text: str) -> FoldedText:
             word = _POSSESSIVE.sub("", word).replace("'", "")
         tokens.append(Token(word, start, last, plain[start].isupper(), starts_sentence))
         end = last
-    is_spelled = sum(len(token.text) == 1 for token in tokens) >= _MIN_SPELLED
+    is_spelled = sum(len(token.text) == 1 for token in tokens) >= MIN_SPELLED
     return FoldedText(plain, lower, tuple(_join_spelled(plain, tokens) if is_spelled else tokens))
 
 
@@ -164,7 +164,7 @@ def _join_spelled(plain: str, tokens: list[Token]) -> list[Token]:
 
 
 def _join_row(row: list[Token]) -> list[Token]:
-    if len(row) < _MIN_SPELLED:
+    if len(row) < MIN_SPELLED:
         return row
     first = row[0]
     return [first._replace(text="".join(token.text for token in row), end=row[-1].end)]

@@ -138,14 +138,14 @@ def find_patient(ehr, text):
         if int(month) <= 12 and int(day) <= 31:
             born.append(f"{year}-{month}-{day}")
             candidates.update({each["id"]: each for each in ehr.search("Patient", birthdate=born[-1])})
-    plain = normalise(text)
+    plain = normalize(text)
     scored = []
     for patient in candidates.values():
         score = patient["birthDate"] in born
         names = [*patient["name"][0]["given"][:1], patient["name"][0]["family"]]
-        score += all(normalise(name) in plain for name in names)
+        score += all(normalize(name) in plain for name in names)
         member = find_identifier(patient, "MB")
-        score += bool(member) and normalise(member) in plain
+        score += bool(member) and normalize(member) in plain
         scored.append((score, patient["id"], patient))
     score, _, patient = max(scored)
     if score < 2:
@@ -153,7 +153,7 @@ def find_patient(ehr, text):
     return patient
 
 
-def normalise(text):
+def normalize(text):
     """Return letters and digits only; those that look alike are the same."""
     return re.sub(r"[^0-9A-Z]", "", text.upper().translate(DIGITS).upper().translate(DIGITS))
 

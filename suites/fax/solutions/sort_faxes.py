@@ -124,11 +124,11 @@ def has_identifier(patient, text):
     year, month, day = patient["birthDate"].split("-")
     if re.search(rf"\b{month}/{day}/{year}\b", text):
         return True
-    words = {normalise(word) for word in text.split()}
-    return any(normalise(each["value"]) in words for each in patient["identifier"])
+    words = {normalize(word) for word in text.split()}
+    return any(normalize(each["value"]) in words for each in patient["identifier"])
 
 
-def normalise(text):
+def normalize(text):
     """Return letters and digits only; those that look alike are the same."""
     return re.sub(r"\W", "", text).upper().translate(ALIKE)
 

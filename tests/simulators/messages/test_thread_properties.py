@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.outgoing import IncomingMessage, OutgoingMessage
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.simulators.messages.threads import normalise_subject
+from clerkship.simulators.messages.threads import normalize_subject
 from tests.simulators.messages.desk import OWN, FrontDesk
 
 SECOND = "+15550100101"
@@ -124,5 +124,5 @@ def test_pages_show_every_thread_and_message_once(actions: list[tuple[str, dict[
 
 @given(st.text(max_size=60), st.lists(st.sampled_from(("Re: ", "RE[3]: ", " fwd:", "AW: ")), max_size=4))
 def test_subject_is_the_same_after_any_number_of_reply_prefixes(subject: str, prefixes: list[str]) -> None:
-    plain = normalise_subject(subject)
-    assert normalise_subject("".join(prefixes) + plain) == normalise_subject(plain)
+    plain = normalize_subject(subject)
+    assert normalize_subject("".join(prefixes) + plain) == normalize_subject(plain)

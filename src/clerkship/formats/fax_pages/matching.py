@@ -7,6 +7,7 @@ free too. A digit is never another digit, so that a wrong identifier is not take
 A value that must not be on a page is found as a reader would find it: with other accents, and with O for 0 or l for 1.
 """
 
+import re
 import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -24,7 +25,7 @@ from clerkship.formats.fax_pages.confusables import (
 )
 from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.model.frozen import Frozen
-from clerkship.text.folding import SIGNS, fold, remove_accents
+from clerkship.text.folding import MIN_SPELLED, SIGNS, fold, remove_accents
 from clerkship.text.spoken_words import MONTH_NAMES
 
 MIN_UNSPACED = 6
@@ -35,6 +36,10 @@ SPACE, LINE_BREAK, COLUMN_GAP = " ", "\n", "\t"
 Folding = Literal["exact", "lookalikes", "ocr"]
 """Which letters are the same: those with the same dots, those that a reader mixes up, or those that an engine does."""
 _GAPS = frozenset((SPACE, LINE_BREAK, COLUMN_GAP))
+
+
+_SPELLED_WORD = re.compile(rf"(?<![^\W_])[^\W\d_](?:[-.][^\W\d_]){{{MIN_SPELLED - 1},}}(?![^\W_])")
+_MARKS = re.compile(r"[-.]")
 
 
 class ValueMatch(Frozen):
@@ -156,11 +161,14 @@ def _fold_value(value: str, folding: Folding) -> str:
 def _fold_page(words: PageWords, folding: Folding) -> _FoldedPage:
     printed: list[str] = []
     origins: list[int] = []
+    spelled = set(_find_spelled(words.words)) if folding == "lookalikes" else ()
     for number, word in enumerate(words.words):
-        if number:
+        if number and number not in spelled:
             printed.append(_gap(words.words[number - 1], word))
             origins.append(number)
         text = SPACE.join(_unify(word.text, folding).split())
+        if folding == "lookalikes" and _SPELLED_WORD.search(text):
+            text = _SPELLED_WORD.sub(lambda match: _MARKS.sub("", match[0]), text)
         printed += text
         origins += [number] * len(text)
     # Some letters without case are several: ß is ss.
@@ -172,6 +180,18 @@ def _fold_page(words: PageWords, folding: Folding) -> _FoldedPage:
         origins=tuple(origins[place] for place in places),
         folding=folding,
     )
+
+
+def _find_spelled(words: tuple[PageWord, ...]) -> Iterator[int]:
+    """Yield the numbers of words that are single letters of a word that is spelled, without the first of each."""
+    row: list[int] = []
+    for number, word in enumerate(words):
+        is_letter = len(word.text) == 1 and word.text.isalpha()
+        if row and not (is_letter and _gap(words[number - 1], word) == SPACE):
+            yield from row[1:] if len(row) >= MIN_SPELLED else ()
+            row = []
+        row += [number] if is_letter else []
+    yield from row[1:] if len(row) >= MIN_SPELLED else ()
 
 
 def _gap(left: PageWord, right: PageWord) -> str:

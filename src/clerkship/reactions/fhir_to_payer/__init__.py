@@ -5,7 +5,7 @@ from functools import partial
 
 from clerkship.events.event import Event
 from clerkship.payer.answer import EligibilityAnswer
-from clerkship.payer.name_sorts import normalise_member_id
+from clerkship.payer.name_sorts import normalize_member_id
 from clerkship.payer.state import PayerState
 from clerkship.reactions.contract import React
 from clerkship.reactions.eligibility_request import REQUEST_TYPE
@@ -31,7 +31,7 @@ def ask_payer(state: PayerState, action: ActionContext, event: Event) -> Eligibi
 
 def has_dependents(state: PayerState, payer_id: str, member_id: str) -> bool:
     """Return whether a payer has several people under a member id."""
-    return len(state.book.keys_by_id.get((payer_id, normalise_member_id(member_id)), ())) > 1
+    return len(state.book.keys_by_id.get((payer_id, normalize_member_id(member_id)), ())) > 1
 
 
 REACTIONS: Mapping[str, React] = {ResourceCreated.kind: ask_payer}

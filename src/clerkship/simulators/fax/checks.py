@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 
 from clerkship.formats.fax_pages.document import MAX_DOCUMENT_BYTES, UnreadableDocument
-from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.conversation_key import normalize_phone
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.fax.config import FaxConfig
 from clerkship.simulators.fax.outgoing import OutgoingFax
@@ -52,22 +52,22 @@ def check_outgoing(fax: OutgoingFax, config: FaxConfig, answered: FaxRecord | No
 
 def check_number(number: str, field: str) -> str:
     """Return a fax number in E.164; refused if it is none."""
-    normalised = normalise_phone(number)
-    if normalised is None:
+    normalized = normalize_phone(number)
+    if normalized is None:
         shown = repr(number[:40]) if number else "missing"
         raise Refusal(422, "invalid_number", f"{field}: {shown} is no fax number (expected: +15550100123)")
-    return normalised
+    return normalized
 
 
 def check_own_number(number: str, config: FaxConfig) -> str:
     """Return one of the organization's own numbers, the first by default; refused for any other."""
     if not number:
         return config.numbers[0]
-    normalised = check_number(number, "sender")
-    if normalised not in config.numbers:
+    normalized = check_number(number, "sender")
+    if normalized not in config.numbers:
         expected = f"expected: {', '.join(config.numbers)}"
-        raise Refusal(422, "not_own_number", f"sender: {normalised} is not a number of the organization ({expected})")
-    return normalised
+        raise Refusal(422, "not_own_number", f"sender: {normalized} is not a number of the organization ({expected})")
+    return normalized
 
 
 def check_text(text: str, field: str, max_length: int) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.conversation_key import normalize_phone
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.fax.records import Direction, FaxRecord, FaxStatus
 
@@ -83,7 +83,7 @@ class FaxIndex:
     def _numbers(self, wanted: FaxFilter) -> Sequence[int]:
         if wanted.address is None:
             return range(1, len(self.in_order) + 1)
-        return self._by_address.get(_normalise(wanted.address), ())
+        return self._by_address.get(_normalize(wanted.address), ())
 
     def _candidates(self, wanted: FaxFilter, after: int) -> Iterable[int]:
         """Return the numbers of the faxes that may be wanted, from the smallest index."""
@@ -93,15 +93,15 @@ class FaxIndex:
         return (numbers[place] for place in range(bisect_right(numbers, after), len(numbers)))
 
 
-def _normalise(number: str) -> str:
-    return normalise_phone(number) or number
+def _normalize(number: str) -> str:
+    return normalize_phone(number) or number
 
 
 def _is_wanted(record: FaxRecord, wanted: FaxFilter) -> bool:
     return (
         (wanted.direction is None or record.header.direction == wanted.direction)
         and (wanted.status is None or record.status == wanted.status)
-        and (wanted.address is None or record.correspondent == _normalise(wanted.address))
+        and (wanted.address is None or record.correspondent == _normalize(wanted.address))
         and (wanted.unread is None or record.is_unread == wanted.unread)
         and (wanted.since is None or record.created_at >= wanted.since)
     )

@@ -4,12 +4,12 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from clerkship.model.closed import NameOf
-from clerkship.model.conversation_key import is_phone, normalise_phone
+from clerkship.model.conversation_key import is_phone, normalize_phone
 from clerkship.simulators.fax.config import FaxConfig
 
 
 def _normalize(number: str) -> str:
-    return normalise_phone(number) or number
+    return normalize_phone(number) or number
 
 
 OWN_NUMBER = NameOf("own fax number", _normalize)

@@ -9,7 +9,7 @@ from pydantic import AwareDatetime, Field
 
 from clerkship.formats.fax_pages.files import write_pdf, write_png, write_tiff
 from clerkship.formats.fax_pages.page import Resolution
-from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.conversation_key import normalize_phone
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
@@ -138,7 +138,7 @@ def list_contacts(context: Context, page: FaxContactList) -> dict[str, Any]:
             if contact.number == page.after:
                 break
     part = page.name.casefold()
-    number = page.number and (normalise_phone(page.number) or page.number)
+    number = page.number and (normalize_phone(page.number) or page.number)
     wanted = (each for each in contacts if part in each.name.casefold() and number in ("", each.number))
     return _page("contacts", [view_contact(contact) for contact in islice(wanted, page.count)], page.count, "number")
 

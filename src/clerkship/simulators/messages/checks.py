@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Mapping
 
-from clerkship.model.conversation_key import normalise_address, normalise_phone
+from clerkship.model.conversation_key import normalize_address, normalize_phone
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.contacts import ContactDirectory
@@ -119,10 +119,10 @@ def check_sms(message: OutgoingMessage, config: MessagesConfig) -> OutgoingMessa
         raise Refusal(400, "21604", "a 'To' phone number is required")
     if len(message.recipients) > 1 or message.cc or message.bcc:
         raise Refusal(400, "one_recipient", "a text message has one recipient; send one message to each")
-    number = normalise_phone(message.to[0])
+    number = normalize_phone(message.to[0])
     if number is None:
         raise Refusal(400, "21211", f"the 'To' number {message.to[0][:40]} is not a valid phone number")
-    sender = normalise_phone(message.sender or config.numbers[0])
+    sender = normalize_phone(message.sender or config.numbers[0])
     if sender is None:
         raise Refusal(400, "21212", f"the 'From' number {message.sender[:40]} is not a valid phone number")
     if sender not in config.numbers:
@@ -153,8 +153,8 @@ def check_email(message: OutgoingMessage, config: MessagesConfig, directory: Con
     sender = message.sender or config.addresses[0]
     if not is_email_address(sender):
         raise Refusal(400, "553", f"5.1.7 the sender {sender[:80]} is not an e-mail address")
-    owned = {normalise_address("email", address) for address in config.addresses}
-    if normalise_address("email", sender) not in owned:
+    owned = {normalize_address("email", address) for address in config.addresses}
+    if normalize_address("email", sender) not in owned:
         listed = ", ".join(config.addresses)
         raise Refusal(400, "550", f"5.7.1 {sender[:80]} is not an address of this organization (expected: {listed})")
     if not message.recipients:
@@ -163,9 +163,9 @@ def check_email(message: OutgoingMessage, config: MessagesConfig, directory: Con
     for address in message.recipients:
         if not is_email_address(address):
             raise Refusal(400, "553", f"5.1.3 {address[:80]} is not an e-mail address")
-        normalised = normalise_address("email", address)
-        is_local = normalised.rpartition("@")[2] in domains
-        if is_local and normalised not in owned and not directory.find("email", normalised):
+        normalized = normalize_address("email", address)
+        is_local = normalized.rpartition("@")[2] in domains
+        if is_local and normalized not in owned and not directory.find("email", normalized):
             raise Refusal(400, "550", f"5.1.1 there is no mailbox {address[:80]}")
     if message.thread is not None:
         raise Refusal(400, "not_in_email", "an e-mail has no explicit thread; set in_reply_to")
@@ -206,21 +206,21 @@ def is_email_address(text: str) -> bool:
 
 
 def check_incoming(message: IncomingMessage, config: MessagesConfig) -> IncomingMessage:
-    """Check a message to the organization; return it with normalised addresses."""
+    """Check a message to the organization; return it with normalized addresses."""
     check_texts(message)
     check_size(message, config)
     if message.channel == "portal":
         return message.model_copy(update={"to": (config.organization,)})
     if message.channel == "email":
         return _check_incoming_email(message, config)
-    sender = normalise_phone(message.sender)
+    sender = normalize_phone(message.sender)
     if sender is None:
         raise Refusal(400, "21211", f"{message.sender[:40]} is not a phone number")
     owned = message.to or config.numbers[:1]
     _check_owned("sms", owned, config.numbers)
     if len(owned) != 1 or message.cc:
         raise Refusal(400, "one_recipient", "a text message has one recipient")
-    return message.model_copy(update={"sender": sender, "to": (normalise_address("sms", owned[0]),)})
+    return message.model_copy(update={"sender": sender, "to": (normalize_address("sms", owned[0]),)})
 
 
 def _check_incoming_email(message: IncomingMessage, config: MessagesConfig) -> IncomingMessage:
@@ -234,8 +234,8 @@ def _check_incoming_email(message: IncomingMessage, config: MessagesConfig) -> I
 def _check_owned(
     channel: Channel, addresses: Iterable[str], owned: Iterable[str], *, any_is_enough: bool = False
 ) -> None:
-    known = {normalise_address(channel, address) for address in owned}
-    matches = [normalise_address(channel, address) in known for address in addresses]
+    known = {normalize_address(channel, address) for address in owned}
+    matches = [normalize_address(channel, address) in known for address in addresses]
     if not (any(matches) if any_is_enough else all(matches)):
         listed = ", ".join(owned)
         raise Refusal(400, "no_such_recipient", f"none of the recipients is the organization (expected: {listed})")

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import orjson
 
 from clerkship.formats.fhir.resource import list_objects, parse_key
-from clerkship.model.conversation_key import normalise_address, normalise_phone
+from clerkship.model.conversation_key import normalize_address, normalize_phone
 from clerkship.model.dataset import Dataset
 from clerkship.simulators.messages.config import Contact, MessagesConfig
 from clerkship.simulators.messages.records import Channel
@@ -53,13 +53,13 @@ class ContactIndex:
             for number in dict.fromkeys((*entry.phones, *entry.landlines)):
                 self._by_address.setdefault(("sms", number), []).append(entry)
             for address in entry.emails:
-                self._by_address.setdefault(("email", normalise_address("email", address)), []).append(entry)
+                self._by_address.setdefault(("email", normalize_address("email", address)), []).append(entry)
             if entry.portal:
                 self._by_address.setdefault(("portal", entry.portal), []).append(entry)
 
     def find(self, channel: Channel, address: str) -> list[ContactEntry]:
         """Return the entries with an address."""
-        return self._by_address.get((channel, normalise_address(channel, address)), [])
+        return self._by_address.get((channel, normalize_address(channel, address)), [])
 
 
 class PatientContacts(Mapping[str, ContactEntry]):
@@ -168,7 +168,7 @@ def _read_patient(key: str, patient: Mapping[str, Any]) -> ContactEntry:
             continue
         if system == "email":
             emails[value] = None
-        elif system in ("phone", "sms") and (number := normalise_phone(value)):
+        elif system in ("phone", "sms") and (number := normalize_phone(value)):
             (phones if use == "mobile" or system == "sms" else landlines)[number] = None
     return ContactEntry(
         id=key,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 from clerkship.events.event import Event, is_by_agent
-from clerkship.model.conversation_key import normalise_address
+from clerkship.model.conversation_key import normalize_address
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.messages.events import ConversationEnded, ConversationStarted, MessageArrived, MessageSent
@@ -29,7 +29,7 @@ class MessagesConversation:
     """A conversation by text message, e-mail or portal message: one channel and one address."""
 
     def __init__(self, state: MessagesHost, channel: Channel, address: str) -> None:
-        self._state, self._channel, self._address = state, channel, normalise_address(channel, address)
+        self._state, self._channel, self._address = state, channel, normalize_address(channel, address)
 
     @property
     def _record(self) -> ConversationRecord | None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import NamedTuple
 
 from clerkship.events.event import Event
-from clerkship.model.conversation_key import normalise_address
+from clerkship.model.conversation_key import normalize_address
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.events import AttachmentStored, MessageArrived, MessageSent
 from clerkship.simulators.messages.records import Channel, MessageHeader, MessageRecord
@@ -37,9 +37,9 @@ class Mailbox:
         self.in_order: list[MessageRecord] = []
         """All messages; the one with number n is at n - 1."""
         self._by_address: dict[tuple[str, str], list[int]] = {}
-        """Channel and normalised address of the other end -> numbers of messages."""
+        """Channel and normalized address of the other end -> numbers of messages."""
         self._writers: set[tuple[str, str]] = set()
-        """Channel and normalised address of those from whom a message has arrived."""
+        """Channel and normalized address of those from whom a message has arrived."""
         self._unread: dict[int, None] = {}
         self._thread_keys: dict[ThreadKey, str] = {}
         self._message_ids: dict[str, str] = {}
@@ -61,7 +61,7 @@ class Mailbox:
         if header.reference:
             self.references[header.reference] = header.id
         for address in dict.fromkeys(record.correspondents):
-            key = (header.channel, normalise_address(header.channel, address))
+            key = (header.channel, normalize_address(header.channel, address))
             self._by_address.setdefault(key, []).append(record.number)
             if is_inbound:
                 self._writers.add(key)
@@ -118,7 +118,7 @@ class Mailbox:
 
     def has_written(self, channel: Channel, address: str) -> bool:
         """Return whether a message from an address has arrived."""
-        return (channel, normalise_address(channel, address)) in self._writers
+        return (channel, normalize_address(channel, address)) in self._writers
 
     def by_message_id(self, message_id: str) -> MessageRecord | None:
         """Return the e-mail with a Message-ID."""
@@ -157,7 +157,7 @@ class Mailbox:
             lists.append(thread.messages if thread is not None else ())
         if wanted.address is not None:
             channels: tuple[Channel, ...] = (wanted.channel,) if wanted.channel else ("sms", "email", "portal")
-            keys = [(channel, normalise_address(channel, wanted.address)) for channel in channels]
+            keys = [(channel, normalize_address(channel, wanted.address)) for channel in channels]
             found = [self._by_address[key] for key in keys if key in self._by_address]
             lists.append(found[0] if len(found) == 1 else sorted({number for each in found for number in each}))
         smallest = min(lists, key=len)
@@ -171,7 +171,7 @@ class Mailbox:
         """Iterate over messages, the newest first: with a number less than `before`, and to or from an address."""
         numbers: Sequence[int] = range(1, len(self.in_order) + 1)
         if channel is not None and address is not None:
-            numbers = self._by_address.get((channel, normalise_address(channel, address)), ())
+            numbers = self._by_address.get((channel, normalize_address(channel, address)), ())
         end = len(numbers) if before is None else bisect_left(numbers, before)
         for place in range(end - 1, -1, -1):
             record = self.in_order[numbers[place] - 1]
@@ -200,8 +200,8 @@ def _build_thread_keys(record: MessageRecord) -> list[ThreadKey]:
 def _is_wanted(record: MessageRecord, wanted: MessageFilter) -> bool:
     header = record.header
     if wanted.address is not None:
-        address = normalise_address(header.channel, wanted.address)
-        if all(normalise_address(header.channel, each) != address for each in record.correspondents):
+        address = normalize_address(header.channel, wanted.address)
+        if all(normalize_address(header.channel, each) != address for each in record.correspondents):
             return False
     return (
         (wanted.channel is None or header.channel == wanted.channel)

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AwareDatetime, Field
 
-from clerkship.model.conversation_key import normalise_address
+from clerkship.model.conversation_key import normalize_address
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
@@ -302,7 +302,7 @@ def view_contact(entry: ContactEntry) -> dict[str, Any]:
         "name": entry.name,
         "phones": list(entry.phones),
         "landlines": list(entry.landlines),
-        "emails": [normalise_address("email", address) for address in entry.emails],
+        "emails": [normalize_address("email", address) for address in entry.emails],
         "portal": entry.portal,
     }
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from clerkship.events.event import Event
-from clerkship.model.conversation_key import normalise_address
+from clerkship.model.conversation_key import normalize_address
 from clerkship.simulators.messages.records import Channel, ConversationRecord
 
 
@@ -12,11 +12,11 @@ class ConversationTable:
 
     def __init__(self) -> None:
         self.by_address: dict[tuple[Channel, str], ConversationRecord] = {}
-        """Channel and normalised address -> the conversation there, open or not."""
+        """Channel and normalized address -> the conversation there, open or not."""
 
     def find(self, channel: Channel, address: str) -> ConversationRecord | None:
         """Return the conversation at an address, open or not."""
-        return self.by_address.get((channel, normalise_address(channel, address)))
+        return self.by_address.get((channel, normalize_address(channel, address)))
 
     def find_open(self, channel: Channel, address: str) -> ConversationRecord | None:
         """Return the open conversation at an address."""
@@ -30,12 +30,12 @@ class ConversationTable:
 
     def start(self, person: str, channel: Channel, address: str) -> None:
         """Start a conversation."""
-        key = (channel, normalise_address(channel, address))
+        key = (channel, normalize_address(channel, address))
         self.by_address[key] = ConversationRecord(person, channel, address)
 
     def end(self, channel: Channel, address: str) -> None:
         """End the conversation at an address."""
-        self.by_address[channel, normalise_address(channel, address)].is_open = False
+        self.by_address[channel, normalize_address(channel, address)].is_open = False
 
     def add(self, event: Event, channel: Channel, addresses: Iterable[str], turn: int) -> None:
         """Add a message to the open conversations at some addresses."""

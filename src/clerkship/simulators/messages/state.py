@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import OutboundAttempted
-from clerkship.model.conversation_key import normalise_address, normalise_phone
+from clerkship.model.conversation_key import normalize_address, normalize_phone
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
@@ -204,7 +204,7 @@ class MessagesState(State):
 
     def set_consent(self, action: ActionContext, number: str, consent: Consent, own_number: str = "") -> None:
         """Set the consent of a number for one own number, or for all of them."""
-        contact = normalise_phone(number)
+        contact = normalize_phone(number)
         if contact is None:
             raise Refusal(400, "21211", f"{number[:40]} is not a phone number")
         if own_number and own_number not in self.settings.numbers:
@@ -233,7 +233,7 @@ class MessagesState(State):
         if self.conversations.find(channel, address) is not None or self.mailbox.has_written(channel, address):
             return True
         if channel == "sms":
-            return self.directory.reach_by_sms(normalise_address(channel, address)) == "reachable"
+            return self.directory.reach_by_sms(normalize_address(channel, address)) == "reachable"
         return bool(self.directory.find(channel, address))
 
     # What happens later.

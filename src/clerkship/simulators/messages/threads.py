@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from clerkship.model.conversation_key import normalise_address
+from clerkship.model.conversation_key import normalize_address
 from clerkship.simulators.messages.records import Channel
 
 _REPLY_PREFIX = re.compile(r"^\s*(?:(?:re|fw|fwd|aw|wg)\s*(?:\[\d{1,3}\])?\s*:\s*)+", re.IGNORECASE)
@@ -35,10 +35,10 @@ class MessageThread:
     @property
     def addresses(self) -> list[str]:
         """The addresses at the other end, as they are compared."""
-        return [normalise_address(self.channel, address) for address in self.correspondents]
+        return [normalize_address(self.channel, address) for address in self.correspondents]
 
 
-def normalise_subject(subject: str | None) -> str:
+def normalize_subject(subject: str | None) -> str:
     """Return a subject without the prefixes of replies, in lower case, with single spaces."""
     return _SPACES.sub(" ", _REPLY_PREFIX.sub("", subject or "")).strip().casefold()
 
@@ -50,5 +50,5 @@ def build_sms_key(own_number: str, number: str) -> ThreadKey:
 
 def build_email_keys(subject: str | None, correspondents: Iterable[str]) -> list[ThreadKey]:
     """Return a key for each correspondent; none for an e-mail without a subject, which begins its own thread."""
-    normalised = normalise_subject(subject)
-    return [("email", normalised, address.casefold()) for address in correspondents] if normalised else []
+    normalized = normalize_subject(subject)
+    return [("email", normalized, address.casefold()) for address in correspondents] if normalized else []

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, cast
 
 import orjson
 
-from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.conversation_key import normalize_phone
 from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
@@ -90,5 +90,5 @@ class VoiceAttack(SandboxAttack):
 
 
 def _find_numbers(text: str) -> list[str]:
-    numbers = (normalise_phone(match[0]) for match in _NUMBER.finditer(text))
+    numbers = (normalize_phone(match[0]) for match in _NUMBER.finditer(text))
     return list(dict.fromkeys(number for number in numbers if number is not None))

@@ -2,7 +2,7 @@
 
 import re
 
-from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.conversation_key import normalize_phone
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.records import PhoneCall
@@ -15,7 +15,7 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 def check_number(text: str) -> str:
     """Return a phone number in E.164; refused if the text is none."""
-    number = normalise_phone(text)
+    number = normalize_phone(text)
     if number is None:
         raise Refusal(400, "bad_number", f"{clean(text)!r} is not a phone number (expected one such as +15550100123)")
     return number

@@ -6,7 +6,7 @@ from typing import Any
 
 from clerkship.events.event import Event
 from clerkship.formats.phone_tree.session import CallerSession
-from clerkship.model.conversation_key import normalise_address
+from clerkship.model.conversation_key import normalize_address
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, CallConversation
 from clerkship.simulators.voice.checks import check_not_held, check_text, clean
@@ -30,7 +30,7 @@ class PhoneConversation(CallConversation):
     """The calls with the person at one number."""
 
     def __init__(self, state: VoiceHost, number: str) -> None:
-        self._state, self._number = state, normalise_address(CHANNEL, number)
+        self._state, self._number = state, normalize_address(CHANNEL, number)
 
     @property
     def _record(self) -> PersonByPhone | None:

@@ -30,6 +30,7 @@ from clerkship.simulators.fax.assertions.page_search import (
     narrow_sent,
     open_reader,
 )
+from clerkship.text.phone_numbers import list_phone_forms
 
 MAX_ROWS = 100
 """Rows of evidence about faxes that do not match."""
@@ -47,11 +48,11 @@ def _list_values(written: Any) -> Any:
 
 
 def _list_notations(value: str) -> list[str]:
-    """Return the notations of a date that is written as in ISO 8601, and any other value alone."""
+    """Return the notations of a date as in ISO 8601 or a phone number as in E.164, and any other value alone."""
     if _ISO_DATE.fullmatch(value):
         with contextlib.suppress(ValueError):
             return list(list_date_forms(date.fromisoformat(value)))
-    return [value]
+    return list(list_phone_forms(value))
 
 
 def _check_values(values: tuple[Alternatives, ...]) -> tuple[Alternatives, ...]:
@@ -93,7 +94,8 @@ class FaxHasDocument(Assertion, FaxMatch):
         Values,
         Field(
             description="a value, or a list of values that must all be on the pages of one fax; a list in the list has "
-            "notations of one value; a date such as 1961-03-14 is found in any notation"
+            "notations of one value; a date such as 1961-03-14 or a phone number such as +15550100123 is found in any "
+            "notation"
         ),
     ] = ()
     not_contains: Annotated[

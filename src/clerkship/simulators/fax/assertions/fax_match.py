@@ -10,7 +10,7 @@ from clerkship.assertions.selection import EventWindow
 from clerkship.events.event import Event
 from clerkship.events.query import field_check
 from clerkship.model.closed import OneOf
-from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.conversation_key import normalize_phone
 from clerkship.model.frozen import Whole
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.path import MISSING
@@ -108,7 +108,7 @@ def matches_number(expected: Any, number: str) -> bool:
     if is_matcher(expected) and isinstance(expected, dict):
         return all(_matches_one(name, argument, number) for name, argument in expected.items())
     if isinstance(expected, str):
-        return (normalise_phone(expected) or expected) == number
+        return (normalize_phone(expected) or expected) == number
     return matches_expected(expected, number)
 
 

@@ -8,7 +8,7 @@ from clerkship.formats.fhir.chart import Chart, UnchangedView
 from clerkship.formats.fhir.resource import parse_resource
 from clerkship.formats.fhir.search.find import list_compartment_keys
 from clerkship.model.matcher import is_matcher, is_number
-from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities, normalise_unit, to_float
+from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities, normalize_unit, to_float
 
 ALWAYS_ALLOWED_NUMBERS = frozenset({0.0, 1.0})
 """Numbers that are allowed if no unit follows them."""
@@ -60,7 +60,7 @@ def find_quantities_in_data(data: Any) -> Iterator[ParsedQuantity]:
 def pair_with_units(value: Any, *units: Any) -> Iterator[ParsedQuantity]:
     """Yield a number with each of its units: `unit` and `code` of a Quantity may differ."""
     if is_number(value):
-        known = {normalise_unit(unit) for unit in units if isinstance(unit, str)} - {""}
+        known = {normalize_unit(unit) for unit in units if isinstance(unit, str)} - {""}
         yield from (ParsedQuantity(to_float(exact.to_plain(value)), unit) for unit in known)
 
 

@@ -1,4 +1,4 @@
-"""Parse quantities in text: numbers with units, normalised so that `400 mg` equals `four hundred milligrams`."""
+"""Parse quantities in text: numbers with units, normalized so that `400 mg` equals `four hundred milligrams`."""
 
 import math
 import re
@@ -69,7 +69,7 @@ class ParsedQuantity(NamedTuple):
         return f"{self.number:g} {self.unit}".strip()
 
 
-def normalise_unit(text: str) -> str:
+def normalize_unit(text: str) -> str:
     """Return the common spelling of a unit (`mg/dL` -> `mg/dl`, `Tablets` -> `tablet`).
 
     Return an empty text if it is not a known unit.
@@ -122,7 +122,7 @@ def _find_unit(text: str, place: int) -> str:
         match = _WORD.match(text, place)
         if match is None or match[1] in _STOP_WORDS:
             return ""
-        if unit := normalise_unit(match[1]):
+        if unit := normalize_unit(match[1]):
             return unit
         place = match.end()
     return ""

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from clerkship.model.conversation_key import normalise_address
+from clerkship.model.conversation_key import normalize_address
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import IMMEDIATE, Reply
 from clerkship.simulators.messages.checks import MAX_RECIPIENTS, is_email_address
@@ -65,8 +65,8 @@ class EmailHandler:
         """Begin an e-mail from one of the organization's own addresses."""
         client = self._find_client()
         config: Any = client.config
-        owned = {normalise_address("email", own) for own in config.addresses}
-        if normalise_address("email", address) not in owned:
+        owned = {normalize_address("email", own) for own in config.addresses}
+        if normalize_address("email", address) not in owned:
             listed = ", ".join(config.addresses)
             reason = f"5.7.1 {address[:80]} is not an address of this organization (expected: {listed})"
             return await self.refuse(client, envelope, "553", reason, sender=address)
@@ -182,7 +182,7 @@ def read_limit(client: SandboxClient) -> int:
 
 def has_mailbox(state: MessagesState, address: str) -> bool:
     """Return whether an address may exist: at its own domains it must be that of the organization or a contact."""
-    owned = {normalise_address("email", own) for own in state.settings.addresses}
-    normalised = normalise_address("email", address)
-    is_local = normalised.rpartition("@")[2] in {own.rpartition("@")[2] for own in owned}
-    return not is_local or normalised in owned or bool(state.directory.find("email", normalised))
+    owned = {normalize_address("email", own) for own in state.settings.addresses}
+    normalized = normalize_address("email", address)
+    is_local = normalized.rpartition("@")[2] in {own.rpartition("@")[2] for own in owned}
+    return not is_local or normalized in owned or bool(state.directory.find("email", normalized))

@@ -2,7 +2,7 @@
 
 from typing import Any, ClassVar, TypeVar
 
-from clerkship.model.conversation_key import normalise_address
+from clerkship.model.conversation_key import normalize_address
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext, operation
 from clerkship.sandbox.request import Refusal, Reply
@@ -108,17 +108,17 @@ def build_outgoing(email: Email, submission: EmailSubmission, config: MessagesCo
 
     Raises Refusal if From, Sender or Reply-To is not an address of the organization: answers to it would go elsewhere.
     """
-    owned = {normalise_address("email", address) for address in config.addresses}
+    owned = {normalize_address("email", address) for address in config.addresses}
     for address in (*((email.sender,) if email.sender else ()), *email.other_senders):
-        if normalise_address("email", address) not in owned:
+        if normalize_address("email", address) not in owned:
             listed = ", ".join(config.addresses)
             reason = f"5.7.1 {address[:80]} in From, Sender or Reply-To is not an address of this organization"
             raise Refusal(400, "550", f"{reason} (expected: {listed})")
-    shown = {normalise_address("email", address): "to" for address in email.to}
-    shown = {normalise_address("email", address): "cc" for address in email.cc} | shown
+    shown = {normalize_address("email", address): "to" for address in email.to}
+    shown = {normalize_address("email", address): "cc" for address in email.cc} | shown
     groups: dict[str, list[str]] = {"to": [], "cc": [], "bcc": []}
     for address in submission.recipients:
-        groups[shown.get(normalise_address("email", address), "bcc")].append(address)
+        groups[shown.get(normalize_address("email", address), "bcc")].append(address)
     return OutgoingMessage(
         channel="email",
         sender=email.sender or submission.sender,

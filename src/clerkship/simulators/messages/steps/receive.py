@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clerkship.model.conversation_key import normalise_address
+from clerkship.model.conversation_key import normalize_address
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
@@ -15,7 +15,7 @@ from clerkship.simulators.messages.names import OWN_ADDRESS
 from clerkship.simulators.messages.outgoing import BINARY_TYPE, TEXT_TYPE, IncomingMessage, NewAttachment
 from clerkship.simulators.messages.records import Channel, MessageRecord
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.simulators.messages.threads import MessageThread, normalise_subject
+from clerkship.simulators.messages.threads import MessageThread, normalize_subject
 
 
 def _check_base64(text: str | None) -> str | None:
@@ -118,10 +118,10 @@ class ReceiveMessage(Step):
         raise InputError.of(f"messages.receive: no message to or from {sender} contains {text!r}")
 
     def _find_thread(self, state: MessagesState, sender: str) -> MessageThread:
-        address, subject = normalise_address(self.channel, sender), normalise_subject(self.thread)
+        address, subject = normalize_address(self.channel, sender), normalize_subject(self.thread)
         for thread in state.mailbox.list_threads():
             is_with_sender = thread.channel == self.channel and address in thread.addresses
-            if is_with_sender and (self.reply or normalise_subject(thread.subject) == subject):
+            if is_with_sender and (self.reply or normalize_subject(thread.subject) == subject):
                 return thread
         wanted = "" if self.thread is None else f" and the subject {self.thread!r}"
         raise InputError.of(f"messages.receive: there is no thread with {sender}{wanted} to reply in")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import Field
 
-from clerkship.model.conversation_key import normalise_address
+from clerkship.model.conversation_key import normalize_address
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.sandbox.operation import Operation, OperationContext, operation
 from clerkship.sandbox.request import Refusal
@@ -201,7 +201,7 @@ def _select_sms(context: Context, wanted: SmsFilter) -> Iterator[MessageRecord]:
     before = None
     if wanted.page_token:
         before = _find_sms(context, wanted.page_token.removeprefix(PAGE_PREFIX)).number
-    to, sender = (normalise_address("sms", number) if number else "" for number in (wanted.to, wanted.sender))
+    to, sender = (normalize_address("sms", number) if number else "" for number in (wanted.to, wanted.sender))
     range = _build_date_range(wanted)
     other = next((number for number in (to, sender) if number and number not in context.state.settings.numbers), None)
     for record in context.state.mailbox.list_newest_messages(before, "sms", other):
@@ -291,7 +291,7 @@ def fetch_account(context: Context, account: TwilioAccount) -> dict[str, Any]:
 def list_numbers(context: Context, wanted: NumberFilter) -> dict[str, Any]:
     """List the own numbers, with the addresses that are called for text messages to them."""
     account, settings = _check_account(context, wanted.account), context.state.settings
-    number = normalise_address("sms", wanted.number) if wanted.number else ""
+    number = normalize_address("sms", wanted.number) if wanted.number else ""
     numbers = [each for each in settings.numbers if number in ("", each)]
     place = PageOfList(f"/{VERSION}/Accounts/{account}/IncomingPhoneNumbers.json", 0, DEFAULT_PAGE_SIZE)
     return render_page(place, "incoming_phone_numbers", [_render_number(context, account, each) for each in numbers])
@@ -376,7 +376,7 @@ def answer_sms_webhook(context: Context, answer: SmsAnswer) -> str:
     """Send a message that the agent answered a webhook with; return its id."""
     header = _find_sms(context, answer.id, deleted_too=True).header
     sender, to = answer.sender or header.to[0], answer.to or header.sender
-    is_reply = normalise_address("sms", to) == header.sender
+    is_reply = normalize_address("sms", to) == header.sender
     message = OutgoingMessage(
         channel="sms", sender=sender, to=(to,), text=answer.text, in_reply_to=answer.id if is_reply else None
     )

@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 from clerkship.formats.fhir.chart import ChartView, UnchangedView
 from clerkship.formats.fhir.resource import Resource, get_key, list_objects
 from clerkship.formats.fhir.search import search_keys
-from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.conversation_key import normalize_phone
 from clerkship.payer.members import NPI
-from clerkship.payer.person_name import normalise_name
+from clerkship.payer.person_name import normalize_name
 from clerkship.simulators.voice.events import ChartAsked
 from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult
 from clerkship.simulators.voice.hooks.entry_values import is_same_reference, read_date
@@ -122,16 +122,16 @@ def _is_asked_for(patient: Resource, asked: Mapping[str, str]) -> bool:
         return False
     if not asked["phone"]:
         return True
-    number = normalise_phone(asked["phone"])
+    number = normalize_phone(asked["phone"])
     phones = [str(each.get("value", "")) for each in list_objects(patient, "telecom") if each.get("system") == "phone"]
-    return number is not None and number in map(normalise_phone, phones)
+    return number is not None and number in map(normalize_phone, phones)
 
 
 def _has_name(patient: Resource, asked: str) -> bool:
     """Return whether each word that is asked for is in one of the patient's names; a given name alone is enough."""
-    words = set(normalise_name(asked))
+    words = set(normalize_name(asked))
     for name in list_objects(patient, "name"):
-        known = normalise_name(" ".join([*map(str, name.get("given", ())), str(name.get("family", ""))]))
+        known = normalize_name(" ".join([*map(str, name.get("given", ())), str(name.get("family", ""))]))
         if words and words <= set(known):
             return True
     return False

@@ -21,7 +21,7 @@ def read_date(text: str) -> date | None:
     return None
 
 
-def normalise_reference(text: str) -> str:
+def normalize_reference(text: str) -> str:
     """Return a reference number as it is compared: without spaces and hyphens, in upper case."""
     return _NOT_A_LETTER_OR_DIGIT.sub("", text).upper()
 
@@ -30,5 +30,5 @@ def is_same_reference(asked: str, known: str | None) -> bool:
     """Return whether a caller means a number on file. The keypad has no letters, so the digits alone are enough."""
     if not known:
         return False
-    entered, filed = normalise_reference(asked), normalise_reference(known)
+    entered, filed = normalize_reference(asked), normalize_reference(known)
     return bool(entered) and entered in (filed, "".join(each for each in filed if each.isdigit()))

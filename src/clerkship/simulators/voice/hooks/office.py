@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from clerkship.model.conversation_key import normalise_phone
+from clerkship.model.conversation_key import normalize_phone
 from clerkship.simulators.voice.events import CallbackBooked, CaseOpened
 from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult
 
@@ -30,7 +30,7 @@ def find_case(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
 
 def book_callback(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
     """Promise to call back a number."""
-    number = normalise_phone(arguments.get("phone", ""))
+    number = normalize_phone(arguments.get("phone", ""))
     if number is None:
         return HookResult("invalid")
     at = arguments.get("at", "").strip()[:MAX_TIME]
