@@ -1,5 +1,6 @@
 """Dates in a text, in the usual ways of writing them."""
 
+import contextlib
 import re
 from collections.abc import Iterator
 from datetime import date
@@ -33,12 +34,21 @@ _SPOKEN_PATTERNS = (
     re.compile(r"(?<!\d)(?P<month>\d{2})(?P<day>\d{2})(?P<year>\d{2})(?!\d)"),
 )
 """Rows of numbers that are dates when they are said or keyed: `three four seventy`."""
+_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BIRTH_WORD = re.compile(
     r"\b(?:dob|d\.o\.b|doB|born|birth|birthdate|birthday|bday|geboren|geb|nacid[oa]|nacimiento|nee? le)\b",
     re.IGNORECASE,
 )
 _BIRTH_BEFORE, _BIRTH_AFTER = 40, 25
 """Characters around a date in which a word about birth counts."""
+
+
+def parse_iso_date(value: object, *, or_digits: bool = False) -> date | None:
+    """Return a date that is written as 1961-03-14, or 19610314 where that cannot be a number; None for anything else."""
+    if isinstance(value, str) and (_ISO_DATE.fullmatch(value) or (or_digits and len(value) == 8)):
+        with contextlib.suppress(ValueError):
+            return date.fromisoformat(value)
+    return None
 
 
 class WrittenDate(NamedTuple):

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
 from typing import Any, NamedTuple
 
+from clerkship.text.dates import parse_iso_date
 from clerkship.text.folding import fold, fold_words
 from clerkship.text.words import NICKNAMES, PARTICLES, STREET_TYPES, STREET_WORDS, SUFFIXES, UNIT_WORDS
 
@@ -50,7 +51,7 @@ def read_identity(key: str, patient: Mapping[str, Any], numbers: Sequence[str] =
         middle=middle,
         families=frozenset(family for name in names for family in _read_families(name)),
         suffixes=frozenset(word for name in names for each in _texts(name, "suffix") for word in fold_words(each)),
-        birth_date=_read_date(patient.get("birthDate")),
+        birth_date=parse_iso_date(patient.get("birthDate"), or_digits=True),
         numbers=frozenset(number for value in dict.fromkeys(values) for number in _list_number_forms(value)),
         streets=frozenset(
             form
@@ -103,13 +104,6 @@ def _read_families(name: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
     spaced = fold_words(_SEPARATED_NAME.sub(r"\1 ", fold(family)))
     if len(spaced) > len(words):
         yield spaced
-
-
-def _read_date(value: Any) -> date | None:
-    try:
-        return date.fromisoformat(value) if isinstance(value, str) else None
-    except ValueError:
-        return None
 
 
 def _list_number_forms(value: str) -> Iterator[str]:

@@ -8,27 +8,10 @@ from clerkship.formats.fax_pages.page import DOTS_PER_INCH, FaxPage
 from clerkship.formats.fax_pages.words import PageWord, PageWords
 
 QuarterTurns = Literal[1, 2, 3]
-COMMON_WORDS = frozenset(
-    (
-        "and",
-        "by",
-        "date",
-        "fax",
-        "for",
-        "from",
-        "in",
-        "is",
-        "name",
-        "no",
-        "of",
-        "on",
-        "patient",
-        "phone",
-        "the",
-        "to",
-        "with",
-    )
-)
+COMMON_WORDS = frozenset((
+    "and", "by", "date", "fax", "for", "from", "in", "is", "name", "no", "of", "on", "patient", "phone", "the",
+    "to", "with",
+))  # fmt: skip
 """Words that an English page has, and that an engine does not find by chance on a turned one."""
 MIN_COMMON_WORDS = 3
 MIN_TEXT_DOTS = 150

@@ -1,6 +1,9 @@
 """Which answer of a script a question asks for, and remarks that are no questions."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import orjson
 
 from clerkship.formats.phone_tree.grammar import list_stems, match_choice
 from clerkship.formats.phone_tree.representative_script import RepresentativeAnswer
@@ -8,39 +11,8 @@ from clerkship.formats.phone_tree.tree import Choice
 
 MIN_COMMON_PART = 0.5
 """Part of the words of a phrase that a question must contain."""
-_REMARKS = {
-    "end": (
-        "goodbye",
-        "good bye",
-        "bye",
-        "bye bye",
-        "that is all",
-        "that's all",
-        "that's it",
-        "that will be all",
-        "nothing else",
-        "that's everything",
-        "have a nice day",
-        "have a good day",
-        "have a great day",
-        "have a wonderful day",
-        "have a good one",
-        "all I needed",
-    ),
-    "repeat": (
-        "repeat",
-        "again",
-        "one more time",
-        "pardon",
-        "didn't catch that",
-        "missed that",
-        "spell that",
-        "spell it",
-        "more slowly",
-    ),
-    "wait": ("one moment", "just a moment", "a moment", "one second", "hold on", "let me check", "bear with me"),
-    "thanks": ("thank you", "thanks"),
-}
+_REMARKS: Mapping[str, Sequence[str]] = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
+"""What callers say that is no question."""
 
 
 def find_answer(answers: Sequence[RepresentativeAnswer], text: str, *, exact: bool = False) -> int | None:
@@ -66,6 +38,6 @@ def find_answer(answers: Sequence[RepresentativeAnswer], text: str, *, exact: bo
 def find_remark(text: str) -> str | None:
     """Return what kind of remark a text is: `end`, `repeat`, `wait` or `thanks`; None if it is another text."""
     for kind, phrases in _REMARKS.items():
-        if match_choice((Choice(speech=phrases, next=kind),), text) is not None:
+        if match_choice((Choice(speech=tuple(phrases), next=kind),), text) is not None:
             return kind
     return None

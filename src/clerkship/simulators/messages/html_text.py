@@ -4,38 +4,10 @@ import re
 
 from clerkship.simulators.messages.email.text import split_tags, unescape_html
 
-_INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "del",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "kbd",
-        "mark",
-        "q",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "tt",
-        "u",
-        "var",
-        "wbr",
-    ]
-)
+_INLINE = frozenset((
+    "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q",
+    "s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var", "wbr",
+))  # fmt: skip
 """Elements that do not separate words: `Ri<b>vera</b>` is one word."""
 
 

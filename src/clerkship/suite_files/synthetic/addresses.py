@@ -6,36 +6,16 @@ from clerkship.suite_files.synthetic.random_source import RandomSource
 
 STATE = "NY"
 TOWNS = (
-    ("Riverbend", "00101"),
-    ("Alder Falls", "00103"),
-    ("Millbrook Landing", "00107"),
-    ("Stonegate", "00112"),
-    ("Quarry Hill", "00118"),
-    ("North Tamarack", "00124"),
-    ("Lower Fennimore", "00131"),
-)
+    ("Riverbend", "00101"), ("Alder Falls", "00103"), ("Millbrook Landing", "00107"), ("Stonegate", "00112"),
+    ("Quarry Hill", "00118"), ("North Tamarack", "00124"), ("Lower Fennimore", "00131"),
+)  # fmt: skip
 STREETS = ("Alder", "Birch", "Cannery", "Canal", "Cedar", "Chapel", "Copper", "Dogwood", "Elm", "Ferry", "Foundry",
            "Garnet", "Harbor", "Hawthorn", "Juniper", "Larch", "Linden", "Maple", "Meadow", "Mill", "Orchard",
            "Poplar", "Quarry", "Rowan", "Spruce", "Sycamore", "Tannery", "Thistle", "Walnut", "Willow")  # fmt: skip
 STREET_TYPES = ("Street", "Avenue", "Lane", "Road", "Court", "Drive", "Place")
 AREA_CODES = (
-    "315",
-    "332",
-    "363",
-    "516",
-    "518",
-    "585",
-    "607",
-    "624",
-    "631",
-    "680",
-    "716",
-    "838",
-    "845",
-    "914",
-    "929",
-    "934",
-)
+    "315", "332", "363", "516", "518", "585", "607", "624", "631", "680", "716", "838", "845", "914", "929", "934",
+)  # fmt: skip
 
 
 class Address(NamedTuple):

@@ -1,9 +1,6 @@
 """`fax_document`: what a recipient can read on the pages that the agent faxed, and what must not be on them."""
 
-import contextlib
-import re
 from collections.abc import Iterator, Sequence
-from datetime import date
 from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -30,12 +27,12 @@ from clerkship.simulators.fax.assertions.page_search import (
     narrow_sent,
     open_reader,
 )
+from clerkship.text.dates import parse_iso_date
 from clerkship.text.phone_numbers import list_phone_forms
 
 MAX_ROWS = 100
 """Rows of evidence about faxes that do not match."""
 MAX_VALUES = 100
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def _list_values(written: Any) -> Any:
@@ -49,10 +46,8 @@ def _list_values(written: Any) -> Any:
 
 def _list_notations(value: str) -> list[str]:
     """Return the notations of a date as in ISO 8601 or a phone number as in E.164, and any other value alone."""
-    if _ISO_DATE.fullmatch(value):
-        with contextlib.suppress(ValueError):
-            return list(list_date_forms(date.fromisoformat(value)))
-    return list(list_phone_forms(value))
+    day = parse_iso_date(value)
+    return list(list_phone_forms(value) if day is None else list_date_forms(day))
 
 
 def _check_values(values: tuple[Alternatives, ...]) -> tuple[Alternatives, ...]:

@@ -1,6 +1,5 @@
 """Find values in what was said: numbers and dates in any spoken form, and words without regard to case."""
 
-import contextlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
@@ -12,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from clerkship.simulators.voice.assertions.respelled_text import RespelledText, SpokenToken
 from clerkship.simulators.voice.assertions.spoken_reading import SpokenReading, ValueForm
-from clerkship.text.dates import find_dates
+from clerkship.text.dates import find_dates, parse_iso_date
 from clerkship.text.disguises import read_signs_as_letters, remove_hesitations
 from clerkship.text.folding import fold
 from clerkship.text.spoken_words import CODE_WORDS, NUMBER_WORDS, REPEATS, read_number
@@ -28,7 +27,6 @@ _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 _MAX_NUMBER_WORDS = 10
 """Words of one number: `twenty-one thousand two hundred and twenty-one`."""
 _SIGN_WORDS = frozenset({"dash", "hyphen", "slash", "dot"})
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class SpokenText:
@@ -201,14 +199,6 @@ def _list_forms(value: str) -> tuple[ValueForm, ...]:
     if form.text.isdigit() and len(form.text) == 10:
         return form, ValueForm((f"1{form.text}",))
     return (form,)
-
-
-def parse_iso_date(value: str) -> date | None:
-    """Return a date that is written as in ISO 8601; None for other text."""
-    if _ISO_DATE.fullmatch(value):
-        with contextlib.suppress(ValueError):
-            return date.fromisoformat(value)
-    return None
 
 
 def _list_values(written: Any) -> Any:
