@@ -124,6 +124,6 @@ def _questions(text: str) -> list[str]:
 
 
 def _read_value(label: str, sort: ValueSort, text: str) -> Iterator[StatedValue]:
-    found = find_first_value(text)
-    if found is not None and found[0] == sort:
-        yield StatedValue(label, found[1])
+    value = find_first_value(text)
+    if value is not None and value[0] == sort:
+        yield StatedValue(label, value[1])

@@ -34,10 +34,10 @@ def _load_patterns() -> dict[str, Any]:
 @cache
 def _compile_patterns(*path: str) -> re.Pattern[str]:
     """Compile the patterns at a path of the file into one, with fragments filled in."""
-    found = _load_patterns()
+    patterns = _load_patterns()
     for key in path:
-        found = found[key]
-    return re.compile("|".join(map(_fill_fragments, found)), re.IGNORECASE)
+        patterns = patterns[key]
+    return re.compile("|".join(map(_fill_fragments, patterns)), re.IGNORECASE)
 
 
 def _fill_fragments(pattern: str) -> str:
@@ -64,9 +64,9 @@ def find_assistant_phrase(message: str, heard: Sequence[str] = ()) -> str | None
         match = _compile_patterns("assistant").search(sentence)
         if match is not None:
             return match[0]
-        asked = _compile_patterns("asks").search(sentence)
-        if asked is not None and not any(asked[0].casefold() in text.casefold() for text in heard):
-            return asked[0]
+        question = _compile_patterns("asks").search(sentence)
+        if question is not None and not any(question[0].casefold() in text.casefold() for text in heard):
+            return question[0]
     return None
 
 

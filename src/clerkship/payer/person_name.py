@@ -20,9 +20,9 @@ def is_same_family(first: str, second: str) -> bool:
     return "".join(normalize_name(first)) == "".join(normalize_name(second))
 
 
-def is_same_given(asked: str, names: Sequence[str]) -> bool:
+def is_same_given(written: str, names: Sequence[str]) -> bool:
     """Return whether given names are the same: the first, and middle names or initials where both sides have them."""
-    words, known = normalize_name(asked), normalize_name(" ".join(names))
+    words, known = normalize_name(written), normalize_name(" ".join(names))
     if not words or not known or words[0] != known[0]:
         return "".join(words) == "".join(known) != ""
     return all(_is_same_or_initial(*pair) for pair in zip(words[1:], known[1:], strict=False))

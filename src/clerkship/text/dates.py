@@ -44,7 +44,7 @@ _BIRTH_BEFORE, _BIRTH_AFTER = 40, 25
 
 
 def parse_iso_date(value: object, *, or_digits: bool = False) -> date | None:
-    """Return a date that is written as 1961-03-14, or 19610314 where that cannot be a number; None for anything else."""
+    """Return a date that is written as 1961-03-14, or also as 19610314; None for anything else."""
     if isinstance(value, str) and (_ISO_DATE.fullmatch(value) or (or_digits and len(value) == 8)):
         with contextlib.suppress(ValueError):
             return date.fromisoformat(value)

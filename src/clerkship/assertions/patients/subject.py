@@ -95,7 +95,7 @@ class RecordSubject:
         mentions = self._index.find_mentions(fold_text(text), query)
         own = mentions.get(self.key, ())
         telling = list(select_telling(own))
-        others = [found for key, found in mentions.items() if key != self.key]
+        others = [facts for key, facts in mentions.items() if key != self.key]
         if forbids:
             return bool(telling) and not any(_covers(each, own) and not _covers(own, each) for each in others)
         is_enough = tells_who(own)

@@ -246,21 +246,21 @@ def _advance(wanted: str, index: int, page: _FoldedPage, position: int, rules: _
         yield index + 1, position
     if position >= len(letters):
         return
-    found = letters[position]
-    if found in _GAPS:
+    read = letters[position]
+    if read in _GAPS:
         if letter == SPACE:
             yield index + 1, position + 1
-        elif rules.is_unspaced and index and found != COLUMN_GAP:
+        elif rules.is_unspaced and index and read != COLUMN_GAP:
             yield index, position + 1
         return
-    if letter == found:
+    if letter == read:
         yield index + 1, position + 1
-    if found == "-" and letters[position + 1 : position + 2] == LINE_BREAK:  # a value that is broken by a hyphen
+    if read == "-" and letters[position + 1 : position + 2] == LINE_BREAK:  # a value that is broken by a hyphen
         if index:
             yield index, position + 2
         if letter == "-":
             yield index + 1, position + 2
-    if rules.folding == "lookalikes" and is_drawn_alike(letter, found):
+    if rules.folding == "lookalikes" and is_drawn_alike(letter, read):
         yield index + 1, position + 1
     if rules.folding == "ocr" and letter != SPACE:
         yield from _confuse(wanted, index, page, position)

@@ -50,5 +50,5 @@ def may_have_text(page: FaxPage) -> bool:
 
 def looks_upright(words: PageWords) -> bool:
     """Return whether some of the words that an engine read are common ones."""
-    found = {word.text.casefold().strip(".,:;()") for word in words.words}
-    return len(found & COMMON_WORDS) >= MIN_COMMON_WORDS
+    texts = {word.text.casefold().strip(".,:;()") for word in words.words}
+    return len(texts & COMMON_WORDS) >= MIN_COMMON_WORDS

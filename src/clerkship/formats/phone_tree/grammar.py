@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from clerkship.formats.phone_tree.tree import Choice
-from clerkship.text.spoken_words import UNITS, fold_speech, split_words, to_word_set
+from clerkship.text.spoken_words import ORDINALS, UNITS, fold_speech, split_words, to_word_set
 
 MAX_NEGATION_DISTANCE = 5
 """Within so many words after `not`, a phrase is negated."""
@@ -18,7 +18,6 @@ _NEGATIONS = to_word_set("not dont doesnt didnt never isnt arent wasnt without e
 _JOINING = frozenset({"or", "and", "nor"})
 _CLAUSE_WORDS = frozenset({"but", "instead", "rather", "actually"})
 _KEY_MARKS = to_word_set("press option number choice key select dial choose button")
-_ORDINALS = {"first": "1", "second": "2", "third": "3", "fourth": "4", "fifth": "5", "sixth": "6"}
 _KEYS = (
     {word: str(digit) for word, digit in UNITS.items() if word not in ("nought",)}
     | {str(digit): str(digit) for digit in range(10)}
@@ -149,15 +148,15 @@ def _find_keys(choices: Sequence[Choice], text: str) -> list[_PhraseMatch]:
         folded = folded.replace(sign, name)
     words = [word for word in split_words(folded) if word not in _FILLERS]
     keys = {choice.key: index for index, choice in reversed(list(enumerate(choices))) if choice.key is not None}
-    said: list[tuple[str, int]] = []
+    pressed: list[tuple[str, int]] = []
     if len(words) == 1 and words[0] in _KEYS:
-        said.append((_KEYS[words[0]], 1))
+        pressed.append((_KEYS[words[0]], 1))
     for word, following in pairwise(words):
         if word in _KEY_MARKS and following in _KEYS:
-            said.append((_KEYS[following], 2))
-        elif word in _ORDINALS and following in ("option", "choice"):
-            said.append((_ORDINALS[word], 2))
-    return [_PhraseMatch(length, keys[key]) for key, length in said if key in keys]
+            pressed.append((_KEYS[following], 2))
+        elif ORDINALS.get(word, 10) < 10 and following in ("option", "choice"):
+            pressed.append((str(ORDINALS[word]), 2))
+    return [_PhraseMatch(length, keys[key]) for key, length in pressed if key in keys]
 
 
 def _split_clauses(folded: str, *, keep_fillers: bool = False) -> list[_SpokenWord]:

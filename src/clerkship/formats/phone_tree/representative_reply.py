@@ -71,8 +71,8 @@ class RepresentativeReply:
     def use_result(self, outcome: str, values: Mapping[str, str]) -> None:
         """Go on with the result of a hook: that of the verification, or that of an answer."""
         stated = self._draft.session.stated
-        kept = {name: value for name, value in stated.items() if name in self._script.verify or name not in values}
-        self._draft.change(values={**self._draft.session.values, **values}, stated=kept)
+        remaining = {name: value for name, value in stated.items() if name in self._script.verify or name not in values}
+        self._draft.change(values={**self._draft.session.values, **values}, stated=remaining)
         answer = self._draft.find_topic()
         if not self._draft.needs_verification():
             self._give(answer, outcome)
@@ -84,8 +84,8 @@ class RepresentativeReply:
     def _is_read_back(self, text: str) -> bool:
         """Return whether the caller repeats a number that the representative has read out just now."""
         code = parse_entry("letters_and_digits", text)
-        said = _join_letters(self._draft.session.said)
-        spoken = {value for value in map(_join_letters, self._draft.session.values.values()) if value in said}
+        last_text = _join_letters(self._draft.session.said)
+        spoken = {value for value in map(_join_letters, self._draft.session.values.values()) if value in last_text}
         return code is not None and len(code) >= MIN_CODE_LENGTH and code in spoken
 
     def _ask_for_missing(self, before: str = "") -> bool:
@@ -103,9 +103,9 @@ class RepresentativeReply:
         if answer is not None and find_format(asked_for) is None:
             asked_for = ""  # the text is a question, not the answer to one
         names = dict.fromkeys((*self._script.verify, *self._draft.list_topic_names()))
-        found = find_values(names, text, asked_for, by_form=not self._draft.session.is_verified)
+        recognized = find_values(names, text, asked_for, by_form=not self._draft.session.is_verified)
         stated = self._draft.session.stated
-        values = {name: value for name, value in found.items() if stated.get(name) != value}
+        values = {name: value for name, value in recognized.items() if stated.get(name) != value}
         if not values:
             return False
         if self._draft.session.is_verified and values.keys() & self._script.verify.keys():
@@ -167,8 +167,8 @@ class RepresentativeReply:
         attempts = self._draft.session.attempts + 1
         refusal = self._draft.render(self._script.not_verified)
         stated = self._draft.session.stated
-        kept = {name: value for name, value in stated.items() if name in KEPT_AFTER_FAILURE and attempts == 1}
-        self._draft.change(attempts=attempts, stated=kept)
+        remaining = {name: value for name, value in stated.items() if name in KEPT_AFTER_FAILURE and attempts == 1}
+        self._draft.change(attempts=attempts, stated=remaining)
         if attempts >= self._script.max_verifications:
             self._draft.say_goodbye(refusal)
         elif not self._ask_for_missing(refusal):
