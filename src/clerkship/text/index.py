@@ -269,8 +269,10 @@ class MentionIndex:
                 if number not in self._number_starts:
                     break
                 people = self._numbers.get(number, ()) if number not in own else ()
-                if people and _is_whole_number(text, place, end, number, query.min_number):
-                    for person in people:
+                for person in people:
+                    is_id = number == "".join(fold_words(person.key.partition("/")[2]))  # `1000` may be of anything
+                    min_number = MIN_NUMBER if is_id else query.min_number
+                    if _is_whole_number(text, place, end, number, min_number):
                         yield PatientMention(person, "number", token.start, tokens[end].end, True, "number")
             if query.last_four and token.text in self._tails and _is_single_number(text, place):
                 is_own = any(each.endswith(token.text) for each in own)
