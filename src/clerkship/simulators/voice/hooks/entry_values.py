@@ -1,24 +1,18 @@
 """Read what a caller entered: dates, numbers and references, as phone trees and representatives store them."""
 
 import re
-from datetime import date, datetime
+from datetime import date
+
+from clerkship.formats.phone_tree.spoken_date import parse_date
+from clerkship.text.dates import parse_iso_date
 
 _NOT_A_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
-_DATE_FORMS = ("%Y-%m-%d", "%m%d%Y", "%m/%d/%Y", "%Y%m%d")
 MAX_DATE_LENGTH = 10
 
 
 def read_date(text: str) -> date | None:
     """Return a date in ISO form, or as eight digits with the month first; None if the text is no date."""
-    text = text.strip()
-    if len(text) > MAX_DATE_LENGTH or not text.isascii():
-        return None
-    for form in _DATE_FORMS:
-        try:
-            return datetime.strptime(text, form).date()
-        except ValueError:
-            continue
-    return None
+    return parse_iso_date(parse_date(text)) if len(text.strip()) <= MAX_DATE_LENGTH else None
 
 
 def normalize_reference(text: str) -> str:
