@@ -112,6 +112,7 @@ def _drawable(letter: str, family: Family) -> str:
         return " "
     if _has_letter(letter, family) or _has_letter(letter, "sans"):
         return letter
+    # Which parts of a letter are drawn depends on the font, so `text.folding` does not know it.
     parts = unicodedata.normalize("NFKD", letter)
     return "".join(part for part in parts if _has_letter(part, family) and not unicodedata.combining(part)) or "?"
 

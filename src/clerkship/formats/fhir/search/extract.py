@@ -33,6 +33,7 @@ def normalize_text(text: str) -> str:
     """Normalize a text for comparison: no case, accents, punctuation or repeated space (R4 §3.1.1.4.8, string)."""
     if text.isascii() and text.isalnum():
         return text.lower()
+    # The rule of FHIR, not `text.folding.fold`: a search finds no letters that only look alike.
     plain = unicodedata.normalize("NFKD", text.casefold())
     filtered = "".join(
         c if unicodedata.category(c)[0] in _KEPT_CATEGORIES else " " if c.isspace() else "" for c in plain
