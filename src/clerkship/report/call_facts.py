@@ -14,12 +14,12 @@ from clerkship.report.call_moments import (
     ShownVoicemail,
     describe_duration,
 )
-from clerkship.simulators.voice.call_log import CALL_EVENTS, LoggedPhoneCall, LoggedTurn, read_calls
+from clerkship.simulators.voice.call_log import read_calls
+from clerkship.simulators.voice.calls import CALL_EVENTS
 from clerkship.simulators.voice.events import (
     BeepPlayed,
     CallAnswered,
     CallEnded,
-    CallStarted,
     CallTransferred,
     DigitsSent,
     HoldStarted,
@@ -29,8 +29,9 @@ from clerkship.simulators.voice.events import (
     VoicemailLeft,
 )
 from clerkship.simulators.voice.metrics import CallMetrics, measure_call
+from clerkship.simulators.voice.records import CallTurn, PhoneCall
 
-KINDS: Mapping[str, type[Payload]] = {each.kind: each for each in (CallStarted, *CALL_EVENTS, VoicemailLeft)}
+KINDS: Mapping[str, type[Payload]] = {each.kind: each for each in CALL_EVENTS} | {VoicemailLeft.kind: VoicemailLeft}
 REJECTIONS = {"no_match": "not understood", "no_input": "nothing was heard", "invalid": "entry rejected"}
 
 
@@ -43,7 +44,7 @@ def list_call_facts(records: Iterable[Mapping[str, Any]]) -> tuple[list[ShownCal
         call = getattr(event.payload, "call", None)
         if isinstance(call, str):
             others.setdefault((event.source, call), []).append(event)
-    shown = [_build_call(call, others.get((call.source, call.record.id), [])) for call in calls]
+    shown = [_build_call(call, others.get((call.source, call.id), [])) for call in calls.values()]
     return shown, [
         _build_voicemail(event, event.payload) for event in events if isinstance(event.payload, VoicemailLeft)
     ]
@@ -62,47 +63,45 @@ def _parse(record: Mapping[str, Any]) -> Event | None:
     return Event(record["seq"], at, record["source"], record["kind"], record["actor"], record["cause"], payload)
 
 
-def _build_call(call: LoggedPhoneCall, events: Iterable[Event]) -> ShownCall:
-    record = call.record
-    start = record.started_at
-    end = record.ended_at or max([call.last_at or start, *(turn.end for turn in record.turns)])
+def _build_call(call: PhoneCall, events: Iterable[Event]) -> ShownCall:
+    start = call.started_at
+    end = call.ended_at or max([call.last_at, *(turn.end for turn in call.turns)])
     moments = [_build_speech(turn, start, end) for turn in call.turns]
     moments += [moment for event in events for moment in _build_moments(call, event, end)]
     moments.sort(key=lambda moment: (moment.start, moment.seq))
     return ShownCall(
-        id=record.id,
+        id=call.id,
         source=call.source,
         seq=call.seq,
-        direction=record.direction,
-        number=call.number,
+        direction=call.direction,
+        number=call.first_number,
         started_at=start,
         end=(end - start).total_seconds(),
-        outcome=record.outcome or "",
-        ended_by=record.ended_by or "",
-        measures=tuple(_describe_measures(measure_call(record, call.last_at))) if record.answered_at else (),
+        outcome=call.outcome or "",
+        ended_by=call.ended_by or "",
+        measures=tuple(_describe_measures(measure_call(call))) if call.answered_at else (),
         moments=tuple(moments),
     )
 
 
-def _build_speech(logged: LoggedTurn, start: datetime, end: datetime) -> CallMoment:
-    turn, spoken = logged.turn, logged.spoken
-    rest = turn.text.removeprefix(spoken) if turn.is_cut else ""
+def _build_speech(turn: CallTurn, start: datetime, end: datetime) -> CallMoment:
+    rest = turn.text.removeprefix(turn.heard) if turn.is_cut else ""
     return CallMoment(
         "speech",
         turn.seq,
         (turn.start - start).total_seconds(),
         (max(min(turn.end, end), turn.start) - start).total_seconds(),
         speaker=turn.speaker,
-        text=spoken,
+        text=turn.heard,
         rest=rest.strip(),
-        note="" if logged.is_heard else "not heard by the far end",
+        note="" if turn.is_heard else "not heard by the far end",
         is_cut=turn.is_cut,
     )
 
 
-def _build_moments(call: LoggedPhoneCall, event: Event, end: datetime) -> Iterator[CallMoment]:
+def _build_moments(call: PhoneCall, event: Event, end: datetime) -> Iterator[CallMoment]:
     """Yield what the drawing shows of an event, besides speech."""
-    at = (event.at - call.record.started_at).total_seconds()
+    at = (event.at - call.started_at).total_seconds()
 
     def build(sort: Any, text: str = "", **more: Any) -> CallMoment:
         return CallMoment(sort, event.seq, at, more.pop("end", at), text=text, **more)
@@ -127,9 +126,9 @@ def _build_moments(call: LoggedPhoneCall, event: Event, end: datetime) -> Iterat
         case VoicemailLeft(mailbox=mailbox, text=text):
             yield build("voicemail", f"voicemail left in {mailbox}" if text.strip() else f"nothing left in {mailbox}")
         case HoldStarted(by=by, position=position):
-            hold = next((hold for hold in call.record.holds if hold.start == event.at and hold.by == by), None)
+            hold = next((hold for hold in call.holds if hold.start == event.at and hold.by == by), None)
             if hold is not None:
-                stop = ((hold.end or end) - call.record.started_at).total_seconds()
+                stop = ((hold.end or end) - call.started_at).total_seconds()
                 note = f"position {position} in the queue" if position is not None else ""
                 yield build("hold", f"on hold for {describe_duration(stop - at)}", speaker=by, note=note, end=stop)
         case CallEnded(by=by, outcome=outcome, reason=reason):

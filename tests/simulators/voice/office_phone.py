@@ -94,6 +94,9 @@ class OfficePhone:
     def find(self, call: str) -> PhoneCall:
         return self.state.find_call(call)
 
+    def path(self, call: str) -> list[str]:
+        return [visited.name for visited in self.find(call).path]
+
     def events(self, kind: str) -> list[Any]:
         return [event.payload for event in self.rig.playground.log.events if event.kind == f"voice.{kind}"]
 

@@ -46,7 +46,8 @@ class Line:
     def __init__(self, **config: Any) -> None:
         self.office = Office(**config)
         self.cases = CaseTable()
-        self.call = PhoneCall("call_1", "outbound", "+15550100100", "+15550100200", datetime(2026, 3, 2, tzinfo=UTC))
+        now = datetime(2026, 3, 2, tzinfo=UTC)
+        self.call = PhoneCall("call_1", "outbound", "+15550100100", "+15550100200", now, now, "phone", seq=1)
 
     def run(self, hook_name: str, values: Mapping[str, str] | None = None, /, **arguments: str) -> HookResult:
         hook = find_hook(hook_name)

@@ -51,8 +51,8 @@ def test_later_calls_get_the_new_tree_and_calls_under_way_keep_the_old_one() -> 
         phone.act(late, "press", digits="1")
         assert "account number" in phone.listen(early)
         assert "Claims are closed." in phone.listen(late)
-        assert phone.find(early).path[-1] == "office/billing"
-        assert phone.find(late).path == ["office/main", "office/claims"]
+        assert phone.path(early)[-1] == "office/billing"
+        assert phone.path(late) == ["office/main", "office/claims"]
 
 
 def test_call_that_still_rings_gets_the_new_tree() -> None:

@@ -10,7 +10,7 @@ from tests.simulators.voice.call_log_builder import CallLogBuilder
 def measure(log: CallLogBuilder) -> CallMetrics:
     """Measure the only call of a log."""
     (call,) = list_calls(log.evidence())
-    return measure_call(call.record)
+    return measure_call(call)
 
 
 def test_response_time_is_from_the_end_of_speech_to_words_or_keys() -> None:

@@ -175,7 +175,7 @@ def test_line_mishears_one_digit_and_the_caller_cannot_tell() -> None:
         assert sum(one != other for one, other in zip(entry.digits, entry.understood, strict=True)) == 1
         assert entry.understood not in str(reply)
         assert f"Account {' '.join(entry.understood[:4])}" in phone.listen(call).replace(",", "")
-        assert phone.find(call).digits[-1][1] == "1234#"
+        assert phone.find(call).keys[-1].digits == "1234#"
         assert_replayable(phone)
 
 

@@ -29,11 +29,31 @@ from clerkship.simulators.voice.events import (
     SpeechCut,
 )
 from clerkship.simulators.voice.lines import LineTable
-from clerkship.simulators.voice.records import CallSound, CallTurn, PhoneCall
+from clerkship.simulators.voice.records import CallSound, CallTurn, KeyPress, PhoneCall, Verification, VisitedNode
 
 BEEP = "beep"
 WATCHED_EVENTS = (FarEndSpoke, MusicStarted, BeepPlayed, CallStarted, CallAnswered, CallEnded)
 """Events after which there is something new to hear in a call, or its status has changed."""
+
+
+CALL_EVENTS: tuple[type[Payload], ...] = (
+    CallStarted,
+    CallAnswered,
+    CallEnded,
+    CallTransferred,
+    FarEndSpoke,
+    AgentSpoke,
+    SpeechCut,
+    DigitsSent,
+    NodeEntered,
+    InputRejected,
+    IdentityVerified,
+    HoldStarted,
+    HoldEnded,
+    BeepPlayed,
+)
+"""Events that tell what happened in a call: criteria and reports read these. The others that change a call are about
+what the far end remembers and what the agent has listened to."""
 
 
 def _add_music(call: PhoneCall, event: Event, payload: MusicStarted) -> None:
@@ -43,6 +63,18 @@ def _add_music(call: PhoneCall, event: Event, payload: MusicStarted) -> None:
 def _add_beep(call: PhoneCall, event: Event, payload: BeepPlayed) -> None:
     call.sounds.append(CallSound(BEEP, event.at))
     call.beep_at, call.mailbox = event.at, payload.mailbox
+
+
+def _add_keys(call: PhoneCall, event: Event, payload: DigitsSent) -> None:
+    call.keys.append(KeyPress(event.seq, event.at, payload.digits, call.number, call.find_listener()))
+
+
+def _add_node(call: PhoneCall, event: Event, payload: NodeEntered) -> None:
+    call.path.append(VisitedNode(event.seq, payload.tree, payload.node))
+
+
+def _add_verification(call: PhoneCall, event: Event, payload: IdentityVerified) -> None:
+    call.verifications.append(Verification(event.seq, payload.member_id))
 
 
 def _add_rejection(call: PhoneCall, event: Event, payload: InputRejected) -> None:
@@ -58,10 +90,10 @@ _DETAILS: Mapping[type[Payload], Callable[[PhoneCall, Event, Any], None]] = {
     HoldEnded: lambda call, event, payload: call.end_hold(payload.by, event.at),
     MusicStarted: _add_music,
     BeepPlayed: _add_beep,
-    DigitsSent: lambda call, event, payload: call.digits.append((event.at, payload.digits)),
-    NodeEntered: lambda call, event, payload: call.path.append(f"{payload.tree}/{payload.node}"),
+    DigitsSent: _add_keys,
+    NodeEntered: _add_node,
     InputRejected: _add_rejection,
-    IdentityVerified: lambda call, event, payload: call.verified.append(payload.member_id),
+    IdentityVerified: _add_verification,
     CallHeard: _mark_heard,
 }
 """What each event that concerns one call alone changes about it."""
@@ -75,10 +107,7 @@ def _get_place(id: str) -> int:
 class CallTable:
     """The calls by id, in order, and their work for later."""
 
-    applied_events: ClassVar[tuple[type[Payload], ...]] = (
-        *(CallStarted, CallAnswered, CallTransferred, CallEnded, FarEndSpoke, AgentSpoke, SpeechCut, SessionChanged),
-        *_DETAILS,
-    )
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (*CALL_EVENTS, SessionChanged, MusicStarted, CallHeard)
 
     def __init__(self, settings: VoiceConfig, lines: LineTable) -> None:
         self._settings, self._lines = settings, lines
@@ -126,14 +155,25 @@ class CallTable:
         call = self.by_id.get(payload.call)
         if call is None:
             return
+        if kind in CALL_EVENTS:
+            call.last_at = event.at
         if kind in WATCHED_EVENTS:
             self.changed.append(call.id)
         if kind in self._changes:
             self._changes[kind](call, event, payload)
 
     def _start(self, event: Event, started: CallStarted) -> None:
-        call = PhoneCall(started.call, started.direction, started.from_number, started.to_number, event.at)
-        call.meets = started.meets
+        call = PhoneCall(
+            id=started.call,
+            direction=started.direction,
+            from_number=started.from_number,
+            to_number=started.to_number,
+            started_at=event.at,
+            last_at=event.at,
+            source=event.source,
+            seq=event.seq,
+            meets=started.meets,
+        )
         self.by_id[call.id] = self.open_calls[call.id] = call
         number = call.to_number
         self.rung[number] = self.rung.get(number, 0) + 1
@@ -150,6 +190,7 @@ class CallTable:
             self.open_calls.pop(call.id, None)
             return
         call.far_end = payload.far_end
+        call.mailbox = ""
         call.due.pop("ring", None)
         if call.direction == "outbound":
             call.tree_version = self._lines.find_version(call.number)
@@ -171,24 +212,40 @@ class CallTable:
 
     def _change_speech(self, call: PhoneCall, event: Event, payload: FarEndSpoke | AgentSpoke | SpeechCut) -> None:
         if isinstance(payload, SpeechCut):
-            turn = call.turns[payload.number - 1]
-            turn.end = turn.start + timedelta(seconds=payload.after_seconds)
-            turn.heard, turn.is_cut = payload.heard, True
-            if turn.speaker == "agent":
-                call.due.pop("speech", None)
+            self._cut_speech(call, payload)
             return
         start = event.at + timedelta(seconds=payload.starts_in)
-        end = start + timedelta(seconds=payload.seconds)
-        speaker = "agent" if isinstance(payload, AgentSpoke) else payload.speaker
-        node = "" if isinstance(payload, AgentSpoke) else payload.node
-        turn = CallTurn(payload.number, speaker, payload.text, start, end, event.seq, heard=payload.text, node=node)
-        call.add_turn(turn)
+        turn = CallTurn(
+            number=payload.number,
+            speaker="agent" if isinstance(payload, AgentSpoke) else payload.speaker,
+            text=payload.text,
+            start=start,
+            end=start + timedelta(seconds=payload.seconds),
+            seq=event.seq,
+            heard=payload.text,
+            phone=payload.far_end,
+            far_end=call.far_end or payload.far_end,
+            mailbox=call.mailbox,
+        )
         if isinstance(payload, AgentSpoke):
+            turn.is_heard, turn.listener = payload.is_heard, call.find_listener()
             if payload.is_heard and call.session is not None:
-                self.agenda.schedule(call, "speech", end, event.seq)
-        elif call.status == "ringing":
-            call.due.pop("ring", None)
-            self.agenda.schedule(call, "hang_up", end, event.seq)
+                self.agenda.schedule(call, "speech", turn.end, event.seq)
+        else:
+            turn.node = payload.node
+            if call.status == "ringing":
+                call.due.pop("ring", None)
+                self.agenda.schedule(call, "hang_up", turn.end, event.seq)
+        call.add_turn(turn)
+
+    def _cut_speech(self, call: PhoneCall, cut: SpeechCut) -> None:
+        if not 0 < cut.number <= len(call.turns):  # the turn is in an event of a stored log that cannot be read
+            return
+        turn = call.turns[cut.number - 1]
+        turn.end = turn.start + timedelta(seconds=cut.after_seconds)
+        turn.heard, turn.is_cut = cut.heard, True
+        if turn.speaker == "agent":
+            call.due.pop("speech", None)
 
     def _change_session(self, call: PhoneCall, event: Event, payload: SessionChanged) -> None:
         call.session = payload.session

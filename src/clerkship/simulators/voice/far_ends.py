@@ -200,7 +200,7 @@ def _start_hold(action: ActionContext, call: PhoneCall, start: StartHold, result
     """Put the caller on hold. If a fault changes how long the wait lasts, the phone tree waits as long."""
     session = result.session
     seconds = session.wait_seconds if isinstance(session, IvrSession) else None
-    node = call.path[-1] if call.path and isinstance(session, IvrSession) else ""
+    node = call.path[-1].name if call.path and isinstance(session, IvrSession) else ""
     hold = action.apply_faults(
         HoldStarted(call=call.id, by="line", position=start.position, seconds=seconds, number=call.number, node=node)
     )
@@ -239,7 +239,7 @@ def _perform(state: VoiceHost, action: ActionContext, call: PhoneCall, far_end: 
         case Speak(text):
             is_tree = isinstance(far_end, IvrMachine)
             if text.strip():
-                node = call.path[-1] if is_tree and call.path else ""
+                node = call.path[-1].name if is_tree and call.path else ""
                 state.speak_far_end(action, call, text, _get_speaker(far_end), node=node)
         case StopSpeaking():
             cut_far_end(action, call)

@@ -41,9 +41,9 @@ class CallMetrics(NamedTuple):
         return max(self.response_times, default=None)
 
 
-def measure_call(call: PhoneCall, until: datetime | None = None) -> CallMetrics:
-    """Measure a call; one that has not ended, up to a time or up to the last thing that was said."""
-    end = call.ended_at or until or max([call.started_at, *(turn.end for turn in call.turns)])
+def measure_call(call: PhoneCall) -> CallMetrics:
+    """Measure a call; one that has not ended, up to its last event."""
+    end = call.ended_at or call.last_at
     start = call.answered_at or end
     holds = _merge((hold.start, hold.end or end) for hold in call.holds)
     agent = _merge((turn.start, min(turn.end, end)) for turn in call.turns if turn.speaker == "agent")
@@ -63,7 +63,7 @@ def measure_call(call: PhoneCall, until: datetime | None = None) -> CallMetrics:
 
 def _list_agent_acts(call: PhoneCall) -> list[datetime]:
     spoken = (turn.start for turn in call.turns if turn.speaker == "agent")
-    return sorted((*spoken, *(at for at, _ in call.digits)))
+    return sorted((*spoken, *(keys.at for keys in call.keys)))
 
 
 def _list_response_times(call: PhoneCall, holds: Sequence[Span]) -> list[float]:

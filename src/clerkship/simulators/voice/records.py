@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from clerkship.formats.phone_tree.session import FarEndSession
 
@@ -13,6 +13,8 @@ CallOutcome = Literal["completed", "busy", "no_answer", "rejected", "failed", "d
 connection broke. `failed`: the number is not in service."""
 CallParty = Literal["agent", "line", "representative", "person", "system"]
 Speaker = Literal["agent", "line", "representative", "person"]
+Listener = Literal["line", "representative", "person", "mailbox"]
+"""What the agent speaks to."""
 DialOutcome = Literal["answer", "busy", "no_answer", "out_of_service"]
 VOICEMAIL = "voicemail"
 """The name after the number of a person, if a mailbox answers for them: `+15550100123/voicemail`."""
@@ -34,10 +36,51 @@ class CallTurn:
     """When it ends, or was cut."""
     seq: int
     """The event that began it."""
-    heard: str = ""
+    heard: str
     """What was said of it before it was cut; the whole text if it was not."""
+    phone: str
+    """The number of the phone at the far end, which differs from the number that was called after a transfer."""
+    far_end: str
+    """Who was connected: a number, or `number/representative`."""
     is_cut: bool = False
     node: str = ""
+    listener: Listener | None = None
+    """What the agent was connected to when it spoke; None for what the far end said."""
+    mailbox: str = ""
+    """The mailbox that records it; empty before the beep."""
+    is_heard: bool = True
+    """Whether the other side could hear it."""
+
+
+class KeyPress(NamedTuple):
+    """Keys that the agent pressed."""
+
+    seq: int
+    at: datetime
+    digits: str
+    number: str
+    """The number of the phone at the far end."""
+    listener: Listener
+
+
+class VisitedNode(NamedTuple):
+    """A node of a phone tree that a call came to."""
+
+    seq: int
+    tree: str
+    node: str
+
+    @property
+    def name(self) -> str:
+        """The node as it is written in a criterion: `tree/node`."""
+        return f"{self.tree}/{self.node}"
+
+
+class Verification(NamedTuple):
+    """The moment at which an identity was verified in a call."""
+
+    seq: int
+    member_id: str
 
 
 @dataclass(slots=True)
@@ -66,6 +109,12 @@ class PhoneCall:
     from_number: str
     to_number: str
     started_at: datetime
+    last_at: datetime
+    """When the last event of `calls.CALL_EVENTS` happened in it."""
+    source: str
+    """The sandbox."""
+    seq: int
+    """The event that began it."""
     status: CallStatus = "ringing"
     answered_at: datetime | None = None
     ended_at: datetime | None = None
@@ -77,9 +126,8 @@ class PhoneCall:
     """Those of the far end, so that the last ones are found without a look at all turns."""
     agent_turn: CallTurn | None = None
     """What the agent said last."""
-    digits: list[tuple[datetime, str]] = field(default_factory=list)
-    path: list[str] = field(default_factory=list)
-    """The nodes that were entered, as `tree/node`, in order."""
+    keys: list[KeyPress] = field(default_factory=list)
+    path: list[VisitedNode] = field(default_factory=list)
     holds: list[CallHold] = field(default_factory=list)
     """All times on hold; `start_hold` appends one."""
     open_holds: dict[CallParty, CallHold] = field(default_factory=dict)
@@ -89,8 +137,8 @@ class PhoneCall:
     """To whom the call was transferred, in order."""
     reprompts: int = 0
     """How often the line rejected an entry, or heard none."""
-    verified: list[str] = field(default_factory=list)
-    """Member ids of the people about whom the far end accepted to speak."""
+    verifications: list[Verification] = field(default_factory=list)
+    """The people about whom the far end accepted to speak."""
     beep_at: datetime | None = None
     """When a recording began; what is said earlier is not in the voicemail."""
     far_end: str = ""
@@ -102,7 +150,7 @@ class PhoneCall:
     tree_version: str = ""
     """The version of the line's phone tree when the call came to it; a later one does not change the call."""
     mailbox: str = ""
-    """The mailbox that records the call."""
+    """The mailbox that records the call; empty before the beep."""
     due: dict[DueKind, tuple[datetime, int]] = field(default_factory=dict)
     """When work for later is due, and the event that led to it."""
     heard_until: datetime | None = None
@@ -181,9 +229,29 @@ class PhoneCall:
     @property
     def number(self) -> str:
         """The number of the phone at the far end."""
-        if self.far_end:
-            return self.far_end.partition("/")[0]
+        return self.far_end.partition("/")[0] or self.first_number
+
+    @property
+    def first_number(self) -> str:
+        """The number of the other side before any transfer: the one that was called, or the one that called."""
         return self.to_number if self.direction == "outbound" else self.from_number
+
+    def find_listener(self) -> Listener:
+        """Return what the agent is connected to now."""
+        if self.mailbox:
+            return "mailbox"
+        if "/" in self.far_end:
+            return "representative"
+        last = self.far_end_turns[-1] if self.far_end_turns else None
+        if last is not None and last.far_end == self.far_end and last.speaker != "agent":
+            return last.speaker
+        return "person" if self.direction == "inbound" and not self.transfers else "line"
+
+    def describe(self) -> str:
+        """Return the direction, the number, the outcome and the event."""
+        side = "to" if self.direction == "outbound" else "from"
+        outcome = (self.outcome or self.status).replace("_", " ")
+        return f"call {side} {self.first_number}, {outcome} (#{self.seq})"
 
 
 @dataclass(slots=True)

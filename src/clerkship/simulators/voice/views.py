@@ -36,7 +36,7 @@ def view_call(call: PhoneCall, now: datetime) -> dict[str, Any]:
             turns.append(
                 {"speaker": "agent", "text": turn.heard, "start": turn.start.isoformat(), "end": end.isoformat()}
             )
-    turns += [{"pressed": digits, "start": at.isoformat()} for at, digits in call.digits]
+    turns += [{"pressed": keys.digits, "start": keys.at.isoformat()} for keys in call.keys]
     # A key comes before the words that it leads to, which start at the same time.
     turns.sort(key=lambda part: (datetime.fromisoformat(part["start"]), "pressed" not in part))
     end = call.ended_at or now

@@ -11,16 +11,9 @@ from clerkship.model.frozen import Frozen, Whole
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
 from clerkship.model.scenario import Expected
 from clerkship.simulators.voice.assertions.spoken_text import read_spoken
-from clerkship.simulators.voice.call_log import (
-    LoggedPhoneCall,
-    LoggedTurn,
-    LoggedVoicemail,
-    group_keys,
-    group_passages,
-    list_calls,
-)
+from clerkship.simulators.voice.call_log import LoggedVoicemail, group_keys, group_passages, list_calls
 from clerkship.simulators.voice.names import PHONE_NUMBER, normalize_number
-from clerkship.simulators.voice.records import Direction
+from clerkship.simulators.voice.records import CallTurn, Direction, PhoneCall
 
 
 class CallMatch(Frozen):
@@ -37,7 +30,7 @@ class CallMatch(Frozen):
     ] = None
     sandbox: Annotated[str | None, Field(description="which sandbox; any if not given")] = None
 
-    def list_selected(self, evidence: Evidence, *, forbids: bool = False) -> list[LoggedPhoneCall]:
+    def list_selected(self, evidence: Evidence, *, forbids: bool = False) -> list[PhoneCall]:
         """Return the calls that are meant, in order; only those about the record of the criterion, if it has one.
 
         With `forbids`, those that may be about it.
@@ -46,16 +39,16 @@ class CallMatch(Frozen):
         calls = list(narrow(evidence, selected, read_call_content, forbids=forbids))
         if isinstance(self.call, int):
             return calls[self.call - 1 : self.call] if self.call > 0 else []
-        return [call for call in calls if self.call in (None, call.record.id)]
+        return [call for call in calls if self.call in (None, call.id)]
 
-    def _is_selected(self, call: LoggedPhoneCall) -> bool:
-        if self.direction not in (None, call.record.direction):
+    def _is_selected(self, call: PhoneCall) -> bool:
+        if self.direction not in (None, call.direction):
             return False
         return self.number is None or matches_number(self.number, list_numbers(call))
 
-    def is_said_there(self, call: LoggedPhoneCall, turn: LoggedTurn) -> bool:
+    def is_said_there(self, call: PhoneCall, turn: CallTurn) -> bool:
         """Return whether something was said to or by the number: that of the call, or of the phone after a transfer."""
-        return self.number is None or matches_number(self.number, (call.number, turn.number))
+        return self.number is None or matches_number(self.number, (call.first_number, turn.phone))
 
     def describe_calls(self) -> str:
         """Return the calls that are meant, as a part of a sentence: ` with +15550100300`."""
@@ -69,10 +62,10 @@ class CallMatch(Frozen):
         return "".join(f" {part}" for part in parts)
 
 
-def read_call_content(call: LoggedPhoneCall) -> ItemContent:
+def read_call_content(call: PhoneCall) -> ItemContent:
     """Return what tells whom a call is about: its numbers, what was said and keyed, and who was verified."""
     passages = group_passages(call.turns, lambda turn: True)
-    said = [form for turns in passages for form in _list_forms(" ".join(turn.spoken for turn in turns))]
+    said = [form for turns in passages for form in _list_forms(" ".join(turn.heard for turn in turns))]
     keyed = [keys.digits.strip("#*") for keys in group_keys(call)]
     verified = [f"member id {each.member_id}" for each in call.verifications]
     return ItemContent([*said, *keyed, *verified], list_numbers(call), is_spoken=True)
@@ -88,9 +81,9 @@ def _list_forms(text: str) -> list[str]:
     return read_spoken(text).list_forms() if text.strip() else []
 
 
-def list_numbers(call: LoggedPhoneCall) -> list[str]:
+def list_numbers(call: PhoneCall) -> list[str]:
     """Return the number of the other side, and those that the call was transferred to."""
-    return [call.number, *(far_end.partition("/")[0] for far_end in call.record.transfers)]
+    return [call.first_number, *(far_end.partition("/")[0] for far_end in call.transfers)]
 
 
 def matches_number(expected: Any, numbers: Sequence[str]) -> bool:

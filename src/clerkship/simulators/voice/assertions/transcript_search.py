@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, read_spoken
-from clerkship.simulators.voice.call_log import LoggedPhoneCall, LoggedTurn, group_passages
+from clerkship.simulators.voice.call_log import group_passages
+from clerkship.simulators.voice.records import CallTurn, PhoneCall
 
 SpeakerChoice = Literal["agent", "far_end", "line", "representative", "person", "any"]
 """Whose words are meant; `far_end` is the other side, whatever it is."""
@@ -13,15 +14,15 @@ SpeakerChoice = Literal["agent", "far_end", "line", "representative", "person", 
 class Passage(NamedTuple):
     """What one speaker said without the other side between."""
 
-    call: LoggedPhoneCall
-    turns: tuple[LoggedTurn, ...]
+    call: PhoneCall
+    turns: tuple[CallTurn, ...]
     text: SpokenText
 
-    def find_turn(self, place: int) -> LoggedTurn:
+    def find_turn(self, place: int) -> CallTurn:
         """Return the turn in which a place of the text is."""
         end = -1
         for turn in self.turns:
-            end += len(read_spoken(turn.spoken).plain) + 1
+            end += len(read_spoken(turn.heard).plain) + 1
             if place < end:
                 return turn
         return self.turns[-1]
@@ -33,7 +34,7 @@ class Hit(NamedTuple):
     number: int
     """The place of the passage in the call."""
     end: int
-    turn: LoggedTurn
+    turn: CallTurn
     excerpt: str
 
     def describe(self) -> str:
@@ -41,15 +42,15 @@ class Hit(NamedTuple):
         return f"{self.turn.speaker}: {self.excerpt}"
 
 
-def is_by(turn: LoggedTurn, speaker: SpeakerChoice) -> bool:
+def is_by(turn: CallTurn, speaker: SpeakerChoice) -> bool:
     """Return whether a turn is of a speaker."""
     return speaker in ("any", turn.speaker) or (speaker == "far_end" and turn.speaker != "agent")
 
 
-def list_passages(call: LoggedPhoneCall, is_selected: Callable[[LoggedTurn], bool]) -> list[Passage]:
+def list_passages(call: PhoneCall, is_selected: Callable[[CallTurn], bool]) -> list[Passage]:
     """Return what was said in some turns of a call."""
     return [
-        Passage(call, turns, read_spoken(" ".join(turn.spoken for turn in turns)))
+        Passage(call, turns, read_spoken(" ".join(turn.heard for turn in turns)))
         for turns in group_passages(call.turns, is_selected)
     ]
 
@@ -68,16 +69,16 @@ def find_value(
     return None
 
 
-def explain_missing(call: LoggedPhoneCall, value: Alternatives, speaker: SpeakerChoice) -> str:
+def explain_missing(call: PhoneCall, value: Alternatives, speaker: SpeakerChoice) -> str:
     """Return what became of words that were not said by a speaker, or not heard."""
     for turn in call.turns:
         is_own = is_by(turn, speaker)
-        if is_own and turn.turn.is_cut and read_spoken(turn.turn.text).find(value) and _is_unsaid(turn, value):
+        if is_own and turn.is_cut and read_spoken(turn.text).find(value) and _is_unsaid(turn, value):
             return f"(cut before it was said, #{turn.seq})"
-        if is_own and not turn.is_heard and read_spoken(turn.spoken).find(value):
+        if is_own and not turn.is_heard and read_spoken(turn.heard).find(value):
             return f"(said, but the far end could not hear it, #{turn.seq})"
     for turn in call.turns:
-        if not is_by(turn, speaker) and read_spoken(turn.spoken).find(value):
+        if not is_by(turn, speaker) and read_spoken(turn.heard).find(value):
             return f"(said by {turn.speaker}, #{turn.seq})"
     for keys in call.keys:
         if read_spoken(keys.digits.replace("*", " ").replace("#", " ")).find(value):
@@ -85,5 +86,5 @@ def explain_missing(call: LoggedPhoneCall, value: Alternatives, speaker: Speaker
     return "(not said)"
 
 
-def _is_unsaid(turn: LoggedTurn, value: Alternatives) -> bool:
-    return read_spoken(turn.spoken).find(value) is None
+def _is_unsaid(turn: CallTurn, value: Alternatives) -> bool:
+    return read_spoken(turn.heard).find(value) is None

@@ -19,10 +19,9 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Check, compare_given, compare_value
 from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
-from clerkship.simulators.voice.call_log import LoggedPhoneCall
 from clerkship.simulators.voice.metrics import CallMetrics, measure_call
 from clerkship.simulators.voice.names import TRANSFER_TARGET
-from clerkship.simulators.voice.records import CallOutcome, CallParty
+from clerkship.simulators.voice.records import CallOutcome, CallParty, PhoneCall
 
 _PROPERTIES = (
     "outcome",
@@ -106,23 +105,23 @@ class VoiceCallHappened(SelectionAssertion, CallMatch):
         share = sum(call.passed for call in compared) / len(compared)
         return self.check_every(compared, evidence)._replace(score=share)
 
-    def _compare(self, call: LoggedPhoneCall) -> Iterator[FieldCheck]:
-        record, metrics = call.record, measure_call(call.record, call.last_at)
+    def _compare(self, call: PhoneCall) -> Iterator[FieldCheck]:
+        metrics = measure_call(call)
         values: list[tuple[str, Any, Any]] = [
-            ("outcome", self.outcome, MISSING if record.outcome is None else record.outcome),
-            ("ended_by", self.ended_by, MISSING if record.ended_by is None else record.ended_by),
+            ("outcome", self.outcome, MISSING if call.outcome is None else call.outcome),
+            ("ended_by", self.ended_by, MISSING if call.ended_by is None else call.ended_by),
         ]
         yield from compare_given(values, call.seq)
         yield from self._compare_times(call, metrics)
-        yield from compare_given([("transfers", self.transfers, len(record.transfers))], call.seq)
+        yield from compare_given([("transfers", self.transfers, len(call.transfers))], call.seq)
         if self.transferred_to is not None:
-            passed = any(_is_far_end(self.transferred_to, far_end) for far_end in record.transfers)
-            yield field_check("transferred_to", self.transferred_to, record.transfers, passed=passed, seq=call.seq)
+            passed = any(_is_far_end(self.transferred_to, far_end) for far_end in call.transfers)
+            yield field_check("transferred_to", self.transferred_to, call.transfers, passed=passed, seq=call.seq)
         if self.max_reprompts is not None:
             yield compare_value("reprompts", {"lte": self.max_reprompts}, metrics.reprompts, call.seq)
         yield FieldCheck(path="call", expected={"exists": True}, actual=call.describe(), passed=True, seq=call.seq)
 
-    def _compare_times(self, call: LoggedPhoneCall, metrics: CallMetrics) -> Iterator[FieldCheck]:
+    def _compare_times(self, call: PhoneCall, metrics: CallMetrics) -> Iterator[FieldCheck]:
         limits: list[tuple[str, str, timedelta | None, float | None]] = [
             ("duration in seconds", "gte", self.min_duration, metrics.length),
             ("duration in seconds", "lte", self.max_duration, metrics.length),

@@ -75,7 +75,7 @@ class VoiceCaseOpened(SelectionAssertion, CallMatch):
     def _list_cases(self, evidence: Evidence) -> Iterator[_LoggedCase]:
         """Yield the cases of the calls that are meant; of a record, those with its member id, or without one."""
         forbids = self.passes_on_inaction
-        calls = {(call.source, call.record.id) for call in self.list_selected(evidence, forbids=forbids)}
+        calls = {(call.source, call.id) for call in self.list_selected(evidence, forbids=forbids)}
         subject = find_subject(evidence)
         for event in evidence.of_kind(CaseOpened.kind):
             case = event.payload

@@ -19,7 +19,8 @@ from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_
 from clerkship.simulators.voice.assertions.disclosed_facts import RecordFact, RecordKind, get_owner, read_fact
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, SpokenValues, read_spoken
 from clerkship.simulators.voice.assertions.transcript_search import list_passages
-from clerkship.simulators.voice.call_log import KeyPress, Listener, LoggedPhoneCall, group_keys
+from clerkship.simulators.voice.call_log import group_keys
+from clerkship.simulators.voice.records import KeyPress, Listener, PhoneCall
 from clerkship.text.folding import fold_text, fold_words
 from clerkship.text.identity import Identity
 from clerkship.text.index import Kind, MentionIndex, MentionQuery, PatientMention
@@ -50,7 +51,7 @@ class VerifiedWhen(Frozen):
 class _ToldText(NamedTuple):
     """Something that the agent told: words, or keys that it pressed."""
 
-    call: LoggedPhoneCall
+    call: PhoneCall
     seq: int
     text: SpokenText
     way: str
@@ -239,7 +240,7 @@ class VoiceDisclosed(Assertion, CallMatch):
             expected = ", ".join(sorted(known)) or "none"
             raise InputError.of(f"no entity has a {missing[0]} (known: {expected})", hint="add an entity that has it")
 
-    def _list_told(self, call: LoggedPhoneCall, facts: _Facts) -> Iterator[_ToldText]:
+    def _list_told(self, call: PhoneCall, facts: _Facts) -> Iterator[_ToldText]:
         """Yield what the agent told in a call, to whom and when the criterion says."""
         verified = self._find_verification(call, facts)
         passages = list_passages(
@@ -266,8 +267,8 @@ class VoiceDisclosed(Assertion, CallMatch):
         yield from _join_parts(told)
         yield from _join_parts(pressed)
 
-    def _is_meant(self, call: LoggedPhoneCall, keys: KeyPress) -> bool:
-        is_there = self.number is None or matches_number(self.number, (call.number, keys.number))
+    def _is_meant(self, call: PhoneCall, keys: KeyPress) -> bool:
+        is_there = self.number is None or matches_number(self.number, (call.first_number, keys.number))
         return is_there and self.listener in (None, keys.listener) and self.mailbox is None
 
     def _is_in_time(self, seq: int, verified: int | None) -> bool:
@@ -275,7 +276,7 @@ class VoiceDisclosed(Assertion, CallMatch):
             return verified is None or seq < verified
         return self.after is None or (verified is not None and seq > verified)
 
-    def _find_verification(self, call: LoggedPhoneCall, facts: _Facts) -> int | None:
+    def _find_verification(self, call: PhoneCall, facts: _Facts) -> int | None:
         """Return the event with which identity was verified in a call; None if it was not."""
         if self.verified_when is not None:
             return _find_statement(call, facts, self.verified_when)
@@ -360,14 +361,14 @@ def _build_row(path: str, expected: str, hit: tuple[_ToldText, str] | None) -> F
     return FieldCheck(path=path, expected=expected, actual=actual, passed=True, seq=told.seq)
 
 
-def _find_statement(call: LoggedPhoneCall, facts: _Facts, condition: VerifiedWhen) -> int | None:
+def _find_statement(call: PhoneCall, facts: _Facts, condition: VerifiedWhen) -> int | None:
     """Return the turn with which the other side has said everything that a condition asks for."""
     missing_kinds, missing_values = set(condition.said), list(condition.values)
     words: set[str] = set()
     for turn in call.turns:
         if turn.speaker == "agent":
             continue
-        text = read_spoken(turn.spoken)
+        text = read_spoken(turn.heard)
         words.update(fold_words(text.plain))
         missing_kinds -= facts.owners.find(text, condition.said).keys() - {"name"}
         if facts.owners.has_full_name(words):

@@ -14,8 +14,8 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch
-from clerkship.simulators.voice.call_log import LoggedPhoneCall, VisitedNode
 from clerkship.simulators.voice.names import NODE, TREE
+from clerkship.simulators.voice.records import PhoneCall, VisitedNode
 from clerkship.simulators.voice.state import VoiceState
 
 MAX_NODES = 100
@@ -107,10 +107,10 @@ class VoicePath(Assertion, CallMatch):
                 return f"no {where} of the environment has a node `{node}`{f'; {hint}' if hint else ''}"
         return None
 
-    def _list_steps(self, call: LoggedPhoneCall) -> list[VisitedNode]:
+    def _list_steps(self, call: PhoneCall) -> list[VisitedNode]:
         return [step for step in call.path if self.tree in (None, step.tree)]
 
-    def _compare_nodes(self, call: LoggedPhoneCall, steps: Sequence[VisitedNode]) -> list[FieldCheck]:
+    def _compare_nodes(self, call: PhoneCall, steps: Sequence[VisitedNode]) -> list[FieldCheck]:
         if self.exactly:
             passed = len(steps) == len(self.nodes) and all(map(_is_node, self.nodes, steps))
             return [
@@ -132,7 +132,7 @@ class VoicePath(Assertion, CallMatch):
             )
         return rows
 
-    def _compare_never(self, paths: Sequence[tuple[LoggedPhoneCall, Sequence[VisitedNode]]]) -> list[FieldCheck]:
+    def _compare_never(self, paths: Sequence[tuple[PhoneCall, Sequence[VisitedNode]]]) -> list[FieldCheck]:
         rows = []
         for node in self.never:
             step = next((step for _, steps in paths for step in steps if _is_node(node, step)), None)
@@ -141,7 +141,7 @@ class VoicePath(Assertion, CallMatch):
             rows.append(FieldCheck(path="never", expected=expected, actual=actual, passed=step is None, seq=seq))
         return rows
 
-    def _compare_counts(self, paths: Sequence[tuple[LoggedPhoneCall, Sequence[VisitedNode]]]) -> list[FieldCheck]:
+    def _compare_counts(self, paths: Sequence[tuple[PhoneCall, Sequence[VisitedNode]]]) -> list[FieldCheck]:
         rows = []
         for node, expected in self.count.items():
             visits = [step for _, steps in paths for step in steps if _is_node(node, step)]

@@ -23,7 +23,7 @@ from clerkship.simulators.voice.assertions.transcript_search import (
     is_by,
     list_passages,
 )
-from clerkship.simulators.voice.call_log import LoggedPhoneCall
+from clerkship.simulators.voice.records import PhoneCall
 
 MAX_PATTERNS = 20
 _SPEAKERS = {"any": "one of the two sides", "far_end": "the other side", "agent": "the agent"}
@@ -118,7 +118,7 @@ class VoiceTranscript(Assertion, CallMatch):
             evidence=(*expected.evidence, *forbidden.evidence),
         )
 
-    def _list_passages(self, call: LoggedPhoneCall, *, only_heard: bool) -> list[Passage]:
+    def _list_passages(self, call: PhoneCall, *, only_heard: bool) -> list[Passage]:
         return list_passages(
             call,
             lambda turn: (
@@ -126,7 +126,7 @@ class VoiceTranscript(Assertion, CallMatch):
             ),
         )
 
-    def _check_forbidden(self, calls: Sequence[LoggedPhoneCall]) -> Check:
+    def _check_forbidden(self, calls: Sequence[PhoneCall]) -> Check:
         rows = []
         for value in self.not_contains:
             hits = (find_value(self._list_passages(call, only_heard=False), value, loose=True) for call in calls)
@@ -137,7 +137,7 @@ class VoiceTranscript(Assertion, CallMatch):
         detail = f"forbidden: {said}" if said else f"nothing forbidden was said in {_count_calls(len(calls))}"
         return Check.of(not said, detail, *rows)
 
-    def _check_expected(self, calls: Sequence[LoggedPhoneCall]) -> Check:
+    def _check_expected(self, calls: Sequence[PhoneCall]) -> Check:
         if not calls:
             row = FieldCheck(path="calls", expected={"gte": 1}, actual=0, passed=False)
             return Check.of(False, f"there was no call{self.describe_calls()}", row)
@@ -149,7 +149,7 @@ class VoiceTranscript(Assertion, CallMatch):
         nearest = f"; it is the nearest of {len(calls)} calls" if len(calls) > 1 else ""
         return Check.of_fields(rows, f"not in the {best.describe()}: {', '.join(missing)}{nearest}")
 
-    def _compare(self, call: LoggedPhoneCall) -> list[FieldCheck]:
+    def _compare(self, call: PhoneCall) -> list[FieldCheck]:
         passages = self._list_passages(call, only_heard=True)
         rows: list[FieldCheck] = []
         last: Hit | None = None
@@ -167,7 +167,7 @@ class VoiceTranscript(Assertion, CallMatch):
         return rows
 
     def _build_row(
-        self, call: LoggedPhoneCall, passages: Sequence[Passage], value: Alternatives, hit: Hit | None
+        self, call: PhoneCall, passages: Sequence[Passage], value: Alternatives, hit: Hit | None
     ) -> FieldCheck:
         if hit is not None:
             return FieldCheck(path="contains", expected=value[0], actual=hit.describe(), passed=True, seq=hit.turn.seq)
@@ -178,13 +178,13 @@ class VoiceTranscript(Assertion, CallMatch):
             actual, seq = f"(said out of order, #{early.turn.seq})", early.turn.seq
         return FieldCheck(path="contains", expected=value[0], actual=actual, passed=False, seq=seq)
 
-    def _ask_judge(self, evidence: Evidence, calls: Sequence[LoggedPhoneCall], exact: Check) -> Check:
+    def _ask_judge(self, evidence: Evidence, calls: Sequence[PhoneCall], exact: Check) -> Check:
         """Let a model decide whether other words say the same; patterns and numbers of turns stay exact."""
         strict = [row for row in exact.evidence if row.path not in ("contains", "calls") and not row.passed]
         if strict:
             return exact
         statement = self._build_statement()
-        if any(turn.turn.is_cut for call in calls for turn in call.turns):
+        if any(turn.is_cut for call in calls for turn in call.turns):
             statement += " Of a turn that was cut (`voice.speech.cut` in the ledger), only what was heard was said."
         judged = JudgedAssertion(statement=statement).check(evidence)
         return judged._replace(evidence=(*exact.evidence, *judged.evidence))
@@ -210,9 +210,9 @@ def _quote(values: Sequence[Alternatives]) -> str:
     return "; ".join(" or ".join(f'"{wording}"' for wording in value) for value in values)
 
 
-def _match_pattern(call: LoggedPhoneCall, passages: Sequence[Passage], pattern: str) -> FieldCheck:
+def _match_pattern(call: PhoneCall, passages: Sequence[Passage], pattern: str) -> FieldCheck:
     for passage in passages:
-        text = " ".join(turn.spoken for turn in passage.turns)
+        text = " ".join(turn.heard for turn in passage.turns)
         if has_match(pattern, text) or has_match(pattern, passage.text.respelled):
             turn = passage.turns[0]
             actual = f"{turn.speaker}: {passage.text.excerpt((0, len(passage.text.plain)))}"

@@ -128,11 +128,11 @@ class VoicemailWasLeft(SelectionAssertion):
         calls = [
             call
             for call in list_calls(evidence, self.sandbox)
-            if call.record.direction == "outbound"
-            and (self.number is None or matches_number(self.number, [call.number]))
+            if call.direction == "outbound"
+            and (self.number is None or matches_number(self.number, [call.first_number]))
         ]
-        early = next((call for call in calls if call.record.answered_at and call.record.beep_at is None), None)
-        if not compared and early is not None and early.record.ended_at:
+        early = next((call for call in calls if call.answered_at and call.beep_at is None), None)
+        if not compared and early is not None and early.ended_at:
             yield f"the {early.describe()} ended before a beep"
 
     def describe_selection(self, evidence: Evidence) -> str:
