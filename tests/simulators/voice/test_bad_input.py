@@ -11,7 +11,7 @@ import pytest
 
 from clerkship.formats.phone_tree.step_draft import MAX_TYPED_AHEAD
 from clerkship.simulators.voice.checks import MAX_DIGITS
-from clerkship.simulators.voice.incoming import Caller, ring_agent
+from clerkship.simulators.voice.dialling import Caller, ring_agent
 from clerkship.simulators.voice.state import VoiceState
 from tests.simulators.voice.office_phone import ANSWERPHONE, LINES, MAILBOXES, MENU, MENU_PROMPT, TREE, OfficePhone
 from tests.simulators.voice.served_phone import ServedPhone

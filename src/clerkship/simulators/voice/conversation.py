@@ -10,6 +10,7 @@ from clerkship.model.conversation_key import normalize_address
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, CallConversation
 from clerkship.simulators.voice.checks import check_not_held, check_text, clean
+from clerkship.simulators.voice.dialling import Caller, find_ringing_call, ring_agent, start_call
 from clerkship.simulators.voice.events import (
     CHANNEL,
     AgentSpoke,
@@ -20,16 +21,16 @@ from clerkship.simulators.voice.events import (
     SessionChanged,
     SpeechRefused,
 )
-from clerkship.simulators.voice.host import VoiceHost
-from clerkship.simulators.voice.incoming import Caller, find_ringing_call, ring_agent, start_call
+from clerkship.simulators.voice.far_ends import end_call, speak_agent, speak_far_end
 from clerkship.simulators.voice.people import PersonByPhone
 from clerkship.simulators.voice.records import PhoneCall
+from clerkship.simulators.voice.tables import PhoneTables
 
 
 class PhoneConversation(CallConversation):
     """The calls with the person at one number."""
 
-    def __init__(self, state: VoiceHost, number: str) -> None:
+    def __init__(self, state: PhoneTables, number: str) -> None:
         self._state, self._number = state, normalize_address(CHANNEL, number)
 
     @property
@@ -59,7 +60,7 @@ class PhoneConversation(CallConversation):
     @property
     def hangs_up_at(self) -> datetime | None:
         """When the person, who has said goodbye, hangs up."""
-        call = self._find_connected()
+        call = self._state.find_call_of(self._number)
         due = None if call is None else call.due.get("hang_up")
         return None if due is None else due[0]
 
@@ -71,7 +72,7 @@ class PhoneConversation(CallConversation):
 
     def connect(self, action: ActionContext) -> None:
         """Have the person call the first own number, and answer for the agent; nothing if they are in a call."""
-        if self._find_connected() is not None:
+        if self._state.find_call_of(self._number) is not None:
             return
         call = find_ringing_call(self._state, self._number)
         if call is None:
@@ -80,7 +81,7 @@ class PhoneConversation(CallConversation):
 
     def can_answer(self, message: Event) -> bool:
         """Return whether the call in which the agent said something still goes on with this person."""
-        call = self._find_connected()
+        call = self._state.find_call_of(self._number)
         return call is not None and isinstance(message.payload, AgentSpoke) and message.payload.call == call.id
 
     def say(self, action: ActionContext, text: str, **extra: Any) -> Event:
@@ -93,14 +94,14 @@ class PhoneConversation(CallConversation):
         extra.pop("subject", None)
         if action.actor == "agent":
             return self._say_as_agent(action, text, extra)
-        call = self._find_connected() or find_ringing_call(self._state, self._number)
+        call = self._state.find_call_of(self._number) or find_ringing_call(self._state, self._number)
         if call is None:
             caller = Caller(lines=(text,), voicemail=text, is_person=True)
             return ring_agent(self._state, action, self._number, self._state.settings.numbers[0], caller)
         session = call.session
         if isinstance(session, CallerSession) and session.phase != "speaking":
             return action.emit(_add_line(call, session, text, action.now))
-        return self._state.speak_far_end(action, call, text, "person", **extra)
+        return speak_far_end(self._state, action, call, text, "person", **extra)
 
     def _say_as_agent(self, action: ActionContext, text: str, extra: dict[str, Any]) -> Event:
         """Say something for an agent that takes turns: it begins when both sides are silent.
@@ -114,11 +115,11 @@ class PhoneConversation(CallConversation):
             raise
         ends = [end for end in (call.speech_end, call.agent_speech_end) if end is not None]
         starts_in = max((end - action.now).total_seconds() for end in ends) if ends else 0.0
-        return self._state.speak_agent(action, call, text, starts_in=max(starts_in, 0.0), **extra)
+        return speak_agent(self._state, action, call, text, starts_in=max(starts_in, 0.0), **extra)
 
     def _check_speech(self, text: str) -> PhoneCall:
         """Return the call in which the agent can say a text to the person; refused if it cannot."""
-        call = self._find_connected()
+        call = self._state.find_call_of(self._number)
         if call is None:
             raise Refusal(409, "not_connected", f"there is no call with {self._number}")
         check_not_held(call)
@@ -137,7 +138,7 @@ class PhoneConversation(CallConversation):
         """Let the person leave: they hang up when they have finished speaking. Refused if they left already."""
         if not self.open:
             raise Refusal(409, "not_open", f"there is no person at {self._number}")
-        call = self._find_connected()
+        call = self._state.find_call_of(self._number)
         event = action.emit(PhoneConversationEnded(number=self._number, reason=reason, **extra))
         begun = call or find_ringing_call(self._state, self._number)
         if begun is not None and isinstance(begun.session, CallerSession) and begun.session.lines:
@@ -145,23 +146,8 @@ class PhoneConversation(CallConversation):
             alone = begun.session.model_copy(update={"is_person": False})
             action.emit(_change_session(begun, alone, action.now))
         elif call is not None and "hang_up" not in call.due:
-            self._state.end_call(action, call, "person", "completed", reason)
+            end_call(self._state, action, call, "person", "completed", reason)
         return event
-
-    def _find_connected(self) -> PhoneCall | None:
-        """Return the call in which the person is connected with the agent."""
-        id = self._state.people.find_call(self._number)
-        return None if id is None else self._state.find_call(id)
-
-
-def schedule_hang_up(state: VoiceHost, event: Event) -> None:
-    """Let a person who has left, as PhoneConversationEnded says, hang up when they have finished speaking."""
-    assert isinstance(event.payload, PhoneConversationEnded)
-    id = state.people.find_call(event.payload.number)
-    call = None if id is None else state.find_call(id)
-    end = None if call is None else call.speech_end
-    if call is not None and end is not None and end > event.at:
-        state.calls.agenda.schedule(call, "hang_up", end, event.seq)
 
 
 def _add_line(call: PhoneCall, session: CallerSession, text: str, now: datetime) -> SessionChanged:

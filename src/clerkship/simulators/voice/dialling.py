@@ -1,10 +1,15 @@
-"""What a call to a number meets: an answer, a busy tone, an announcement, or no answer."""
+"""Start calls: those of the agent, which an answer, a busy tone, an announcement or nothing meets, and those to it."""
 
 from typing import NamedTuple
 
-from clerkship.simulators.voice.host import VoiceHost
-from clerkship.simulators.voice.incoming import find_ringing_call
-from clerkship.simulators.voice.records import DialOutcome
+from clerkship.events.event import Event
+from clerkship.formats.phone_tree.session import CallerSession
+from clerkship.formats.phone_tree.speech_time import measure_speech
+from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.voice.checks import check_number, check_own_number
+from clerkship.simulators.voice.events import CallStarted, SessionChanged
+from clerkship.simulators.voice.records import DialOutcome, PhoneCall
+from clerkship.simulators.voice.tables import PhoneTables
 
 BUSY_SECONDS = 5.0
 """How long a busy tone is heard before the call ends."""
@@ -26,7 +31,7 @@ class DialPlan(NamedTuple):
     ring_seconds: float
 
 
-def plan_call(state: VoiceHost, number: str) -> DialPlan:
+def plan_call(state: PhoneTables, number: str) -> DialPlan:
     """Return what the next call to a number meets."""
     has_mailbox = state.lines.find_mailbox(number) is not None
     line = state.lines.find(number)
@@ -56,8 +61,56 @@ def plan_call(state: VoiceHost, number: str) -> DialPlan:
     return DialPlan(meets, line.ring.total_seconds())
 
 
-def is_person_busy(state: VoiceHost, number: str) -> bool:
+def is_person_busy(state: PhoneTables, number: str) -> bool:
     """Return whether the person at a number is in a call with the agent, or calls the agent at this moment."""
     if state.people.find_call(number) is not None:
         return True
     return number in state.people and find_ringing_call(state, number) is not None
+
+
+class Caller(NamedTuple):
+    """What a simulated caller will say."""
+
+    lines: tuple[str, ...] = ()
+    """One after each thing that the agent says."""
+    voicemail: str = ""
+    """What they leave in the mailbox if the agent does not answer; empty if they hang up."""
+    is_person: bool = False
+    """Whether a person of the scenario goes on after these lines."""
+
+
+def start_call(state: PhoneTables, action: ActionContext, from_number: str, to_number: str) -> PhoneCall:
+    """Let a call ring at an own number."""
+    call = state.calls.new_id()
+    action.emit(CallStarted(call=call, direction="inbound", from_number=from_number, to_number=to_number))
+    return state.find_call(call)
+
+
+def ring_agent(
+    state: PhoneTables, action: ActionContext, from_number: str, to_number: str | None, caller: Caller
+) -> Event:
+    """Let a simulated caller ring at an own number, the first by default.
+
+    Refused if a number is none, the second is not an own number, or too many calls are open.
+    """
+    sender, own = check_number(from_number), check_own_number(to_number, state.settings)
+    state.check_count()
+    call = start_call(state, action, sender, own)
+    mailbox = state.mailboxes.find_by_number(own)
+    session = CallerSession(
+        phase="waiting",
+        lines=caller.lines,
+        voicemail=caller.voicemail,
+        mailbox="" if mailbox is None else mailbox.name,
+        greeting_seconds=0.0 if mailbox is None else measure_speech(mailbox.greeting),
+        is_person=caller.is_person,
+    )
+    return action.emit(SessionChanged(call=call.id, session=session))
+
+
+def find_ringing_call(state: PhoneTables, from_number: str) -> PhoneCall | None:
+    """Return the call from a number that rings at an own number."""
+    for call in state.calls.open_calls.values():
+        if call.can_be_answered and call.from_number == from_number:
+            return call
+    return None

@@ -41,10 +41,14 @@ from clerkship.formats.phone_tree.speech_time import measure_speech, split_heard
 from clerkship.formats.phone_tree.tree import IvrTree, QueueNode
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.callers import CallerMachine
+from clerkship.simulators.voice.checks import check_open
 from clerkship.simulators.voice.config import MailboxConfig
 from clerkship.simulators.voice.dialling import BUSY_TONE, plan_call
 from clerkship.simulators.voice.events import (
+    AgentSpoke,
     BeepPlayed,
+    CallAnswered,
+    CallEnded,
     CallTransferred,
     FarEndSpoke,
     HoldEnded,
@@ -61,10 +65,15 @@ from clerkship.simulators.voice.events import (
 )
 from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
 from clerkship.simulators.voice.hooks.registry import find_hook, run_hook
-from clerkship.simulators.voice.host import VoiceHost
 from clerkship.simulators.voice.mailbox_tree import MAX_WRONG_PINS, MailboxMachine
-from clerkship.simulators.voice.mailboxes import VoicemailRecording, build_voicemail
-from clerkship.simulators.voice.records import CallParty, CallTurn, DueKind, PhoneCall, Speaker
+from clerkship.simulators.voice.mailboxes import (
+    MESSAGE_LOST,
+    VoicemailRecording,
+    build_voicemail,
+    collect_recording,
+)
+from clerkship.simulators.voice.records import CallOutcome, CallParty, CallTurn, DueKind, PhoneCall, Speaker
+from clerkship.simulators.voice.tables import PhoneTables
 
 MAX_TRANSFERS = 10
 """How often one call is transferred. After that it is dropped, so that lines cannot pass it on for ever."""
@@ -74,7 +83,7 @@ MAX_RECORDING_SECONDS = 180.0
 NO_HOOK = HookResult("failed")
 
 
-def build_context(state: VoiceHost, action: ActionContext) -> StepContext:
+def build_context(state: PhoneTables, action: ActionContext) -> StepContext:
     """Return what a step may depend on: the local time, which opening hours need, and random numbers."""
     return StepContext(action.now.astimezone(state.settings.local_zone), action.rng)
 
@@ -84,7 +93,7 @@ def build_recorder(mailbox: MailboxConfig) -> FarEnd:
     return RecorderMachine(mailbox.name, mailbox.greeting, MAX_RECORDING_SECONDS)
 
 
-def choose_far_end(state: VoiceHost, call: PhoneCall, collected: Mapping[str, str] | None = None) -> FarEnd | None:
+def choose_far_end(state: PhoneTables, call: PhoneCall, collected: Mapping[str, str] | None = None) -> FarEnd | None:
     """Return what answers the call at its number, or the representative that it was transferred to; None if nothing.
 
     `collected` are the values that the phone tree of the same line passes on to a representative.
@@ -102,7 +111,7 @@ def choose_far_end(state: VoiceHost, call: PhoneCall, collected: Mapping[str, st
     return None if script is None else RepresentativeMachine(script, values, collected)
 
 
-def _open_mailbox(state: VoiceHost, call: PhoneCall, mailbox: MailboxConfig) -> FarEnd:
+def _open_mailbox(state: PhoneTables, call: PhoneCall, mailbox: MailboxConfig) -> FarEnd:
     """Return the far end at the access number of a mailbox."""
     boxes, session = state.mailboxes, call.session
     wrong_pins = boxes.wrong_pins[mailbox.name]
@@ -113,14 +122,14 @@ def _open_mailbox(state: VoiceHost, call: PhoneCall, mailbox: MailboxConfig) -> 
     return MailboxMachine(mailbox, boxes.list_messages(mailbox.name), wrong_pins)
 
 
-def find_tree(state: VoiceHost, call: PhoneCall) -> IvrTree | None:
+def find_tree(state: PhoneTables, call: PhoneCall) -> IvrTree | None:
     """Return the phone tree that answers at the number of a call."""
     number = call.number
     version = call.tree_version or state.lines.find_version(number)
     return state.lines.find_tree(number, version) if version else None
 
 
-def find_far_end(state: VoiceHost, call: PhoneCall) -> FarEnd:
+def _find_far_end(state: PhoneTables, call: PhoneCall) -> FarEnd:
     """Return the far end that a call is connected to, by what it remembers."""
     session = call.session
     if isinstance(session, RecorderSession):
@@ -132,7 +141,7 @@ def find_far_end(state: VoiceHost, call: PhoneCall) -> FarEnd:
     return far_end
 
 
-def hears_speech(state: VoiceHost, call: PhoneCall) -> bool:
+def hears_speech(state: PhoneTables, call: PhoneCall) -> bool:
     """Return whether the far end hears what the agent says now."""
     session = call.session
     if session is None:
@@ -140,7 +149,7 @@ def hears_speech(state: VoiceHost, call: PhoneCall) -> bool:
     if isinstance(session, RepresentativeSession | MailboxSession | CallerSession):
         return session.phase != "on_hold"
     if isinstance(session, IvrSession):
-        far_end = find_far_end(state, call)
+        far_end = _find_far_end(state, call)
         assert isinstance(far_end, IvrMachine)
         if session.phase == "speaking":
             return far_end.is_interruptible(session)
@@ -152,20 +161,20 @@ def hears_speech(state: VoiceHost, call: PhoneCall) -> bool:
 
 
 def step_far_end(
-    state: VoiceHost, action: ActionContext, call: PhoneCall, stimulus: Stimulus, done: DueKind | None = None
+    state: PhoneTables, action: ActionContext, call: PhoneCall, stimulus: Stimulus, done: DueKind | None = None
 ) -> None:
     """Let the far end of a call react. `done` is the work that was due and led to it."""
-    far_end, session = find_far_end(state, call), call.session
+    far_end, session = _find_far_end(state, call), call.session
     result = far_end.step(session, stimulus, build_context(state, action))
     if not result.actions and result.timer_seconds is None and done != "timer" and result.session == session:
         if done is not None:
             action.emit(_build_change(action, call, result, done, _seconds_left(action, call)))
         return
-    carry_out(state, action, call, far_end, result, done)
+    _carry_out(state, action, call, far_end, result, done)
 
 
-def carry_out(
-    state: VoiceHost,
+def _carry_out(
+    state: PhoneTables,
     action: ActionContext,
     call: PhoneCall,
     far_end: FarEnd,
@@ -193,7 +202,7 @@ def carry_out(
             action.emit(_build_change(action, call, result, done, timer))
             return
         result = far_end.step(result.session, returned, build_context(state, action))
-    state.end_call(action, call, "system", "dropped", f"more than {MAX_HOOKS_AT_ONCE} hooks ran without a word")
+    end_call(state, action, call, "system", "dropped", f"more than {MAX_HOOKS_AT_ONCE} hooks ran without a word")
 
 
 def _start_hold(action: ActionContext, call: PhoneCall, start: StartHold, result: StepResult) -> StepResult:
@@ -227,7 +236,7 @@ def _seconds_left(action: ActionContext, call: PhoneCall) -> float | None:
     return None if timer is None else max((timer[0] - action.now).total_seconds(), 0.0)
 
 
-def _perform(state: VoiceHost, action: ActionContext, call: PhoneCall, far_end: FarEnd, each: Action) -> None:
+def _perform(state: PhoneTables, action: ActionContext, call: PhoneCall, far_end: FarEnd, each: Action) -> None:
     """Emit the event of an action that does not end the step."""
     match each:
         case EnterNode(node):
@@ -240,7 +249,7 @@ def _perform(state: VoiceHost, action: ActionContext, call: PhoneCall, far_end: 
             is_tree = isinstance(far_end, IvrMachine)
             if text.strip():
                 node = call.path[-1].name if is_tree and call.path else ""
-                state.speak_far_end(action, call, text, _get_speaker(far_end), node=node)
+                speak_far_end(state, action, call, text, _get_speaker(far_end), node=node)
         case StopSpeaking():
             cut_far_end(action, call)
         case Beep(mailbox):
@@ -260,7 +269,7 @@ def _perform(state: VoiceHost, action: ActionContext, call: PhoneCall, far_end: 
 
 
 def _change_mailbox(
-    state: VoiceHost, action: ActionContext, call: PhoneCall, change: ChangeVoicemail | LeaveVoicemail
+    state: PhoneTables, action: ActionContext, call: PhoneCall, change: ChangeVoicemail | LeaveVoicemail
 ) -> None:
     boxes = state.mailboxes
     if isinstance(change, ChangeVoicemail):
@@ -278,21 +287,55 @@ def _get_speaker(far_end: FarEnd) -> Speaker:
     return "representative" if isinstance(far_end, RepresentativeMachine) else "line"
 
 
-def _hang_up(state: VoiceHost, action: ActionContext, call: PhoneCall, reason: str) -> None:
+def _hang_up(state: PhoneTables, action: ActionContext, call: PhoneCall, reason: str) -> None:
     """End a call because the far end hangs up."""
     by: CallParty = "representative" if "/" in call.far_end else "line"
     if call.direction == "inbound" and not call.transfers:
         by = "person"
-    state.end_call(action, call, by, "completed" if call.status == "connected" else "no_answer", reason)
+    end_call(state, action, call, by, "completed" if call.status == "connected" else "no_answer", reason)
 
 
-def speak(
-    action: ActionContext, call: PhoneCall, text: str, speaker: Speaker, *, node: str = "", **utterance: Any
+def connect_far_end(
+    state: PhoneTables, action: ActionContext, call: PhoneCall, far_end: FarEnd | None, address: str = ""
+) -> None:
+    """Connect a call to a far end, which answers; None for a simulated person. `address` is its number."""
+    address = address or call.far_end or call.number
+    if call.status == "ringing" or "ring" in call.due:
+        event = action.emit(action.apply_faults(CallAnswered(call=call.id, far_end=address)))
+        action = action._replace(now=event.at)
+    if far_end is not None:
+        _carry_out(state, action, call, far_end, far_end.start(build_context(state, action)))
+
+
+def speak_agent(state: PhoneTables, action: ActionContext, call: PhoneCall, text: str, **utterance: Any) -> Event:
+    """Emit what the agent says in a call. `utterance` has further fields of the event."""
+    is_greeting = isinstance(call.session, CallerSession) and bool(call.session.lines)
+    turn = state.people.current_turn(call.speech_address)
+    fields = {"turn": turn, "is_greeting": is_greeting} | utterance
+    return action.emit(
+        AgentSpoke(
+            call=call.id,
+            number=len(call.turns) + 1,
+            far_end=call.speech_address,
+            text=text,
+            seconds=measure_speech(text),
+            is_heard=hears_speech(state, call),
+            **fields,
+        )
+    )
+
+
+def speak_far_end(
+    state: PhoneTables, action: ActionContext, call: PhoneCall, text: str, speaker: Speaker, **utterance: Any
 ) -> Event:
-    """Emit what the far end says. It begins when what it said before is over; a person also lets the agent finish."""
-    fields = {"turn": 0} | utterance
-    ends = [call.speech_end, call.agent_speech_end if speaker == "person" else None]
+    """Emit what the far end says. It begins when what it said before is over; a person also lets the agent finish.
+
+    What a person says is a turn of their conversation. `utterance` has further fields of the event.
+    """
+    is_person = speaker == "person"
+    ends = [call.speech_end, call.agent_speech_end if is_person else None]
     end = max((end for end in ends if end is not None), default=None)
+    fields = {"turn": state.people.next_turn(call.speech_address) if is_person else 0} | utterance
     return action.emit(
         FarEndSpoke(
             call=call.id,
@@ -302,27 +345,44 @@ def speak(
             speaker=speaker,
             text=text,
             seconds=measure_speech(text),
-            node=node,
             **fields,
         )
     )
+
+
+def end_call(
+    state: PhoneTables, action: ActionContext, call: PhoneCall, by: CallParty, outcome: CallOutcome, reason: str
+) -> None:
+    """End a call. What is being said is cut, and what was recorded is left in the mailbox, unless that is full."""
+    check_open(call)
+    cut_far_end(action, call)
+    own = call.agent_turn
+    if own is not None and own.end > action.now:
+        _cut_turn(action, call, own)
+    recording = collect_recording(call, action.now)
+    if recording is not None and state.mailboxes.is_full:
+        reason = f"{reason}; {MESSAGE_LOST}"
+    elif recording is not None:
+        message = build_voicemail(state.mailboxes.new_id(), call.mailbox, call.from_number, recording, call.id)
+        state.mailboxes.leave(action, message)
+    action.emit(CallEnded(call=call.id, by=by, outcome=outcome, reason=reason))
 
 
 def cut_far_end(action: ActionContext, call: PhoneCall) -> None:
     """Cut what the far end says now, and what it would have said after it."""
     under_way = takewhile(lambda turn: turn.end > action.now and not turn.is_cut, reversed(call.far_end_turns))
     for turn in tuple(under_way):
-        cut_turn(action, call, turn)
+        _cut_turn(action, call, turn)
 
 
-def cut_turn(action: ActionContext, call: PhoneCall, turn: CallTurn) -> None:
+def _cut_turn(action: ActionContext, call: PhoneCall, turn: CallTurn) -> None:
     """Cut a turn that is not over."""
     after = round(max((action.now - turn.start).total_seconds(), 0.0), 6)
     heard = split_heard(turn.text, after) if after else ""
     action.emit(SpeechCut(call=call.id, number=turn.number, after_seconds=after, heard=heard))
 
 
-def _run_hook(state: VoiceHost, action: ActionContext, call: PhoneCall, run: RunHook) -> HookReturned:
+def _run_hook(state: PhoneTables, action: ActionContext, call: PhoneCall, run: RunHook) -> HookReturned:
     hook = find_hook(run.hook)
     arguments, result = dict(run.arguments), NO_HOOK
     if hook is not None:
@@ -344,14 +404,14 @@ def _run_hook(state: VoiceHost, action: ActionContext, call: PhoneCall, run: Run
 
 
 def _transfer(
-    state: VoiceHost, action: ActionContext, call: PhoneCall, transfer: TransferCall, session: FarEndSession | None
+    state: PhoneTables, action: ActionContext, call: PhoneCall, transfer: TransferCall, session: FarEndSession | None
 ) -> None:
     """Connect the agent to a representative of the line, or let another number ring."""
     cut_far_end(action, call)
     if call.is_held_by_line:
         action.emit(HoldEnded(call=call.id, by="line"))
     if len(call.transfers) >= MAX_TRANSFERS:
-        state.end_call(action, call, "system", "dropped", f"the call was transferred more than {MAX_TRANSFERS} times")
+        end_call(state, action, call, "system", "dropped", f"the call was transferred more than {MAX_TRANSFERS} times")
         return
     far_end_name = transfer.number or f"{call.number}/{transfer.representative}"
     transferred = action.apply_faults(CallTransferred(call=call.id, far_end=far_end_name))
@@ -363,9 +423,9 @@ def _transfer(
     action.emit(transferred)
     far_end = choose_far_end(state, call, session.values if isinstance(session, IvrSession) else None)
     if far_end is None:
-        state.end_call(action, call, "system", "failed", f"the line has no representative {transfer.representative!r}")
+        end_call(state, action, call, "system", "failed", f"the line has no representative {transfer.representative!r}")
         return
-    state.connect_far_end(action, call, far_end)
+    connect_far_end(state, action, call, far_end)
 
 
 def play_busy_tone(action: ActionContext, call: PhoneCall) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from heapq import heappop, heappush
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from clerkship.events.event import Event, Payload
 from clerkship.simulators.voice.events import (
@@ -133,6 +133,15 @@ class PeopleByPhone:
                 self._add(event, number, turn)
             case AgentSpoke(far_end=number):
                 self._add(event, number, 0)
+
+    def dump(self) -> dict[str, Any]:
+        """Return the people as plain data; of events, their numbers."""
+        names = ("person", "greeting", "is_open", "turns", "open_pauses")
+        return {
+            number: {name: getattr(person, name) for name in names}
+            | {"messages": [event.seq for event in person.messages], "pauses": [event.seq for event in person.pauses]}
+            for number, person in self.by_number.items()
+        }
 
     def _disconnect(self, call: str) -> None:
         for number in [number for number, id in self._calls.items() if id == call]:

@@ -11,7 +11,7 @@ from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.voice.checks import check_text
 from clerkship.simulators.voice.config import PhoneNumber
-from clerkship.simulators.voice.incoming import Caller, find_ringing_call, ring_agent
+from clerkship.simulators.voice.dialling import Caller, find_ringing_call, ring_agent
 from clerkship.simulators.voice.names import OWN_NUMBER, PHONE_NUMBER
 from clerkship.simulators.voice.state import VoiceState
 
