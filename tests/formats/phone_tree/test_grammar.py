@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.formats.phone_tree.grammar import is_no, is_yes, match_choice
-from clerkship.formats.phone_tree.tree import Choice
+from clerkship.formats.phone_tree.nodes import Choice
 
 MENU = (
     Choice(key="1", speech=("eligibility", "benefits", "eligibility and benefits"), next="eligibility"),

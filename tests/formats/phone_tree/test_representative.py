@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from clerkship.formats.phone_tree.representative import RepresentativeMachine
-from clerkship.formats.phone_tree.representative_reply import (
+from clerkship.formats.phone_tree.representative import (
     ANYTHING_ELSE,
     NOT_UNDERSTOOD,
     READ_BACK_CORRECT,
     TAKE_YOUR_TIME,
     THANK_YOU,
+    RepresentativeMachine,
 )
 from clerkship.formats.phone_tree.representative_script import RepresentativeScript
 from clerkship.formats.phone_tree.session import (

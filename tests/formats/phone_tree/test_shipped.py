@@ -5,11 +5,12 @@ from collections.abc import Iterator
 
 import pytest
 
-from clerkship.formats.phone_tree.answer_match import find_answer
 from clerkship.formats.phone_tree.grammar import match_choice
+from clerkship.formats.phone_tree.nodes import Choice, MenuNode, QueueNode, TransferNode
 from clerkship.formats.phone_tree.prompts import check_prompt
+from clerkship.formats.phone_tree.representative import find_answer
 from clerkship.formats.phone_tree.shipped import list_representatives, list_trees, load_representative, load_tree
-from clerkship.formats.phone_tree.tree import Choice, IvrTree, MenuNode, QueueNode, TransferNode
+from clerkship.formats.phone_tree.tree import IvrTree
 
 TREES = ("front_desk", "pharmacy", "provider_line")
 REPRESENTATIVES = ("pharmacist", "provider_representative", "receptionist")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from clerkship.formats.phone_tree.nodes import EntryFormat
 from clerkship.formats.phone_tree.spoken_entry import parse_entry
-from clerkship.formats.phone_tree.tree import EntryFormat
 
 DIGITS = {
     "412": "412",

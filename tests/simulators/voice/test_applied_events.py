@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from clerkship.simulators.voice.cases import CaseTable
+from clerkship.simulators.voice.hooks.contract import CaseTable
 from clerkship.simulators.voice.lines import LineTable
 from clerkship.simulators.voice.mailboxes import Mailboxes
 from clerkship.simulators.voice.people import PeopleByPhone

@@ -13,9 +13,8 @@ from clerkship.payer.answer import Member
 from clerkship.payer.inquiry import ClaimQuery, PersonQuery, RequestedService
 from clerkship.payer.steps.set_authorization import PayerSetAuthorization
 from clerkship.payer.steps.set_eligibility import PayerSetEligibility
-from clerkship.simulators.voice.cases import CaseTable
-from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
-from clerkship.simulators.voice.hooks.registry import HOOKS, find_hook, run_hook
+from clerkship.simulators.voice.hooks.contract import CaseTable, HookContext, HookResult
+from clerkship.simulators.voice.hooks.registry import HOOKS, run_hook
 from clerkship.simulators.voice.records import PhoneCall
 from tests.payer.office import CLINIC_NPI, Office, build_inquiry, load_clinic_100
 
@@ -50,7 +49,7 @@ class Line:
         self.call = PhoneCall("call_1", "outbound", "+15550100100", "+15550100200", now, now, "phone", seq=1)
 
     def run(self, hook_name: str, values: Mapping[str, str] | None = None, /, **arguments: str) -> HookResult:
-        hook = find_hook(hook_name)
+        hook = HOOKS.get(hook_name)
         assert hook is not None
         action = self.office.playground.context_for("phone", "agent")
         context = HookContext(action, self.call, chart_of_clinic(), self.cases)

@@ -7,7 +7,7 @@ import pytest
 from clerkship.formats.phone_tree.representative_script import RepresentativeScript
 from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.model.located_error import FoundMistake
-from clerkship.simulators.voice.tree_hooks import find_script_hook_mistakes, find_tree_hook_mistakes
+from clerkship.simulators.voice.tree_source import find_script_hook_mistakes, find_tree_hook_mistakes
 
 OUTCOMES = {"found": "done", "inactive": "done", "not_found": "done"}
 VALUES = ("payer_id", "npi")

@@ -4,7 +4,7 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
-from clerkship.formats.phone_tree.tree import (
+from clerkship.formats.phone_tree.nodes import (
     BranchNode,
     Choice,
     CollectNode,
@@ -12,13 +12,13 @@ from clerkship.formats.phone_tree.tree import (
     HookNode,
     HoursNode,
     IvrNode,
-    IvrTree,
     MenuNode,
     QueueNode,
     SayNode,
     TransferNode,
     VoicemailNode,
 )
+from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.model.duration import render_duration
 
 DEFAULT_WIDTH = 80

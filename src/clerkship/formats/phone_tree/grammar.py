@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from clerkship.formats.phone_tree.tree import Choice
+from clerkship.formats.phone_tree.nodes import Choice
 from clerkship.text.spoken_words import ORDINALS, UNITS, fold_speech, split_words, to_word_set
 
 MAX_NEGATION_DISTANCE = 5

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from clerkship.formats.phone_tree.hours import is_open
 from clerkship.formats.phone_tree.machine_input import (
     ask,
     give_up_waiting,
@@ -12,6 +11,20 @@ from clerkship.formats.phone_tree.machine_input import (
     use_speech,
 )
 from clerkship.formats.phone_tree.machine_queue import enter_queue, step_queue
+from clerkship.formats.phone_tree.nodes import (
+    BranchNode,
+    CollectNode,
+    EndNode,
+    HookNode,
+    HoursNode,
+    IvrNode,
+    MenuNode,
+    NodeName,
+    QueueNode,
+    SayNode,
+    TransferNode,
+    VoicemailNode,
+)
 from clerkship.formats.phone_tree.prompts import render_prompt
 from clerkship.formats.phone_tree.recorder import END_REASON, start_recording, step_recording
 from clerkship.formats.phone_tree.session import (
@@ -31,22 +44,8 @@ from clerkship.formats.phone_tree.session import (
     TransferCall,
     VerifyIdentity,
 )
-from clerkship.formats.phone_tree.step_draft import StepDraft
-from clerkship.formats.phone_tree.tree import (
-    BranchNode,
-    CollectNode,
-    EndNode,
-    HookNode,
-    HoursNode,
-    IvrNode,
-    IvrTree,
-    MenuNode,
-    NodeName,
-    QueueNode,
-    SayNode,
-    TransferNode,
-    VoicemailNode,
-)
+from clerkship.formats.phone_tree.step_draft import IvrDraft
+from clerkship.formats.phone_tree.tree import IvrTree
 
 MEMBER_ID = "member_id"
 """A hook that returns a value of this name has found the member, so the caller may get information about them."""
@@ -61,7 +60,7 @@ class IvrMachine:
 
     def start(self, context: StepContext) -> StepResult:
         """Answer a call: enter the start node."""
-        draft = StepDraft(IvrSession(node=self.tree.start, phase="speaking"), context, self._values)
+        draft = IvrDraft(IvrSession(node=self.tree.start, phase="speaking"), context, self._values)
         return self._follow(draft, self.tree.start)
 
     def step(self, session: IvrSession, stimulus: Stimulus, context: StepContext) -> StepResult:
@@ -69,7 +68,7 @@ class IvrMachine:
 
         A node that the tree does not have, because the tree was replaced during the call, ends the call.
         """
-        draft = StepDraft(session, context, self._values)
+        draft = IvrDraft(session, context, self._values)
         if session.phase == "ended":
             return draft.to_result()
         node = self.tree.nodes.get(session.node)
@@ -83,7 +82,7 @@ class IvrMachine:
         node = self.tree.nodes.get(session.node)
         return session.phase == "speaking" and node is not None and _is_interruptible(node, session)
 
-    def _follow(self, draft: StepDraft, target: NodeName | None) -> StepResult:
+    def _follow(self, draft: IvrDraft, target: NodeName | None) -> StepResult:
         """Enter nodes until one speaks or waits.
 
         More nodes than the tree has would be a loop, which `tree_check` rejects; digits typed ahead may pass more.
@@ -102,7 +101,7 @@ class IvrMachine:
         return draft.to_result()
 
 
-def _enter(draft: StepDraft, node: IvrNode) -> NodeName | None:
+def _enter(draft: IvrDraft, node: IvrNode) -> NodeName | None:
     """Begin with a node. Return the next one if this one neither speaks nor waits."""
     match node:
         case MenuNode() | CollectNode():
@@ -115,7 +114,7 @@ def _enter(draft: StepDraft, node: IvrNode) -> NodeName | None:
         case BranchNode():
             return node.cases.get(draft.get_values().get(node.variable, ""), node.otherwise)
         case HoursNode():
-            return node.opened if is_open(node, draft.context.now) else node.closed
+            return node.opened if node.is_open(draft.context.now) else node.closed
         case QueueNode():
             enter_queue(draft, node)
             return None
@@ -123,7 +122,7 @@ def _enter(draft: StepDraft, node: IvrNode) -> NodeName | None:
             return None if draft.speak(draft.render(node.prompt)) else _go_on(draft, node)
 
 
-def _enter_hook(draft: StepDraft, node: HookNode) -> NodeName | None:
+def _enter_hook(draft: IvrDraft, node: HookNode) -> NodeName | None:
     name = draft.session.node
     visits = draft.session.visits.get(name, 0)
     if node.max_visits is not None:
@@ -133,7 +132,7 @@ def _enter_hook(draft: StepDraft, node: HookNode) -> NodeName | None:
     return None if draft.speak(draft.render(node.prompt)) else _go_on(draft, node)
 
 
-def _react(draft: StepDraft, node: IvrNode, stimulus: Stimulus) -> NodeName | None:
+def _react(draft: IvrDraft, node: IvrNode, stimulus: Stimulus) -> NodeName | None:
     """Return the next node, if what happened leads to one."""
     match draft.session.phase:
         case "speaking":
@@ -155,7 +154,7 @@ def _react(draft: StepDraft, node: IvrNode, stimulus: Stimulus) -> NodeName | No
     return None
 
 
-def _react_while_speaking(draft: StepDraft, node: IvrNode, stimulus: Stimulus) -> NodeName | None:
+def _react_while_speaking(draft: IvrDraft, node: IvrNode, stimulus: Stimulus) -> NodeName | None:
     is_interruptible = _is_interruptible(node, draft.session)
     match stimulus:
         case TimerFired():
@@ -175,7 +174,7 @@ def _react_while_speaking(draft: StepDraft, node: IvrNode, stimulus: Stimulus) -
     return None
 
 
-def _react_while_listening(draft: StepDraft, node: IvrNode, stimulus: Stimulus) -> NodeName | None:
+def _react_while_listening(draft: IvrDraft, node: IvrNode, stimulus: Stimulus) -> NodeName | None:
     match stimulus:
         case TimerFired() if isinstance(node, MenuNode | CollectNode):
             return give_up_waiting(draft, node)
@@ -193,7 +192,7 @@ def _react_while_listening(draft: StepDraft, node: IvrNode, stimulus: Stimulus) 
     return None
 
 
-def _use_speech(draft: StepDraft, node: IvrNode, text: str) -> NodeName | None:
+def _use_speech(draft: IvrDraft, node: IvrNode, text: str) -> NodeName | None:
     """Use what the caller said, here or, after a prompt without a question, at the next input node."""
     if isinstance(node, MenuNode | CollectNode):
         return use_speech(draft, node, text)
@@ -201,7 +200,7 @@ def _use_speech(draft: StepDraft, node: IvrNode, text: str) -> NodeName | None:
     return _go_on(draft, node)
 
 
-def _use_outcome(draft: StepDraft, node: HookNode, result: HookReturned) -> NodeName | None:
+def _use_outcome(draft: IvrDraft, node: HookNode, result: HookReturned) -> NodeName | None:
     draft.change(values={**draft.session.values, **result.values})
     member_id = result.values.get(MEMBER_ID)
     if member_id:
@@ -212,7 +211,7 @@ def _use_outcome(draft: StepDraft, node: HookNode, result: HookReturned) -> Node
     return target
 
 
-def _go_on(draft: StepDraft, node: IvrNode) -> NodeName | None:
+def _go_on(draft: IvrDraft, node: IvrNode) -> NodeName | None:
     """Go on when the prompt of a node is over, or was interrupted."""
     match node:
         case MenuNode() | CollectNode():

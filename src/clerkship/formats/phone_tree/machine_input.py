@@ -1,12 +1,97 @@
 """Menus and data entry of a phone tree."""
 
-from clerkship.formats.phone_tree.entry import has_valid_length, parse_keys, read_keys
+from datetime import date
+from typing import Literal, NamedTuple
+
 from clerkship.formats.phone_tree.grammar import is_no, is_yes, match_choice
+from clerkship.formats.phone_tree.nodes import Choice, CollectNode, EntryFormat, MenuNode, NodeName
 from clerkship.formats.phone_tree.prompts import render_prompt
 from clerkship.formats.phone_tree.session import CollectValue, IvrSession, RejectInput, RejectionReason
 from clerkship.formats.phone_tree.spoken_entry import parse_entry
-from clerkship.formats.phone_tree.step_draft import StepDraft
-from clerkship.formats.phone_tree.tree import Choice, CollectNode, EntryFormat, MenuNode, NodeName
+from clerkship.formats.phone_tree.step_draft import IvrDraft
+
+DATE_KEYS = 8
+"""A date is keyed as MMDDYYYY."""
+DECIMAL_KEY = "*"
+"""The decimal point of an amount of money, after its first digit."""
+
+EntryProgress = Literal["incomplete", "complete", "repeat"]
+
+
+class KeyedEntry(NamedTuple):
+    """How far an entry by keypad is."""
+
+    progress: EntryProgress
+    keys: str = ""
+    """The keys of the entry, without the end key."""
+    rest: str = ""
+    """The keys after it."""
+
+
+def read_keys(node: CollectNode, keys: str) -> KeyedEntry:
+    """Return the entry at the beginning of the pressed keys.
+
+    An entry is complete at the end key, when it has as many digits as fit, or at a key that is not part of an entry.
+    """
+    max_digits = DATE_KEYS if node.format == "date" else node.max_length
+    digits = 0
+    for index, key in enumerate(keys):
+        rest = keys[index + 1 :]
+        if key == node.end_key:
+            return KeyedEntry("complete", keys[:index], rest)
+        if key.isdigit():
+            digits += 1
+            if digits == max_digits:
+                return KeyedEntry("complete", keys[: index + 1], _skip_end_key(node, rest))
+        elif node.format == "money" and key == DECIMAL_KEY and digits:
+            continue
+        elif key == node.repeat_key:
+            return KeyedEntry("repeat", rest=rest)
+        else:
+            return KeyedEntry("complete", keys[: index + 1], rest)
+    return KeyedEntry("incomplete", keys)
+
+
+def parse_keys(format: EntryFormat, keys: str) -> str | None:
+    """Return the value of an entry by keypad; None if it is not valid. Letters cannot be entered by keypad."""
+    if format == "money":
+        return _parse_amount(keys)
+    if not keys.isdigit():
+        return None
+    return _parse_date(keys) if format == "date" else keys
+
+
+def has_valid_length(node: CollectNode, value: str) -> bool:
+    """Whether a value is neither too short nor too long. Dates and amounts of money have no such limits."""
+    if node.format in ("date", "money"):
+        return True
+    return node.min_length <= len(value) <= node.max_length
+
+
+def _skip_end_key(node: CollectNode, rest: str) -> str:
+    """Leave out an end key after an entry that was complete without it."""
+    return rest[1:] if node.end_key is not None and rest.startswith(node.end_key) else rest
+
+
+def _parse_date(keys: str) -> str | None:
+    if len(keys) != DATE_KEYS:
+        return None
+    try:
+        return date(int(keys[4:]), int(keys[:2]), int(keys[2:4])).isoformat()
+    except ValueError:
+        return None
+
+
+def _parse_amount(keys: str) -> str | None:
+    """Return dollars and cents. Without a decimal point, the last two digits are cents."""
+    dollars, point, cents = keys.partition(DECIMAL_KEY)
+    if not point:
+        dollars, cents = keys[:-2], keys[-2:]
+    dollars = dollars or "0"
+    if not dollars.isdigit() or not cents.isdigit() or len(cents) != 2:
+        return None
+    return f"{int(dollars)}.{cents}"
+
 
 InputStep = MenuNode | CollectNode
 GOODBYE = "I'm sorry, I could not process your request. Please try again later. Goodbye."
@@ -31,7 +116,7 @@ def is_giving_up(node: InputStep, session: IvrSession) -> bool:
     return session.attempts >= node.max_attempts
 
 
-def ask(draft: StepDraft, node: InputStep) -> NodeName | None:
+def ask(draft: IvrDraft, node: InputStep) -> NodeName | None:
     """Say the prompt, or use what the caller entered ahead of it. Return the next node, if one follows already."""
     if node.interruptible and draft.session.digits:
         return use_digits(draft, node)
@@ -50,7 +135,7 @@ def ask(draft: StepDraft, node: InputStep) -> NodeName | None:
     return start_listening(draft, node)
 
 
-def start_listening(draft: StepDraft, node: InputStep) -> NodeName | None:
+def start_listening(draft: IvrDraft, node: InputStep) -> NodeName | None:
     """Go on after the prompt: with digits that were typed ahead, or by waiting for the caller."""
     if is_giving_up(node, draft.session):
         draft.hang_up("too many attempts")
@@ -61,14 +146,14 @@ def start_listening(draft: StepDraft, node: InputStep) -> NodeName | None:
     return None
 
 
-def use_digits(draft: StepDraft, node: InputStep) -> NodeName | None:
+def use_digits(draft: IvrDraft, node: InputStep) -> NodeName | None:
     """Use the digits that the caller pressed. Return the next node, if they decide it."""
     if draft.session.entry and isinstance(node, CollectNode):
         return _use_answer_key(draft, node)
     return _use_choice_key(draft, node) if isinstance(node, MenuNode) else _use_entry_keys(draft, node)
 
 
-def use_speech(draft: StepDraft, node: InputStep, text: str) -> NodeName | None:
+def use_speech(draft: IvrDraft, node: InputStep, text: str) -> NodeName | None:
     """Use what the caller said. Return the next node, if it decides it."""
     draft.change(digits="")
     if isinstance(node, MenuNode):
@@ -92,7 +177,7 @@ def use_speech(draft: StepDraft, node: InputStep, text: str) -> NodeName | None:
     return _reject(draft, node, "no_match", text)
 
 
-def give_up_waiting(draft: StepDraft, node: InputStep) -> NodeName | None:
+def give_up_waiting(draft: IvrDraft, node: InputStep) -> NodeName | None:
     """Go on after the caller did nothing more: with the digits so far, or with a rejection."""
     digits = draft.session.digits
     if digits and isinstance(node, CollectNode):
@@ -101,7 +186,7 @@ def give_up_waiting(draft: StepDraft, node: InputStep) -> NodeName | None:
     return _reject(draft, node, "no_input")
 
 
-def _use_choice_key(draft: StepDraft, node: MenuNode) -> NodeName | None:
+def _use_choice_key(draft: IvrDraft, node: MenuNode) -> NodeName | None:
     key, rest = draft.session.digits[0], draft.session.digits[1:]
     draft.change(digits=rest)
     for choice in node.choices:
@@ -112,7 +197,7 @@ def _use_choice_key(draft: StepDraft, node: MenuNode) -> NodeName | None:
     return _reject(draft, node, "no_match", key)
 
 
-def _use_entry_keys(draft: StepDraft, node: CollectNode) -> NodeName | None:
+def _use_entry_keys(draft: IvrDraft, node: CollectNode) -> NodeName | None:
     keyed = read_keys(node, draft.session.digits)
     if keyed.progress == "incomplete":
         draft.listen(node.timeout.total_seconds())
@@ -123,7 +208,7 @@ def _use_entry_keys(draft: StepDraft, node: CollectNode) -> NodeName | None:
     return _use_entry(draft, node, keyed.keys)
 
 
-def _use_entry(draft: StepDraft, node: CollectNode, keys: str) -> NodeName | None:
+def _use_entry(draft: IvrDraft, node: CollectNode, keys: str) -> NodeName | None:
     value = parse_keys(node.format, keys)
     if value is None or not has_valid_length(node, value):
         return _reject(draft, node, "invalid", keys)
@@ -135,7 +220,7 @@ def _parse_valid_entry(node: CollectNode, text: str) -> str | None:
     return value if value is not None and has_valid_length(node, value) else None
 
 
-def _take_entry(draft: StepDraft, node: CollectNode, value: str) -> NodeName | None:
+def _take_entry(draft: IvrDraft, node: CollectNode, value: str) -> NodeName | None:
     """Ask the caller to confirm a valid entry, or accept it."""
     if not node.confirm:
         return _accept(draft, node, value)
@@ -143,7 +228,7 @@ def _take_entry(draft: StepDraft, node: CollectNode, value: str) -> NodeName | N
     return ask(draft, node)
 
 
-def _use_answer_key(draft: StepDraft, node: CollectNode) -> NodeName | None:
+def _use_answer_key(draft: IvrDraft, node: CollectNode) -> NodeName | None:
     key, rest = draft.session.digits[0], draft.session.digits[1:]
     draft.change(digits=rest)
     if key in "12":
@@ -162,19 +247,19 @@ def _match_answer(text: str) -> str | None:
     return None if choice is None else choice.next
 
 
-def _answer(draft: StepDraft, node: CollectNode, *, is_right: bool) -> NodeName | None:
+def _answer(draft: IvrDraft, node: CollectNode, *, is_right: bool) -> NodeName | None:
     value = draft.session.entry
     draft.change(entry="")
     return _accept(draft, node, value) if is_right else ask(draft, node)
 
 
-def _accept(draft: StepDraft, node: CollectNode, value: str) -> NodeName:
+def _accept(draft: IvrDraft, node: CollectNode, value: str) -> NodeName:
     draft.actions.append(CollectValue(draft.session.node, node.variable, value))
     draft.change(values={**draft.session.values, node.variable: value})
     return node.next
 
 
-def _reject(draft: StepDraft, node: InputStep, reason: RejectionReason, text: str = "") -> NodeName | None:
+def _reject(draft: IvrDraft, node: InputStep, reason: RejectionReason, text: str = "") -> NodeName | None:
     """Reject an entry: repeat the prompt, or give up after too many attempts. Digits typed ahead are lost."""
     attempt = draft.session.attempts + 1
     draft.actions.append(RejectInput(draft.session.node, reason, attempt, text[:MAX_REJECTED_TEXT]))
@@ -190,7 +275,7 @@ def _reject(draft: StepDraft, node: InputStep, reason: RejectionReason, text: st
     return None
 
 
-def _build_question(draft: StepDraft, node: InputStep) -> str:
+def _build_question(draft: IvrDraft, node: InputStep) -> str:
     """Return the prompt of a node, or the question whether an entry is right."""
     if draft.session.entry and isinstance(node, CollectNode):
         return render_prompt(_CONFIRMATION % _FILTERS[node.format], {"entry": draft.session.entry})

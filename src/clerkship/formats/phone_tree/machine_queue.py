@@ -3,6 +3,7 @@
 from math import ceil
 
 from clerkship.formats.phone_tree.grammar import match_choice
+from clerkship.formats.phone_tree.nodes import NodeName, QueueNode
 from clerkship.formats.phone_tree.prompts import render_prompt
 from clerkship.formats.phone_tree.session import (
     DigitsPressed,
@@ -15,13 +16,12 @@ from clerkship.formats.phone_tree.session import (
     TimerFired,
 )
 from clerkship.formats.phone_tree.speech_time import measure_speech
-from clerkship.formats.phone_tree.step_draft import MIN_TIMER_SECONDS, StepDraft
-from clerkship.formats.phone_tree.tree import NodeName, QueueNode
+from clerkship.formats.phone_tree.step_draft import MIN_TIMER_SECONDS, IvrDraft
 
 _STREAM = "ivr.queue"
 
 
-def enter_queue(draft: StepDraft, node: QueueNode) -> None:
+def enter_queue(draft: IvrDraft, node: QueueNode) -> None:
     """Put the caller on hold. Digits typed ahead are lost: they were meant for a menu."""
     seconds = max(_draw_wait(draft, node), MIN_TIMER_SECONDS)
     draft.actions.append(StartHold(node.position))
@@ -29,7 +29,7 @@ def enter_queue(draft: StepDraft, node: QueueNode) -> None:
     _announce(draft, node)
 
 
-def step_queue(draft: StepDraft, node: QueueNode, stimulus: Stimulus) -> NodeName | None:
+def step_queue(draft: IvrDraft, node: QueueNode, stimulus: Stimulus) -> NodeName | None:
     """Go on with the wait. Return the next node when it is over, or when the caller leaves the queue."""
     match stimulus:
         case TimerFired():
@@ -51,14 +51,14 @@ def step_queue(draft: StepDraft, node: QueueNode, stimulus: Stimulus) -> NodeNam
     return None
 
 
-def _draw_wait(draft: StepDraft, node: QueueNode) -> float:
+def _draw_wait(draft: IvrDraft, node: QueueNode) -> float:
     shortest = node.wait.total_seconds()
     if node.wait_up_to is None:
         return shortest
     return round(draft.context.rng.stream(_STREAM).uniform(shortest, node.wait_up_to.total_seconds()), 2)
 
 
-def _continue_waiting(draft: StepDraft, node: QueueNode) -> NodeName | None:
+def _continue_waiting(draft: IvrDraft, node: QueueNode) -> NodeName | None:
     if draft.session.hold_seconds <= 0:
         _end_hold(draft)
         return node.next
@@ -69,7 +69,7 @@ def _continue_waiting(draft: StepDraft, node: QueueNode) -> NodeName | None:
     return None
 
 
-def _announce(draft: StepDraft, node: QueueNode) -> None:
+def _announce(draft: IvrDraft, node: QueueNode) -> None:
     """Say the position; music instead if there is nothing to say, or no time for it."""
     left = draft.session.hold_seconds
     draft.change(position=_find_position(node, left / draft.session.wait_seconds))
@@ -82,14 +82,14 @@ def _announce(draft: StepDraft, node: QueueNode) -> None:
     _wait(draft, seconds)
 
 
-def _play_music(draft: StepDraft, node: QueueNode, seconds: float) -> None:
+def _play_music(draft: IvrDraft, node: QueueNode, seconds: float) -> None:
     if node.music.strip():
         draft.actions.append(Speak(node.music, is_music=True))
     draft.change(prompts=())
     _wait(draft, max(min(seconds, draft.session.hold_seconds), MIN_TIMER_SECONDS))
 
 
-def _wait(draft: StepDraft, seconds: float) -> None:
+def _wait(draft: IvrDraft, seconds: float) -> None:
     """Use some seconds of the wait."""
     draft.change(hold_seconds=round(max(draft.session.hold_seconds - seconds, 0.0), 6))
     draft.set_timer(seconds)
@@ -100,15 +100,15 @@ def _find_position(node: QueueNode, share: float) -> int:
     return min(max(ceil(node.position * share), 1), node.position)
 
 
-def _render_announcement(draft: StepDraft, node: QueueNode) -> str:
+def _render_announcement(draft: IvrDraft, node: QueueNode) -> str:
     return render_prompt(node.announcement, {**draft.get_values(), "position": str(draft.session.position)})
 
 
-def _measure_announcement(draft: StepDraft, node: QueueNode) -> float:
+def _measure_announcement(draft: IvrDraft, node: QueueNode) -> float:
     return measure_speech(_render_announcement(draft, node))
 
 
-def _end_hold(draft: StepDraft) -> None:
+def _end_hold(draft: IvrDraft) -> None:
     """Take the caller off hold, in the middle of an announcement if one plays."""
     if draft.session.prompts:
         draft.actions.append(StopSpeaking())

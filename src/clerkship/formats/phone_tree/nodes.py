@@ -1,8 +1,8 @@
 """The format of the nodes of a phone tree: prompts, menus, data entry, opening hours, queues and transfers."""
 
 import re
-from datetime import date, time, timedelta
-from typing import Annotated, Any, Literal
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BeforeValidator, Field
 
@@ -21,6 +21,7 @@ Prompt = Annotated[
 ]
 EntryFormat = Literal["digits", "letters_and_digits", "date", "money"]
 Weekday = Literal["mon", "tue", "wed", "thu", "fri", "sat", "sun"]
+WEEKDAYS: tuple[Weekday, ...] = get_args(Weekday)
 _LOCAL_TIME = re.compile(r"([01]\d|2[0-3]):[0-5]\d(:00)?", re.ASCII)
 
 
@@ -132,6 +133,11 @@ class OpeningHours(Frozen):
     opens: LocalTime
     closes: Annotated[LocalTime, Field(description="from then on it is closed; 00:00 is the midnight after it opens")]
 
+    @property
+    def closes_at_midnight(self) -> bool:
+        """Whether an office is open until the end of the day."""
+        return self.closes == time.min
+
 
 class HoursNode(Frozen):
     """Goes on by whether the office is open."""
@@ -141,6 +147,16 @@ class HoursNode(Frozen):
     holidays: tuple[date, ...] = ()
     opened: NodeName
     closed: NodeName
+
+    def is_open(self, now: datetime) -> bool:
+        """Return whether the office is open at a local time. At the minute it closes, it is closed."""
+        if now.date() in self.holidays:
+            return False
+        weekday, at = WEEKDAYS[now.weekday()], now.time()
+        return any(
+            weekday in hours.days and hours.opens <= at and (at < hours.closes or hours.closes_at_midnight)
+            for hours in self.hours
+        )
 
 
 class QueueNode(Frozen):

@@ -17,9 +17,10 @@ from clerkship.formats.phone_tree.session import (
     StepResult,
     Stimulus,
     TimerFired,
+    add_seconds,
+    get_seconds_left,
 )
 from clerkship.formats.phone_tree.speech_time import measure_speech
-from clerkship.formats.phone_tree.timer import add_seconds, get_seconds_left
 
 MAX_SILENCE_SECONDS = 10.0
 """A recording ends when the caller says nothing for so long."""

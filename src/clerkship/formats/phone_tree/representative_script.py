@@ -5,7 +5,7 @@ from typing import Annotated, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.formats.phone_tree.tree import Prompt, ValueName
+from clerkship.formats.phone_tree.nodes import Prompt, ValueName
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole
 

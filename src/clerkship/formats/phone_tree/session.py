@@ -4,12 +4,12 @@ A far end is a phone tree, a scripted representative or a recorder of messages. 
 how many seconds it wants to be called again. The simulator turns actions into events and keeps the time.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
 from pydantic import Field
 
-from clerkship.formats.phone_tree.tree import NodeName
+from clerkship.formats.phone_tree.nodes import NodeName
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 
@@ -300,3 +300,15 @@ class FarEnd(Protocol):
 
     def step(self, session: Any, stimulus: Stimulus, context: StepContext) -> StepResult:
         """Return what it does next. A stimulus that does not matter in the session's phase changes nothing."""
+
+
+def add_seconds(now: datetime, seconds: float) -> datetime:
+    """Return the time some seconds from now, in UTC."""
+    return now.astimezone(UTC) + timedelta(seconds=seconds)
+
+
+def get_seconds_left(due: datetime | None, now: datetime) -> float | None:
+    """Return how many seconds are left until a time, at least 0; None if there is no time."""
+    if due is None:
+        return None
+    return max((due - now).total_seconds(), 0.0)

@@ -1,41 +1,42 @@
-"""The result of a step of a phone tree while it is worked out."""
+"""The result of a step of a far end while it is worked out."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from clerkship.formats.phone_tree.prompts import render_prompt
 from clerkship.formats.phone_tree.session import (
     Action,
     HangUp,
     IvrSession,
+    RepresentativeSession,
     Speak,
     StepContext,
     StepResult,
     StopSpeaking,
+    add_seconds,
+    get_seconds_left,
 )
 from clerkship.formats.phone_tree.speech_time import measure_speech
-from clerkship.formats.phone_tree.timer import add_seconds, get_seconds_left
 
 MAX_TYPED_AHEAD = 100
 """Digits that a line keeps for later nodes; further ones are lost."""
 MIN_TIMER_SECONDS = 1.0
 """A line listens, or plays music, at least so long."""
 _KEYS = frozenset("0123456789*#")
+SessionT = TypeVar("SessionT", IvrSession, RepresentativeSession)
 
 
 @dataclass(slots=True)
-class StepDraft:
-    """The session, the actions so far, and what the caller said ahead of a prompt."""
+class StepDraft(Generic[SessionT]):
+    """The session and the actions so far."""
 
-    session: IvrSession
+    session: SessionT
     context: StepContext
     values: Mapping[str, str]
-    """Values of the tree and of the line."""
+    """Values of the line, and of its tree."""
     actions: list[Action] = field(default_factory=list)
-    speech: str = ""
-    """What the caller said during the prompts before this node; the next input node may use it."""
-    _own: IvrSession | None = None
+    _own: SessionT | None = None
     """The copy of the session that only this draft has."""
 
     def change(self, **changes: Any) -> None:
@@ -46,12 +47,34 @@ class StepDraft:
             self.session = self._own = self.session.model_copy(update=changes)
 
     def get_values(self) -> dict[str, str]:
-        """Return all values: of the tree, of the line, and of this call."""
+        """Return all values: of the line, and of this call."""
         return {**self.values, **self.session.values}
 
     def render(self, text: str) -> str:
         """Return a prompt with its values."""
         return render_prompt(text, self.get_values())
+
+    def stop_speaking(self) -> None:
+        """Stop what is said, if something is, because the caller speaks or presses keys."""
+        if self.session.phase == "speaking":
+            self.actions.append(StopSpeaking())
+        self.change(phase="listening", due=None)
+
+    def set_timer(self, seconds: float | None) -> None:
+        """Set after how many seconds the far end is called again; None for no timer."""
+        self.change(due=None if seconds is None else add_seconds(self.context.now, seconds))
+
+    def to_result(self) -> StepResult:
+        """Return the result of the step."""
+        return StepResult(self.session, tuple(self.actions), get_seconds_left(self.session.due, self.context.now))
+
+
+@dataclass(slots=True)
+class IvrDraft(StepDraft[IvrSession]):
+    """The result of a step of a phone tree."""
+
+    speech: str = ""
+    """What the caller said during the prompts before this node; the next input node may use it."""
 
     def speak(self, *texts: str) -> bool:
         """Say texts one after the other. Return False, and do nothing, if none of them has words."""
@@ -64,10 +87,9 @@ class StepDraft:
         return True
 
     def stop_speaking(self) -> None:
-        """Stop the prompt that plays, if one does."""
-        if self.session.phase == "speaking":
-            self.actions.append(StopSpeaking())
-        self.change(phase="listening", prompts=(), due=None)
+        """Stop the prompt that plays, if one does, and those after it."""
+        StepDraft.stop_speaking(self)
+        self.change(prompts=())
 
     def listen(self, seconds: float | None) -> None:
         """Wait for the caller, at most some seconds; None while the caller speaks."""
@@ -79,10 +101,6 @@ class StepDraft:
         keys = "".join(key for key in digits if key in _KEYS)
         self.change(digits=(self.session.digits + keys)[:MAX_TYPED_AHEAD])
 
-    def set_timer(self, seconds: float | None) -> None:
-        """Set after how many seconds the far end is called again; None for no timer."""
-        self.change(due=None if seconds is None else add_seconds(self.context.now, seconds))
-
     def hang_up(self, reason: str) -> None:
         """End the call."""
         self.actions.append(HangUp(reason))
@@ -91,7 +109,3 @@ class StepDraft:
     def end(self) -> None:
         """Leave the call, which ended or was transferred."""
         self.change(phase="ended", prompts=(), digits="", due=None)
-
-    def to_result(self) -> StepResult:
-        """Return the result of the step."""
-        return StepResult(self.session, tuple(self.actions), get_seconds_left(self.session.due, self.context.now))

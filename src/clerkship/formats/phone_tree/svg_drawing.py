@@ -18,7 +18,8 @@ from clerkship.formats.phone_tree.drawing import (
     shorten,
     walk_tree,
 )
-from clerkship.formats.phone_tree.tree import IvrNode, IvrTree
+from clerkship.formats.phone_tree.nodes import IvrNode
+from clerkship.formats.phone_tree.tree import IvrTree
 
 BOX_WIDTH = 296
 COLUMN_GAP = 70

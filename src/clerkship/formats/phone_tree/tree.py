@@ -5,54 +5,8 @@ from typing import Self
 from pydantic import ValidationError, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from clerkship.formats.phone_tree.nodes import (
-    BranchNode,
-    Choice,
-    CollectNode,
-    EndNode,
-    EntryFormat,
-    HookNode,
-    HoursNode,
-    InputNode,
-    IvrNode,
-    MenuNode,
-    NodeName,
-    OpeningHours,
-    Prompt,
-    QueueNode,
-    SayNode,
-    SpokenNode,
-    TransferNode,
-    UncheckedTree,
-    ValueName,
-    VoicemailNode,
-    Weekday,
-)
+from clerkship.formats.phone_tree.nodes import UncheckedTree
 from clerkship.formats.phone_tree.tree_check import TreeProblem, find_tree_problems
-
-__all__ = [
-    "BranchNode",
-    "Choice",
-    "CollectNode",
-    "EndNode",
-    "EntryFormat",
-    "HookNode",
-    "HoursNode",
-    "InputNode",
-    "IvrNode",
-    "IvrTree",
-    "MenuNode",
-    "NodeName",
-    "OpeningHours",
-    "Prompt",
-    "QueueNode",
-    "SayNode",
-    "SpokenNode",
-    "TransferNode",
-    "ValueName",
-    "VoicemailNode",
-    "Weekday",
-]
 
 
 class IvrTree(UncheckedTree):

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from clerkship.formats.phone_tree.hours import closes_at_midnight
 from clerkship.formats.phone_tree.nodes import (
     BranchNode,
     Choice,
@@ -167,7 +166,7 @@ def _check_visits(node: HookNode) -> Iterator[tuple[str, str]]:
 
 def _check_hours(node: HoursNode) -> Iterator[tuple[str, str]]:
     for index, hours in enumerate(node.hours):
-        if hours.closes <= hours.opens and not closes_at_midnight(hours):
+        if hours.closes <= hours.opens and not hours.closes_at_midnight:
             yield (
                 f"hours.{index}",
                 f"it closes at {hours.closes:%H:%M}, but opens at {hours.opens:%H:%M} (expected: a later time; for a "

@@ -16,7 +16,6 @@ from clerkship.simulators.voice.exercise import DATASET, EXERCISE
 from clerkship.simulators.voice.faults import FAULT_STEPS
 from clerkship.simulators.voice.handle import Voice
 from clerkship.simulators.voice.http import ROUTES
-from clerkship.simulators.voice.mailbox_operations import MAILBOX_OPERATIONS
 from clerkship.simulators.voice.names import NAMES
 from clerkship.simulators.voice.operations import OPERATIONS
 from clerkship.simulators.voice.scaffold import SCAFFOLD
@@ -33,7 +32,7 @@ SPEC = Spec(
     summary="The telephone of an organization: calls to phone trees and people, and voicemail, in words and keys.",
     state=VoiceState,
     events=EVENTS,
-    operations=(*OPERATIONS, *MAILBOX_OPERATIONS, *WEBHOOK_OPERATIONS, open_socket),
+    operations=(*OPERATIONS, *WEBHOOK_OPERATIONS, open_socket),
     routes=ROUTES,
     handle=Voice,
     assertions=(VoiceCallHappened, VoicePath, VoiceTranscript, VoiceDisclosed, VoicemailWasLeft, VoiceCaseOpened),

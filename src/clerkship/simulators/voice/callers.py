@@ -17,9 +17,10 @@ from clerkship.formats.phone_tree.session import (
     Stimulus,
     StopSpeaking,
     TimerFired,
+    add_seconds,
+    get_seconds_left,
 )
 from clerkship.formats.phone_tree.speech_time import measure_speech
-from clerkship.formats.phone_tree.timer import add_seconds, get_seconds_left
 
 FIRST_WORDS_SECONDS = 2.0
 """How long a caller waits for the agent to speak first."""

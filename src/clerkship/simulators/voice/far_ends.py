@@ -6,6 +6,7 @@ from typing import Any
 
 from clerkship.events.event import Event
 from clerkship.formats.phone_tree.machine import IvrMachine
+from clerkship.formats.phone_tree.nodes import QueueNode
 from clerkship.formats.phone_tree.recorder import RecorderMachine
 from clerkship.formats.phone_tree.representative import RepresentativeMachine
 from clerkship.formats.phone_tree.session import (
@@ -38,7 +39,7 @@ from clerkship.formats.phone_tree.session import (
     VerifyIdentity,
 )
 from clerkship.formats.phone_tree.speech_time import measure_speech, split_heard
-from clerkship.formats.phone_tree.tree import IvrTree, QueueNode
+from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.callers import CallerMachine
 from clerkship.simulators.voice.checks import check_open
@@ -64,7 +65,7 @@ from clerkship.simulators.voice.events import (
     ValueCollected,
 )
 from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
-from clerkship.simulators.voice.hooks.registry import find_hook, run_hook
+from clerkship.simulators.voice.hooks.registry import HOOKS, run_hook
 from clerkship.simulators.voice.mailbox_tree import MAX_WRONG_PINS, MailboxMachine
 from clerkship.simulators.voice.mailboxes import (
     MESSAGE_LOST,
@@ -383,7 +384,7 @@ def _cut_turn(action: ActionContext, call: PhoneCall, turn: CallTurn) -> None:
 
 
 def _run_hook(state: PhoneTables, action: ActionContext, call: PhoneCall, run: RunHook) -> HookReturned:
-    hook = find_hook(run.hook)
+    hook = HOOKS.get(run.hook)
     arguments, result = dict(run.arguments), NO_HOOK
     if hook is not None:
         arguments, result = run_hook(

@@ -1,7 +1,6 @@
 """The HTTP routes of a telephone."""
 
 from clerkship.sandbox.route import Route
-from clerkship.simulators.voice import mailbox_operations as voicemails
 from clerkship.simulators.voice import operations as ops
 from clerkship.simulators.voice.webhook import register_voice_webhook
 from clerkship.simulators.voice.websocket import open_socket
@@ -21,10 +20,10 @@ ROUTES = (
     Route("POST", "/calls/{id}/hang-up", ops.hang_up),
     Route("POST", "/calls/{id}/answer", ops.answer),
     Route("POST", "/calls/{id}/reject", ops.reject),
-    Route("GET", "/voicemails", voicemails.list_voicemails),
-    Route("GET", "/voicemails/{id}", voicemails.read_voicemail),
-    Route("POST", "/voicemails/{id}", voicemails.mark_voicemail),
-    Route("DELETE", "/voicemails/{id}", voicemails.delete_voicemail),
+    Route("GET", "/voicemails", ops.list_voicemails),
+    Route("GET", "/voicemails/{id}", ops.read_voicemail),
+    Route("POST", "/voicemails/{id}", ops.mark_voicemail),
+    Route("DELETE", "/voicemails/{id}", ops.delete_voicemail),
     Route("POST", "/webhook", register_voice_webhook),
     websocket_route("/socket", open_socket),
 )

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from clerkship.formats.phone_tree.grammar import match_choice
+from clerkship.formats.phone_tree.nodes import Choice
 from clerkship.formats.phone_tree.session import (
     Action,
     Answered,
@@ -22,11 +23,11 @@ from clerkship.formats.phone_tree.session import (
     Stimulus,
     StopSpeaking,
     TimerFired,
+    add_seconds,
+    get_seconds_left,
 )
 from clerkship.formats.phone_tree.speech_time import measure_speech
 from clerkship.formats.phone_tree.spoken_entry import parse_entry
-from clerkship.formats.phone_tree.timer import add_seconds, get_seconds_left
-from clerkship.formats.phone_tree.tree import Choice
 from clerkship.simulators.voice.config import MailboxConfig
 from clerkship.simulators.voice.records import Voicemail
 

@@ -12,9 +12,9 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import State
 from clerkship.simulators.voice.calls import CallTable
-from clerkship.simulators.voice.cases import CaseTable
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.events import PhoneConversationEnded
+from clerkship.simulators.voice.hooks.contract import CaseTable
 from clerkship.simulators.voice.lines import LineTable
 from clerkship.simulators.voice.mailboxes import Mailboxes
 from clerkship.simulators.voice.people import PeopleByPhone

@@ -1,15 +1,116 @@
-"""Phone trees as files name them: one that ships, or a whole one."""
+"""Phone trees as files name them, one that ships or a whole one, and how they use hooks."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain
 from typing import NamedTuple
 
+from clerkship.formats.phone_tree.nodes import CollectNode, HookNode, TransferNode, VoicemailNode
+from clerkship.formats.phone_tree.representative_script import RepresentativeScript
 from clerkship.formats.phone_tree.shipped import list_trees, load_tree
-from clerkship.formats.phone_tree.tree import HookNode, IvrTree, TransferNode, VoicemailNode
+from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.formats.phone_tree.tree_check import find_tree_problems
 from clerkship.model.located_error import FoundMistake
 from clerkship.model.names import did_you_mean
+from clerkship.simulators.voice.hooks.contract import Hook
 from clerkship.simulators.voice.hooks.registry import HOOKS
-from clerkship.simulators.voice.tree_hooks import find_tree_hook_mistakes
+
+
+def find_tree_hook_mistakes(
+    tree: IvrTree, values: Collection[str] | None, domains: Collection[str]
+) -> Iterator[FoundMistake]:
+    """Return the mistakes in a tree. `domains` are the kinds of the environment's domains.
+
+    `values` are those of the line. If they are None, the line is not known, so that no value can be missing.
+    """
+    for name, node in tree.nodes.items():
+        if isinstance(node, HookNode):
+            known = None if values is None else {*values, *_list_values(tree, node.hook)}
+            for mistake in _check_node(node, known, domains):
+                yield mistake._replace(path=("nodes", name, *mistake.path))
+
+
+def find_script_hook_mistakes(
+    script: RepresentativeScript, values: Collection[str], domains: Collection[str]
+) -> Iterator[FoundMistake]:
+    """Return the mistakes in the script of a representative."""
+    used = [each for each in (script.verify_hook, *(answer.hook for answer in script.answers)) if each is not None]
+    known = {*values, *script.verify, *chain.from_iterable(HOOKS[each].outputs for each in used if each in HOOKS)}
+    if script.verify_hook is not None:
+        yield from _check_use(script.verify_hook, ("verify_hook",), {}, known, domains)
+    for number, answer in enumerate(script.answers):
+        if answer.hook is None:
+            continue
+        path = ("answers", number)
+        yield from _check_use(answer.hook, (*path, "hook"), answer.arguments, known, domains)
+        hook = HOOKS.get(answer.hook)
+        if hook is not None:
+            yield from _check_optional(hook, answer.optional, (*path, "optional"))
+        if hook is not None and not isinstance(answer.says, str):
+            yield from _check_outcomes(hook, answer.says, (*path, "says"))
+
+
+def _list_values(tree: IvrTree, hook: str) -> set[str]:
+    """Return the names of the values that a tree sets, collects or gets from other hooks than the one that is named."""
+    names = set(tree.values)
+    for node in tree.nodes.values():
+        if isinstance(node, CollectNode):
+            names.add(node.variable)
+        elif isinstance(node, HookNode) and node.hook in HOOKS and node.hook != hook:
+            names.update(HOOKS[node.hook].outputs)
+    return names
+
+
+def _check_node(node: HookNode, known: Collection[str] | None, domains: Collection[str]) -> Iterator[FoundMistake]:
+    yield from _check_use(node.hook, ("hook",), node.arguments, known, domains)
+    hook = HOOKS.get(node.hook)
+    if hook is not None:
+        yield from _check_outcomes(hook, node.outcomes, ("outcomes",))
+
+
+def _check_use(
+    name: str,
+    path: tuple[int | str, ...],
+    arguments: Mapping[str, str],
+    known: Collection[str] | None,
+    domains: Collection[str],
+) -> Iterator[FoundMistake]:
+    """Check the name of a hook, its arguments, and that the environment has the domain that it asks."""
+    hook = HOOKS.get(name)
+    if hook is None:
+        hint = did_you_mean(name, HOOKS) or f"hooks: {', '.join(HOOKS)}"
+        yield FoundMistake(path, f"unknown hook `{name[:60]}`", hint)
+        return
+    if hook.needs and hook.needs not in domains:
+        hint = f"add `{hook.needs}: {{kind: {hook.needs}}}` under `domains`"
+        yield FoundMistake(path, f"the hook `{name}` needs a domain of kind {hook.needs}", hint)
+    accepted = (*hook.inputs, *hook.optional)
+    for argument in arguments:
+        if argument not in accepted:
+            hint = did_you_mean(argument, accepted) or f"its arguments are {', '.join(accepted)}"
+            yield FoundMistake((*path[:-1], "arguments", argument), f"`{name}` has no argument `{argument}`", hint)
+    for argument in hook.inputs:
+        if known is not None and argument not in arguments and argument not in known:
+            hint = f"collect it, set it under `values`, or give it under `arguments` as `{argument}: ...`"
+            yield FoundMistake(path, f"`{name}` needs the value `{argument}`, and nothing sets it", hint)
+
+
+def _check_optional(hook: Hook, names: Collection[str], path: tuple[int | str, ...]) -> Iterator[FoundMistake]:
+    for number, name in enumerate(names):
+        if name not in hook.optional:
+            hint = did_you_mean(name, hook.optional) or f"they are {', '.join(hook.optional) or 'none'}"
+            yield FoundMistake((*path, number), f"`{hook.name}` has no optional argument `{name}`", hint)
+
+
+def _check_outcomes(hook: Hook, handled: Collection[str], path: tuple[int | str, ...]) -> Iterator[FoundMistake]:
+    for outcome in handled:
+        if outcome not in hook.outcomes:
+            hint = did_you_mean(outcome, hook.outcomes) or f"its outcomes are {', '.join(hook.outcomes)}"
+            yield FoundMistake((*path, outcome), f"`{hook.name}` has no outcome `{outcome}`", hint)
+    missing = [each for each in hook.outcomes if each not in handled]
+    if missing:
+        listing = ", ".join(f"`{each}`" for each in missing)
+        yield FoundMistake(path, f"`{hook.name}` may have the outcome {listing}, which is not handled", "add it here")
+
 
 _OUTPUTS = {name: hook.outputs for name, hook in HOOKS.items()}
 

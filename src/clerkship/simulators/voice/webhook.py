@@ -11,7 +11,7 @@ from clerkship.sandbox.operation import OperationCall, OperationContext, operati
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.events import VoiceWebhookRegistered, WebhookEvent
-from clerkship.simulators.voice.mailbox_operations import view_voicemail
+from clerkship.simulators.voice.operations import view_voicemail
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.delivery import DeliveryFailed, OutboundClient

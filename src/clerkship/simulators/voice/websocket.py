@@ -7,7 +7,6 @@ import orjson
 from clerkship.sandbox.operation import NoInput, Operation, operation
 from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.websocket import WebSocketCall, WebSocketHandler, WebSocketMessage, WebSocketSession
-from clerkship.simulators.voice import mailbox_operations as voicemails
 from clerkship.simulators.voice import operations as ops
 from clerkship.simulators.voice.calls import WATCHED_EVENTS
 from clerkship.simulators.voice.events import MessageWaitingChanged
@@ -28,10 +27,10 @@ COMMANDS: dict[str, Operation[Any, Any]] = {
     "reject": ops.reject,
     "calls": ops.list_calls,
     "call": ops.show_call,
-    "voicemails": voicemails.list_voicemails,
-    "read_voicemail": voicemails.read_voicemail,
-    "mark_voicemail": voicemails.mark_voicemail,
-    "delete_voicemail": voicemails.delete_voicemail,
+    "voicemails": ops.list_voicemails,
+    "read_voicemail": ops.read_voicemail,
+    "mark_voicemail": ops.mark_voicemail,
+    "delete_voicemail": ops.delete_voicemail,
 }
 """What `do` may be -> the operation."""
 ID_FIELDS = ("call", "voicemail")

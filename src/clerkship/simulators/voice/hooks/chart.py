@@ -15,8 +15,7 @@ from clerkship.model.conversation_key import normalize_phone
 from clerkship.payer.members import NPI
 from clerkship.payer.person_name import normalize_name
 from clerkship.simulators.voice.events import ChartAsked
-from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult
-from clerkship.simulators.voice.hooks.entry_values import is_same_reference, read_date
+from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult, is_same_reference, read_date
 
 NOT_FOUND = HookResult("not_found")
 _UPCOMING_STATUSES = ("booked", "pending", "proposed", "waitlist")

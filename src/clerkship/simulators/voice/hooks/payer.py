@@ -12,8 +12,7 @@ from clerkship.payer.coverage import find_coverage
 from clerkship.payer.inquiry import ClaimQuery, EligibilityInquiry, PartyQuery, PersonQuery
 from clerkship.payer.matching import identify_parties
 from clerkship.payer.state import PayerState
-from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult
-from clerkship.simulators.voice.hooks.entry_values import is_same_reference, read_date
+from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult, is_same_reference, read_date
 
 PAYER = "payer"
 PARTIES = ("payer_id", "npi", "member_id", "birth_date")

@@ -5,9 +5,11 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.model.duration import Duration
+from clerkship.model.errors import InputError
+from clerkship.model.names import did_you_mean
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.voice.config import PhoneNumber
-from clerkship.simulators.voice.line_changes import change_line
+from clerkship.simulators.voice.events import LineChanged
 from clerkship.simulators.voice.names import LINE
 from clerkship.simulators.voice.records import DialOutcome
 from clerkship.simulators.voice.state import VoiceState
@@ -35,4 +37,20 @@ class ChangeLine(Step):
     def run(self, host: StepHost) -> None:
         """Change the line. Raises InputError if there is none with the number."""
         state, action = host.state(VoiceState, self.sandbox)
-        change_line(state, action, self.number, self.outcomes, self.ring)
+        check_line(state, self.name, self.number)
+        action.emit(
+            LineChanged(
+                number=self.number,
+                outcomes=self.outcomes,
+                ring_seconds=None if self.ring is None else self.ring.total_seconds(),
+                calls_before=state.calls.rung.get(self.number, 0),
+            )
+        )
+
+
+def check_line(state: VoiceState, step: str, number: str) -> None:
+    """Raise InputError for a line that the sandbox does not have."""
+    if state.lines.find(number) is None:
+        known = list(state.lines.by_number)
+        hint = did_you_mean(number, known) or f"lines: {', '.join(known[:20]) or 'none'}"
+        raise InputError.of(f"{step}: there is no line {number}", hint=hint)

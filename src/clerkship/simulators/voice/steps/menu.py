@@ -7,12 +7,14 @@ from pydantic import Field
 
 from clerkship.formats.phone_tree.shipped import list_trees
 from clerkship.formats.phone_tree.tree import IvrTree
+from clerkship.model.errors import InputError
 from clerkship.model.located_error import CheckedModel, FoundMistake
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.voice.config import PhoneNumber
-from clerkship.simulators.voice.line_changes import change_menu
+from clerkship.simulators.voice.events import MenuChanged
 from clerkship.simulators.voice.names import LINE, list_tree_names
 from clerkship.simulators.voice.state import VoiceState
+from clerkship.simulators.voice.steps.line import check_line
 from clerkship.simulators.voice.tree_source import find_tree_mistakes, resolve_tree
 
 
@@ -46,7 +48,21 @@ class ChangeMenu(Step, CheckedModel):
         return list_tree_names(resolve_tree(self.tree)) if is_known else ()
 
     def run(self, host: StepHost) -> None:
-        """Replace the tree. Raises InputError if there is no such line."""
+        """Replace the tree for later calls. Raises InputError for an unknown line, or a version that is taken.
+
+        A version is the name of one tree of a line. If none is given and another tree of the line has that of the new
+        one, the new one gets a number after it.
+        """
         state, action = host.state(VoiceState, self.sandbox)
-        tree = resolve_tree(self.tree)
-        change_menu(state, action, self.number, tree, self.version)
+        check_line(state, self.name, self.number)
+        tree, taken = resolve_tree(self.tree), state.lines.list_versions(self.number)
+        version, count = self.version or tree.version, 2
+        if self.version is not None and version in taken:
+            raise InputError.of(
+                f"{self.name}: {self.number} has a phone tree of version {version!r} already",
+                hint="give it another version",
+            )
+        while version in taken:
+            version, count = f"{tree.version}.{count}", count + 1
+        definition = tree.model_copy(update={"version": version}).model_dump(mode="json", exclude_defaults=True)
+        action.emit(MenuChanged(number=self.number, tree=tree.name, version=version, definition=definition))
