@@ -10,9 +10,10 @@ from rich.table import Column
 
 from clerkship.cli.console import out, plain_table, print_json
 from clerkship.cli.options import Json
-from clerkship.formats.phone_tree.drawing import DEFAULT_WIDTH, draw_text, list_exits
+from clerkship.formats.phone_tree.drawing import DEFAULT_WIDTH, draw_text
 from clerkship.formats.phone_tree.shipped import list_trees, load_tree
 from clerkship.formats.phone_tree.svg_drawing import draw_svg
+from clerkship.formats.phone_tree.tree_graph import list_targets
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.errors import InputError
 from clerkship.service.phone_trees import FoundTree, find_trees
@@ -104,7 +105,7 @@ def _write_svg(found: list[FoundTree], path: Path, *, json: bool) -> None:
 
 def _to_data(found: FoundTree) -> dict[str, object]:
     nodes = {
-        name: {"type": node.type, "exits": [{"label": way.label, "node": way.target} for way in list_exits(node)]}
+        name: {"type": node.type, "exits": [{"label": way.label, "node": way.node} for way in list_targets(node)]}
         for name, node in found.tree.nodes.items()
     }
     about: dict[str, object] = {"number": found.number} if found.number else {}

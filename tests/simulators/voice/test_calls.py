@@ -121,7 +121,7 @@ def test_two_calls_go_on_at_the_same_time() -> None:
         phone.act(second, "wait", seconds=700)
         assert phone.path(second)[-1] == "office/billing"
         assert phone.find(second).outcome == "completed"  # the line gave up, because no number was entered
-        assert phone.find(first).is_on_hold
+        assert phone.find(first).open_holds
         phone.act(first, "wait", seconds=700)
         assert phone.path(first)[-1] == "office/claims"
         assert phone.find(first).status == "ended"
@@ -151,7 +151,7 @@ def test_a_queue_puts_the_call_on_hold_and_hanging_up_there_abandons_it() -> Non
         heard = phone.act(call, "wait", seconds=130)["heard"]
         assert [part["sound"] for part in heard if "sound" in part] == ["hold music", "hold music"]
         assert len([part for part in heard if "text" in part]) == 2
-        assert phone.find(call).is_on_hold
+        assert phone.find(call).open_holds
         phone.act(call, "hang-up")
         record = phone.find(call)
         assert (record.outcome, record.ended_by) == ("abandoned", "agent")
@@ -231,7 +231,7 @@ def test_two_lines_that_transfer_to_each_other_drop_the_call_and_other_calls_go_
         phone.act(looping, "wait", seconds=300)
         assert phone.find(looping).outcome == "dropped"
         assert phone.find(looping).transfers[:3] == [numbers[1], numbers[0], numbers[1]]
-        assert phone.find(other).is_on_hold
+        assert phone.find(other).open_holds
 
 
 def build_transfer_tree(number: str) -> dict[str, Any]:

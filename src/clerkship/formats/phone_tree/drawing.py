@@ -5,8 +5,6 @@ from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from clerkship.formats.phone_tree.nodes import (
-    BranchNode,
-    Choice,
     CollectNode,
     EndNode,
     HookNode,
@@ -19,6 +17,7 @@ from clerkship.formats.phone_tree.nodes import (
     VoicemailNode,
 )
 from clerkship.formats.phone_tree.tree import IvrTree
+from clerkship.formats.phone_tree.tree_graph import NodeTarget, list_targets
 from clerkship.model.duration import render_duration
 
 DEFAULT_WIDTH = 80
@@ -26,14 +25,6 @@ MIN_WIDTH = 40
 MAX_LABEL = 34
 LOOP_SIGN = "↺"
 LineStyle = Literal["title", "node", "prompt", "exit"]
-
-
-class NodeExit(NamedTuple):
-    """A way out of a node."""
-
-    label: str
-    """What leads there: a key and phrases, an outcome, or a condition."""
-    target: str
 
 
 class TextLine(NamedTuple):
@@ -64,7 +55,7 @@ def draw_text(tree: IvrTree, width: int = DEFAULT_WIDTH) -> Iterator[TextLine]:
         prompt = describe_prompt(node)
         if prompt:
             yield TextLine("prompt", f"│ {shorten(prompt, width - 2)}")
-        yield from _draw_exits(name, list_exits(node), walk, width)
+        yield from _draw_exits(name, list_targets(node), walk, width)
 
 
 def walk_tree(tree: IvrTree) -> TreeWalk:
@@ -72,48 +63,24 @@ def walk_tree(tree: IvrTree) -> TreeWalk:
     order: dict[str, None] = {}
     loops: set[tuple[str, str]] = set()
     for start in (tree.start, *tree.nodes):
-        path: dict[str, Iterator[NodeExit]] = {}
+        path: dict[str, Iterator[NodeTarget]] = {}
         _enter(tree, start, order, path)
         while path:
             name, exits = next(reversed(path.items()))
             way = next(exits, None)
             if way is None:
                 del path[name]
-            elif way.target in path:
-                loops.add((name, way.target))
+            elif way.node in path:
+                loops.add((name, way.node))
             else:
-                _enter(tree, way.target, order, path)
+                _enter(tree, way.node, order, path)
     return TreeWalk(tuple(order), frozenset(loops))
 
 
-def _enter(tree: IvrTree, name: str, order: dict[str, None], path: dict[str, Iterator[NodeExit]]) -> None:
+def _enter(tree: IvrTree, name: str, order: dict[str, None], path: dict[str, Iterator[NodeTarget]]) -> None:
     if name in tree.nodes and name not in order:
         order[name] = None
-        path[name] = iter(list_exits(tree.nodes[name]))
-
-
-def list_exits(node: IvrNode) -> tuple[NodeExit, ...]:
-    """Return the ways out of a node in the order of the file."""
-    match node:
-        case SayNode():
-            return (NodeExit("", node.next),)
-        case MenuNode():
-            return (*_list_choices(node.choices), *_list_failure(node))
-        case CollectNode():
-            return (NodeExit(node.variable, node.next), *_list_failure(node))
-        case HookNode():
-            outcomes = tuple(NodeExit(outcome, target) for outcome, target in node.outcomes.items())
-            spent = f"after {node.max_visits} visits"
-            return (*outcomes, *((NodeExit(spent, node.exhausted),) if node.exhausted else ()))
-        case BranchNode():
-            cases = tuple(NodeExit(f"{node.variable} = {value}", target) for value, target in node.cases.items())
-            return (*cases, NodeExit("otherwise", node.otherwise))
-        case HoursNode():
-            return (NodeExit("open", node.opened), NodeExit("closed", node.closed))
-        case QueueNode():
-            return (*_list_choices(node.choices), NodeExit("answered", node.next))
-        case _:
-            return ()
+        path[name] = iter(list_targets(tree.nodes[name]))
 
 
 def describe_node(node: IvrNode) -> str:
@@ -155,28 +122,17 @@ def _describe_hours(node: HoursNode) -> str:
     return ", ".join(parts)
 
 
-def _list_choices(choices: Sequence[Choice]) -> tuple[NodeExit, ...]:
-    return tuple(
-        NodeExit(" ".join(part for part in (choice.key or "-", ", ".join(choice.speech)) if part), choice.next)
-        for choice in choices
-    )
-
-
-def _list_failure(node: MenuNode | CollectNode) -> tuple[NodeExit, ...]:
-    return (NodeExit(f"after {node.max_attempts} attempts", node.failed),) if node.failed is not None else ()
-
-
-def _draw_exits(name: str, exits: Sequence[NodeExit], walk: TreeWalk, width: int) -> Iterator[TextLine]:
+def _draw_exits(name: str, exits: Sequence[NodeTarget], walk: TreeWalk, width: int) -> Iterator[TextLine]:
     """Yield a line for each way out, with the arrows below each other."""
-    longest = max((len(way.target) for way in exits), default=0)
+    longest = max((len(way.node) for way in exits), default=0)
     room = max(min(width - longest - 8, MAX_LABEL), 8)
     labels = [shorten(way.label, room) for way in exits]
     column = max(map(len, labels), default=0)
     for index, (way, label) in enumerate(zip(exits, labels, strict=True)):
         corner = "└" if index == len(exits) - 1 else "├"
         padded = f"{label:<{column}} " if column else ""
-        loop = f" {LOOP_SIGN}" if (name, way.target) in walk.loops else ""
-        yield TextLine("exit", f"{corner} {padded}→ {way.target}{loop}")
+        loop = f" {LOOP_SIGN}" if (name, way.node) in walk.loops else ""
+        yield TextLine("exit", f"{corner} {padded}→ {way.node}{loop}")
 
 
 def shorten(text: str, width: int) -> str:

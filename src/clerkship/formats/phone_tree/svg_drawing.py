@@ -11,15 +11,14 @@ from xml.sax.saxutils import escape, quoteattr
 
 from clerkship.formats.phone_tree.drawing import (
     LOOP_SIGN,
-    NodeExit,
     describe_node,
     describe_prompt,
-    list_exits,
     shorten,
     walk_tree,
 )
 from clerkship.formats.phone_tree.nodes import IvrNode
 from clerkship.formats.phone_tree.tree import IvrTree
+from clerkship.formats.phone_tree.tree_graph import NodeTarget, list_targets
 
 BOX_WIDTH = 296
 COLUMN_GAP = 70
@@ -58,7 +57,7 @@ class NodeBox:
     name: str
     node: IvrNode
     prompt: list[str]
-    exits: Sequence[NodeExit]
+    exits: Sequence[NodeTarget]
     children: list["NodeBox"] = field(default_factory=list)
     x: float = 0.0
     y: float = 0.0
@@ -95,17 +94,17 @@ def _build_boxes(tree: IvrTree) -> list[NodeBox]:
         queue = [boxes[start]]
         for box in queue:
             for way in box.exits:
-                if way.target in boxes and way.target not in placed:
-                    placed.add(way.target)
-                    box.children.append(boxes[way.target])
-                    queue.append(boxes[way.target])
+                if way.node in boxes and way.node not in placed:
+                    placed.add(way.node)
+                    box.children.append(boxes[way.node])
+                    queue.append(boxes[way.node])
     return roots
 
 
 def _build_box(name: str, node: IvrNode) -> NodeBox:
     prompt = describe_prompt(node)
     lines = textwrap.wrap(f"“{prompt}”", MAX_CHARACTERS, max_lines=MAX_PROMPT_LINES, placeholder="…") if prompt else []
-    return NodeBox(name, node, lines, list_exits(node))
+    return NodeBox(name, node, lines, list_targets(node))
 
 
 def _place_boxes(roots: Sequence[NodeBox]) -> list[NodeBox]:
@@ -147,7 +146,7 @@ def _write_document(tree: IvrTree, boxes: Sequence[NodeBox], width: float, heigh
 
 def _write_arrows(box: NodeBox) -> Iterator[str]:
     """Yield an arrow to each box that is placed beside this one, from the first way that leads there."""
-    targets = [way.target for way in box.exits]
+    targets = [way.node for way in box.exits]
     right = box.x + BOX_WIDTH
     for child in box.children:
         start, end = box.row_y(targets.index(child.name)), child.y + PADDING + LINE_HEIGHT * 0.6
@@ -171,14 +170,14 @@ def _write_box(box: NodeBox, loops: Collection[tuple[str, str]], *, is_start: bo
     drawn = {child.name for child in box.children}
     for index, way in enumerate(box.exits):
         place = 2 + len(box.prompt) + index
-        if way.target in drawn:
-            drawn.remove(way.target)
+        if way.node in drawn:
+            drawn.remove(way.node)
             yield _write_line(box, place, "way", shorten(way.label or "next", MAX_CHARACTERS))
         else:
-            sign = LOOP_SIGN if (box.name, way.target) in loops else "→"
-            label = shorten(way.label, max(MAX_CHARACTERS - len(way.target) - 3, 6))
-            text = f"{label} {sign} {way.target}".strip()
-            yield f'<a href="#node-{way.target}">{_write_line(box, place, "link", text)}</a>'
+            sign = LOOP_SIGN if (box.name, way.node) in loops else "→"
+            label = shorten(way.label, max(MAX_CHARACTERS - len(way.node) - 3, 6))
+            text = f"{label} {sign} {way.node}".strip()
+            yield f'<a href="#node-{way.node}">{_write_line(box, place, "link", text)}</a>'
     yield "</g>"
 
 

@@ -27,6 +27,8 @@ class NodeTarget(NamedTuple):
     key: str
     """The key in the file, such as `choices.0.next`."""
     node: NodeName
+    label: str = ""
+    """What leads there: a key and phrases, an outcome, or a condition."""
 
 
 def list_targets(node: IvrNode) -> list[NodeTarget]:
@@ -35,19 +37,22 @@ def list_targets(node: IvrNode) -> list[NodeTarget]:
         case SayNode():
             return [NodeTarget("next", node.next)]
         case MenuNode():
-            return [*_list_choices(node), *_list_optional("failed", node.failed)]
+            return [*_list_choices(node), *_list_failure(node)]
         case CollectNode():
-            return [NodeTarget("next", node.next), *_list_optional("failed", node.failed)]
+            return [NodeTarget("next", node.next, node.variable), *_list_failure(node)]
         case HookNode():
-            outcomes = [NodeTarget(f"outcomes.{outcome}", target) for outcome, target in node.outcomes.items()]
-            return [*outcomes, *_list_optional("exhausted", node.exhausted)]
+            outcomes = [NodeTarget(f"outcomes.{outcome}", target, outcome) for outcome, target in node.outcomes.items()]
+            return [*outcomes, *_list_optional("exhausted", node.exhausted, f"after {node.max_visits} visits")]
         case BranchNode():
-            cases = [NodeTarget(f"cases.{value}", target) for value, target in node.cases.items()]
-            return [*cases, NodeTarget("otherwise", node.otherwise)]
+            cases = [
+                NodeTarget(f"cases.{value}", target, f"{node.variable} = {value}")
+                for value, target in node.cases.items()
+            ]
+            return [*cases, NodeTarget("otherwise", node.otherwise, "otherwise")]
         case HoursNode():
-            return [NodeTarget("opened", node.opened), NodeTarget("closed", node.closed)]
+            return [NodeTarget("opened", node.opened, "open"), NodeTarget("closed", node.closed, "closed")]
         case QueueNode():
-            return [*_list_choices(node), NodeTarget("next", node.next)]
+            return [*_list_choices(node), NodeTarget("next", node.next, "answered")]
         case _:
             return []
 
@@ -132,8 +137,15 @@ def _trace(came_from: Mapping[NodeName, NodeName], start: NodeName, last: NodeNa
 
 
 def _list_choices(node: MenuNode | QueueNode) -> list[NodeTarget]:
-    return [NodeTarget(f"choices.{index}.next", choice.next) for index, choice in enumerate(node.choices)]
+    return [
+        NodeTarget(f"choices.{index}.next", choice.next, f"{choice.key or '-'} {', '.join(choice.speech)}".rstrip())
+        for index, choice in enumerate(node.choices)
+    ]
 
 
-def _list_optional(key: str, target: NodeName | None) -> list[NodeTarget]:
-    return [] if target is None else [NodeTarget(key, target)]
+def _list_failure(node: MenuNode | CollectNode) -> list[NodeTarget]:
+    return _list_optional("failed", node.failed, f"after {node.max_attempts} attempts")
+
+
+def _list_optional(key: str, target: NodeName | None, label: str) -> list[NodeTarget]:
+    return [] if target is None else [NodeTarget(key, target, label)]

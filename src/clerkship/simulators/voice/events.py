@@ -17,11 +17,34 @@ PAUSE_BEFORE_ANSWER = timedelta(seconds=0.5)
 """How long a person waits whether the agent goes on speaking, before they answer."""
 
 
-class CallStarted(Payload):
+class CallEvent(Payload):
+    """Something happened in a call."""
+
+    call: str
+
+
+class CallUtterance(Utterance):
+    """Something is said in a call, from `starts_in` seconds after the event on."""
+
+    call: str
+    number: Annotated[int, Field(description="number of the turn in the call, from 1")]
+    far_end: Annotated[str, Field(description="number of the phone at the far end")]
+
+    @property
+    def cut_key(self) -> str:
+        """Call and number of the turn."""
+        return f"{self.call}/{self.number}"
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation with the number."""
+        return (build_place(CHANNEL, self.far_end),)
+
+
+class CallStarted(CallEvent):
     """A call was dialled: by the agent, or by a simulated caller to one of the agent's numbers. It rings."""
 
     kind: ClassVar[str] = "voice.call.started"
-    call: str
     direction: Direction
     from_number: str
     to_number: str
@@ -40,46 +63,40 @@ class CallRefused(Payload):
     reason: str
 
 
-class CallAnswered(Payload):
+class CallAnswered(CallEvent):
     """A call was answered."""
 
     kind: ClassVar[str] = "voice.call.answered"
-    call: str
     far_end: Annotated[str, Field(description="number of the line or person; `number/name` for a representative")]
     drops_after: Annotated[float | None, Field(description="seconds after which a fault breaks the connection")] = None
 
 
-class CallEnded(Payload):
+class CallEnded(CallEvent):
     """A call ended."""
 
     kind: ClassVar[str] = "voice.call.ended"
-    call: str
     by: CallParty
     outcome: CallOutcome
     reason: str = ""
 
 
-class CallTransferred(Payload):
+class CallTransferred(CallEvent):
     """The far end connected the agent to a representative or to another number."""
 
     kind: ClassVar[str] = "voice.call.transferred"
-    call: str
     far_end: str
     is_wrong: Annotated[bool, Field(description="whether a fault sent the call to the wrong place")] = False
     meets: Annotated[DialOutcome, Field(description="what happens when it has rung there")] = "answer"
     ring_seconds: Annotated[float | None, Field(description="how long it rings there; None if it does not ring")] = None
 
 
-class FarEndSpoke(Utterance):
+class FarEndSpoke(CallUtterance):
     """The far end began to say something: a line, a representative or a simulated person.
 
     `seconds` is how long the text takes; SpeechCut follows if it is interrupted.
     """
 
     kind: ClassVar[str] = "voice.far_end.spoke"
-    call: str
-    number: Annotated[int, Field(description="number of the turn in the call, from 1")]
-    far_end: Annotated[str, Field(description="number of the phone at the far end")]
     speaker: Speaker
     seconds: float
     node: Annotated[str, Field(description="`tree/node` of a phone tree; empty for a person")] = ""
@@ -91,24 +108,11 @@ class FarEndSpoke(Utterance):
         """How long after the event it has been said."""
         return timedelta(seconds=self.starts_in + self.seconds)
 
-    @property
-    def cut_key(self) -> str:
-        """Call and number of the turn."""
-        return f"{self.call}/{self.number}"
 
-    @property
-    def places(self) -> tuple[str, ...]:
-        """The conversation with the number."""
-        return (build_place(CHANNEL, self.far_end),)
-
-
-class AgentSpoke(Utterance):
+class AgentSpoke(CallUtterance):
     """The agent began to say something in a call."""
 
     kind: ClassVar[str] = "voice.agent.spoke"
-    call: str
-    number: int
-    far_end: str
     seconds: float
     is_heard: Annotated[bool, Field(description="whether the far end hears it; not while a line plays on hold")] = True
     starts_in: Annotated[float, Field(description="seconds until it begins, because the same side still speaks")] = 0.0
@@ -126,16 +130,6 @@ class AgentSpoke(Utterance):
     def expects_answer(self) -> bool:
         """Whether a person hears it and answers."""
         return self.is_heard and not self.is_greeting
-
-    @property
-    def cut_key(self) -> str:
-        """Call and number of the turn."""
-        return f"{self.call}/{self.number}"
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        """The conversation with the number."""
-        return (build_place(CHANNEL, self.far_end),)
 
 
 class SpeechCut(UtteranceCut):
@@ -168,18 +162,15 @@ class SpeechRefused(Payload):
         return (build_place(CHANNEL, self.far_end),)
 
 
-class MusicStarted(Payload):
+class MusicStarted(CallEvent):
     """Music or another sound without words plays."""
 
     kind: ClassVar[str] = "voice.music.started"
-    call: str
     music: str
 
 
-class CallEntry(Payload):
+class CallEntry(CallEvent):
     """The agent entered something in a call, by keys or by speech."""
-
-    call: str
 
 
 class DigitsSent(CallEntry):
@@ -198,42 +189,38 @@ class DigitsSpoken(CallEntry):
     understood: Annotated[str, Field(description="what the line understood; a fault may change a digit")]
 
 
-class NodeEntered(Payload):
+class NodeEntered(CallEvent):
     """A call came to a node of a phone tree."""
 
     kind: ClassVar[str] = "voice.node.entered"
-    call: str
     tree: str
     node: str
     version: str = "1"
 
 
-class InputRejected(Payload):
+class InputRejected(CallEvent):
     """A line rejected what the agent said or pressed, or heard nothing."""
 
     kind: ClassVar[str] = "voice.input.rejected"
-    call: str
     node: str
     reason: RejectionReason
     attempt: int
     text: str = ""
 
 
-class ValueCollected(Payload):
+class ValueCollected(CallEvent):
     """A line accepted an entry."""
 
     kind: ClassVar[str] = "voice.value.collected"
-    call: str
     node: str
     name: str
     value: str
 
 
-class HookRun(Payload):
+class HookRun(CallEvent):
     """A line or representative looked something up or changed something."""
 
     kind: ClassVar[str] = "voice.hook.run"
-    call: str
     node: str
     hook: str
     arguments: dict[str, str]
@@ -241,27 +228,24 @@ class HookRun(Payload):
     values: dict[str, str] = {}
 
 
-class ChartAsked(Payload):
+class ChartAsked(CallEvent):
     """A line looked up records of a type in the chart. A reaction of a chart answers with its records as they are."""
 
     kind: ClassVar[str] = "voice.chart.asked"
-    call: str
     resource_type: str
 
 
-class IdentityVerified(Payload):
+class IdentityVerified(CallEvent):
     """The far end accepted that it may speak about a person, or the agent's caller proved who they are."""
 
     kind: ClassVar[str] = "voice.identity.verified"
-    call: str
     member_id: str
 
 
-class HoldStarted(Payload):
+class HoldStarted(CallEvent):
     """The call was put on hold."""
 
     kind: ClassVar[str] = "voice.hold.started"
-    call: str
     by: CallParty
     position: Annotated[int | None, Field(description="the caller's position in the queue")] = None
     seconds: Annotated[
@@ -271,38 +255,34 @@ class HoldStarted(Payload):
     node: Annotated[str, Field(description="`tree/node` of the queue")] = ""
 
 
-class HoldEnded(Payload):
+class HoldEnded(CallEvent):
     """The call was taken off hold."""
 
     kind: ClassVar[str] = "voice.hold.ended"
-    call: str
     by: CallParty
 
 
-class BeepPlayed(Payload):
+class BeepPlayed(CallEvent):
     """A recorder of messages beeped: what is said from now on is recorded."""
 
     kind: ClassVar[str] = "voice.beep.played"
-    call: str
     mailbox: str
 
 
-class SessionChanged(Payload):
+class SessionChanged(CallEvent):
     """What the far end of a call remembers has changed, and when it is to be called again."""
 
     kind: ClassVar[str] = "voice.session.changed"
-    call: str
     session: FarEndSession | None
     timer_seconds: float | None = None
     done: Annotated[DueKind | None, Field(description="the work of the call that led to it, if it was due")] = None
 
 
-class CallHeard(Payload):
+class CallHeard(CallEvent):
     """The agent listened to a call, up to now."""
 
     kind: ClassVar[str] = "voice.call.heard"
     sums_up: ClassVar[bool] = True
-    call: str
 
 
 class MenuChanged(Payload):
@@ -327,21 +307,19 @@ class LineChanged(Payload):
     calls_before: Annotated[int, Field(description="how many calls the line had before")] = 0
 
 
-class CaseOpened(Payload):
+class CaseOpened(CallEvent):
     """A line or representative opened a case."""
 
     kind: ClassVar[str] = "voice.case.opened"
-    call: str
     reference: str
     subject: str
     member_id: str = ""
 
 
-class CallbackBooked(Payload):
+class CallbackBooked(CallEvent):
     """A line or representative promised to call back."""
 
     kind: ClassVar[str] = "voice.callback.booked"
-    call: str
     number: str
     at: Annotated[str, Field(description="when, as it was asked for; empty for as soon as possible")] = ""
 
@@ -377,11 +355,10 @@ class MessageWaitingChanged(Payload):
     unread: int
 
 
-class MailboxPinEntered(Payload):
+class MailboxPinEntered(CallEvent):
     """A PIN was entered in a call to a mailbox; without the PIN."""
 
     kind: ClassVar[str] = "voice.mailbox.pin_entered"
-    call: str
     mailbox: str
     is_right: bool
     is_locked: Annotated[bool, Field(description="whether the mailbox takes no further PIN by phone")] = False

@@ -50,17 +50,15 @@ class LineTable:
         self.by_number[changed.number] = self.by_number[changed.number].model_copy(update=update)
 
     def dump_changes(self) -> dict[str, Any]:
-        """Return the lines that differ from the configuration as plain data, by number."""
-        return {number: self._dump_line(number) for number in sorted(self._changed)}
-
-    def _dump_line(self, number: str) -> dict[str, Any]:
-        line = self.by_number[number]
+        """Return the lines that differ from the configuration, and their trees, by number."""
         return {
-            "outcomes": list(line.outcomes),
-            "ring_seconds": line.ring.total_seconds(),
-            "calls_before": self.calls_before.get(number, 0),
-            "version": self.find_version(number),
-            "trees": [tree.model_dump(mode="json") for (owner, _), tree in self._trees.items() if owner == number],
+            number: {
+                "line": self.by_number[number].model_dump(exclude={"tree", "representatives"}),
+                "calls_before": self.calls_before.get(number, 0),
+                "version": self.find_version(number),
+                "trees": [tree for (owner, _), tree in self._trees.items() if owner == number],
+            }
+            for number in sorted(self._changed)
         }
 
     def find(self, number: str) -> VoiceLine | None:

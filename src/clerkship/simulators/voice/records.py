@@ -159,11 +159,6 @@ class PhoneCall:
     """How many sounds there were up to then."""
 
     @property
-    def is_on_hold(self) -> bool:
-        """Whether either side has put the call on hold."""
-        return bool(self.open_holds)
-
-    @property
     def is_held_by_agent(self) -> bool:
         """Whether the agent has put the call on hold."""
         return "agent" in self.open_holds
