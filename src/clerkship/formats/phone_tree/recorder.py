@@ -4,13 +4,11 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from clerkship.formats.phone_tree.session import (
-    Action,
     Beep,
     DigitsPressed,
     HangUp,
     IvrSession,
     RecorderSession,
-    Speak,
     SpeechEnded,
     SpeechStarted,
     StepContext,
@@ -18,7 +16,8 @@ from clerkship.formats.phone_tree.session import (
     Stimulus,
     TimerFired,
     add_seconds,
-    get_seconds_left,
+    speak,
+    stay,
 )
 from clerkship.formats.phone_tree.speech_time import measure_speech
 
@@ -69,22 +68,19 @@ class RecorderMachine(NamedTuple):
         session = RecorderSession(
             mailbox=self.mailbox, phase="speaking", greeting=self.greeting, max_seconds=self.max_seconds
         )
-        seconds = measure_speech(self.greeting)
-        if seconds == 0:
+        if measure_speech(self.greeting) == 0:
             return self._beep(session, context)
-        session = session.model_copy(update={"due": add_seconds(context.now, seconds)})
-        return StepResult(session, (Speak(self.greeting),), seconds)
+        return speak(session, self.greeting, context)
 
     def step(self, session: RecorderSession, stimulus: Stimulus, context: StepContext) -> StepResult:
         """Return what it does next. What the caller says or presses during the greeting is lost."""
         if session.phase == "speaking" and isinstance(stimulus, TimerFired):
             return self._beep(session, context)
-        actions: tuple[Action, ...] = ()
-        if session.phase == "recording":
-            session = step_recording(session, stimulus, context.now)
-            actions = (HangUp(END_REASON),) if session.phase == "ended" else ()
-        return StepResult(session, actions, get_seconds_left(session.due, context.now))
+        if session.phase != "recording":
+            return stay(session, context)
+        session = step_recording(session, stimulus, context.now)
+        return stay(session, context)._replace(actions=(HangUp(END_REASON),) if session.phase == "ended" else ())
 
     def _beep(self, session: RecorderSession, context: StepContext) -> StepResult:
         session = start_recording(session, self.max_seconds, context.now)
-        return StepResult(session, (Beep(self.mailbox),), get_seconds_left(session.due, context.now))
+        return stay(session, context)._replace(actions=(Beep(self.mailbox),))

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol
 from pydantic import Field
 
 from clerkship.formats.phone_tree.nodes import NodeName
+from clerkship.formats.phone_tree.speech_time import measure_speech
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 
@@ -303,7 +304,7 @@ class FarEnd(Protocol):
 
 
 def add_seconds(now: datetime, seconds: float) -> datetime:
-    """Return the time some seconds from now, in UTC."""
+    """Return the time some seconds from now, in UTC: to add seconds to a local time is wrong when the clocks change."""
     return now.astimezone(UTC) + timedelta(seconds=seconds)
 
 
@@ -312,3 +313,21 @@ def get_seconds_left(due: datetime | None, now: datetime) -> float | None:
     if due is None:
         return None
     return max((due - now).total_seconds(), 0.0)
+
+
+def wait(
+    session: FarEndSession, phase: Phase, seconds: float, context: StepContext, *actions: Action, **changes: Any
+) -> StepResult:
+    """Return the result of a step after which the far end is called again in some seconds."""
+    due = add_seconds(context.now, seconds)
+    return StepResult(session.model_copy(update={"phase": phase, "due": due, **changes}), actions, seconds)
+
+
+def speak(session: FarEndSession, text: str, context: StepContext, *actions: Action, **changes: Any) -> StepResult:
+    """Return the result of a step that says a text, after which the far end is called again when it is said."""
+    return wait(session, "speaking", measure_speech(text), context, *actions, Speak(text), **changes)
+
+
+def stay(session: FarEndSession, context: StepContext) -> StepResult:
+    """Return the result of a step that changes nothing."""
+    return StepResult(session, (), get_seconds_left(session.due, context.now))

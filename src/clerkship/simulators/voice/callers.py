@@ -9,7 +9,6 @@ from clerkship.formats.phone_tree.session import (
     CallerSession,
     HangUp,
     LeaveVoicemail,
-    Speak,
     SpeechEnded,
     SpeechStarted,
     StepContext,
@@ -17,8 +16,10 @@ from clerkship.formats.phone_tree.session import (
     Stimulus,
     StopSpeaking,
     TimerFired,
-    add_seconds,
     get_seconds_left,
+    speak,
+    stay,
+    wait,
 )
 from clerkship.formats.phone_tree.speech_time import measure_speech
 
@@ -42,7 +43,7 @@ class CallerMachine:
         """Return what the caller does next."""
         match stimulus:
             case Answered() if session.phase == "waiting":
-                return _listen(session, FIRST_WORDS_SECONDS, context)
+                return wait(session, "listening", FIRST_WORDS_SECONDS, context)
             case TimerFired():
                 return self._go_on(session, context)
             case SpeechStarted() if session.phase in ("speaking", "listening"):
@@ -55,37 +56,36 @@ class CallerMachine:
                 return StepResult(None if is_done else listening, stop)
             case SpeechEnded() if session.phase == "listening":
                 return self._say_next(session, context)
-        return StepResult(session, (), get_seconds_left(session.due, context.now))
+        return stay(session, context)
 
     def _go_on(self, session: CallerSession, context: StepContext) -> StepResult:
         if session.phase == "waiting":
             return self._reach_mailbox(session, context)
         if session.phase == "on_hold":
             seconds = BEEP_SECONDS + measure_speech(session.voicemail)
-            recording = _wait(session, "recording", seconds, context)
-            return recording._replace(actions=(Beep(session.mailbox),))
+            return wait(session, "recording", seconds, context, Beep(session.mailbox))
         if session.phase == "recording":
             leave = LeaveVoicemail(session.mailbox, session.voicemail)
             return StepResult(_end(session), (leave, HangUp("left a message")))
         if session.phase == "speaking":
             if session.is_person and not session.lines:
                 return StepResult(None)
-            return _listen(session, PATIENCE_SECONDS, context)
+            return wait(session, "listening", PATIENCE_SECONDS, context)
         return self._break_silence(session, context)
 
     def _reach_mailbox(self, session: CallerSession, context: StepContext) -> StepResult:
         """Listen to the greeting of the mailbox, or hang up if there is none, or nothing to leave."""
         if not session.mailbox or not session.voicemail:
             return StepResult(_end(session), (HangUp("the agent did not answer"),))
-        return _wait(session, "on_hold", session.greeting_seconds, context)
+        return wait(session, "on_hold", session.greeting_seconds, context)
 
     def _say_next(self, session: CallerSession, context: StepContext) -> StepResult:
         if session.is_person and session.lines:
             text = " ".join(session.lines)
-            return _speak(session.model_copy(update={"lines": (), "said": text}), text, context)
+            return speak(session, text, context, lines=(), said=text, has_spoken=True)
         if session.lines:
-            changes = {"lines": session.lines[1:], "attempts": 0}
-            return _speak(session.model_copy(update=changes), session.lines[0], context)
+            rest = session.lines[1:]
+            return speak(session, session.lines[0], context, lines=rest, attempts=0, has_spoken=True)
         return StepResult(_end(session), (HangUp("the caller has said everything"),))
 
     def _break_silence(self, session: CallerSession, context: StepContext) -> StepResult:
@@ -94,8 +94,7 @@ class CallerMachine:
             return self._say_next(session, context)
         if session.attempts >= MAX_ARE_YOU_THERE and not session.is_person:
             return StepResult(_end(session), (HangUp("the agent said nothing"),))
-        changes = {"attempts": session.attempts + 1, "said": ""}
-        return _speak(session.model_copy(update=changes), ARE_YOU_THERE, context)
+        return speak(session, ARE_YOU_THERE, context, attempts=session.attempts + 1, said="", has_spoken=True)
 
 
 def repeats_opening(session: CallerSession, now: datetime) -> bool:
@@ -107,21 +106,6 @@ def repeats_opening(session: CallerSession, now: datetime) -> bool:
         return False
     left = get_seconds_left(session.due, now)
     return left is not None and left > measure_speech(session.said) / 2
-
-
-def _speak(session: CallerSession, text: str, context: StepContext) -> StepResult:
-    seconds = measure_speech(text)
-    changes = {"phase": "speaking", "due": add_seconds(context.now, seconds), "has_spoken": True}
-    return StepResult(session.model_copy(update=changes), (Speak(text),), seconds)
-
-
-def _listen(session: CallerSession, seconds: float, context: StepContext) -> StepResult:
-    return _wait(session, "listening", seconds, context)
-
-
-def _wait(session: CallerSession, phase: str, seconds: float, context: StepContext) -> StepResult:
-    due = add_seconds(context.now, seconds)
-    return StepResult(session.model_copy(update={"phase": phase, "due": due}), (), seconds)
 
 
 def _end(session: CallerSession) -> CallerSession:

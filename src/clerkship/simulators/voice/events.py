@@ -24,7 +24,7 @@ class CallEvent(Payload):
 
 
 class CallUtterance(Utterance):
-    """Something is said in a call, from `starts_in` seconds after the event on."""
+    """One side began to say something in a call."""
 
     call: str
     number: Annotated[int, Field(description="number of the turn in the call, from 1")]

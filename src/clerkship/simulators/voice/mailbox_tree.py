@@ -23,10 +23,10 @@ from clerkship.formats.phone_tree.session import (
     Stimulus,
     StopSpeaking,
     TimerFired,
-    add_seconds,
-    get_seconds_left,
+    speak,
+    stay,
+    wait,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech
 from clerkship.formats.phone_tree.spoken_entry import parse_entry
 from clerkship.simulators.voice.config import MailboxConfig
 from clerkship.simulators.voice.records import Voicemail
@@ -81,7 +81,7 @@ class MailboxMachine:
         session = MailboxSession(mailbox=self._mailbox.name, phase="speaking")
         if self._is_locked(session):
             return _end(session, f"{LOCKED} {GOODBYE}", context)
-        return _speak(session, ASK_PIN, context)
+        return speak(session, ASK_PIN, context)
 
     def step(self, session: MailboxSession, stimulus: Stimulus, context: StepContext) -> StepResult:
         """Return what the mailbox does next."""
@@ -89,7 +89,7 @@ class MailboxMachine:
             return self.start(context)
         if session.phase == "ended" or session.step == "end":
             is_over = isinstance(stimulus, TimerFired) and session.phase == "speaking"
-            return _hang_up(session) if is_over else _stay(session, context)
+            return _hang_up(session) if is_over else stay(session, context)
         if isinstance(stimulus, TimerFired):
             return self._go_on(session, context)
         if isinstance(stimulus, SpeechStarted):
@@ -99,15 +99,15 @@ class MailboxMachine:
             return self._hear(session, stimulus.text, context)
         if isinstance(stimulus, DigitsPressed):
             return self._press(session, stimulus.digits, context)
-        return _stay(session, context)
+        return stay(session, context)
 
     def _go_on(self, session: MailboxSession, context: StepContext) -> StepResult:
         """Go on after a text was said, or after the caller did nothing."""
         if session.phase == "speaking" and session.step == "message":
             read = ChangeVoicemail(session.messages[session.place], "read")
-            return _speak(session.model_copy(update={"step": "options"}), OPTIONS, context, read)
+            return speak(session, OPTIONS, context, read, step="options")
         if session.phase == "speaking":
-            return _listen(session, context)
+            return wait(session, "listening", INPUT_SECONDS, context)
         return self._reject(session, "no_input", "", context)
 
     def _hear(self, session: MailboxSession, text: str, context: StepContext) -> StepResult:
@@ -149,8 +149,7 @@ class MailboxMachine:
                 rest = digits[place:].removeprefix("#") if digit != "#" else digits[place:]
                 result = self._check_pin(session, entered, context)
                 return self._press_rest(result, rest, context)
-        waiting = session.model_copy(update={"digits": entered, "phase": "listening"})
-        return _listen(waiting, context, *_stop(session))
+        return wait(session, "listening", INPUT_SECONDS, context, *_stop(session), digits=entered)
 
     def _check_pin(self, session: MailboxSession, entered: str, context: StepContext) -> StepResult:
         session = session.model_copy(update={"digits": ""})
@@ -182,8 +181,7 @@ class MailboxMachine:
         if chosen == "end":
             return _end(session, GOODBYE, context, *stopped)
         if chosen == "menu":
-            menu = session.model_copy(update={"step": "menu"})
-            return _speak(menu, self._render_menu(), context, *stopped)
+            return speak(session, self._render_menu(), context, *stopped, step="menu")
         if chosen == "listen":
             return self._play(session.model_copy(update={"place": 0}), context, "", *stopped)
         if chosen == "repeat":
@@ -212,8 +210,7 @@ class MailboxMachine:
             return _end(session, " ".join(filter(None, (before, NO_MORE, GOODBYE))), context, *actions)
         message = self._messages[session.messages[place]]
         text = _render_message(message, place + 1, context.now)
-        playing = session.model_copy(update={"place": place, "step": "message"})
-        return _speak(playing, " ".join(filter(None, (before, text))), context, *actions)
+        return speak(session, " ".join(filter(None, (before, text))), context, *actions, place=place, step="message")
 
     def _reject(self, session: MailboxSession, reason: RejectionReason, text: str, context: StepContext) -> StepResult:
         attempts = session.attempts + 1
@@ -226,41 +223,26 @@ class MailboxMachine:
                 return _end(session, f"{words} {LOCKED} {GOODBYE}", context, *actions)
             if attempts >= MAX_PIN_ATTEMPTS:
                 return _end(session, f"{words} {GOODBYE}", context, *actions)
-            return _speak(session, f"{words} {ASK_PIN}", context, *actions)
+            return speak(session, f"{words} {ASK_PIN}", context, *actions)
         if attempts >= MAX_ATTEMPTS:
             return _end(session, GOODBYE, context, *actions)
         words = "I'm sorry, I didn't hear anything." if reason == "no_input" else "That is not a valid choice."
         prompt = self._render_menu() if session.step == "menu" else OPTIONS
         step = "menu" if session.step == "menu" else "options"
-        return _speak(session.model_copy(update={"step": step}), f"{words} {prompt}", context, *actions)
+        return speak(session, f"{words} {prompt}", context, *actions, step=step)
 
 
 def _stop(session: MailboxSession) -> tuple[Action, ...]:
     return (StopSpeaking(),) if session.phase == "speaking" else ()
 
 
-def _speak(session: MailboxSession, text: str, context: StepContext, *actions: Action) -> StepResult:
-    seconds = measure_speech(text)
-    spoken = session.model_copy(update={"phase": "speaking", "due": add_seconds(context.now, seconds)})
-    return StepResult(spoken, (*actions, Speak(text)), seconds)
-
-
-def _listen(session: MailboxSession, context: StepContext, *actions: Action) -> StepResult:
-    due = add_seconds(context.now, INPUT_SECONDS)
-    return StepResult(session.model_copy(update={"phase": "listening", "due": due}), actions, INPUT_SECONDS)
-
-
 def _end(session: MailboxSession, text: str, context: StepContext, *actions: Action) -> StepResult:
     """Say something and hang up afterwards."""
-    return _speak(session.model_copy(update={"step": "end"}), text, context, *actions)
+    return speak(session, text, context, *actions, step="end")
 
 
 def _hang_up(session: MailboxSession) -> StepResult:
     return StepResult(session.model_copy(update={"phase": "ended", "due": None}), (HangUp("goodbye"),))
-
-
-def _stay(session: MailboxSession, context: StepContext) -> StepResult:
-    return StepResult(session, (), get_seconds_left(session.due, context.now))
 
 
 def _count(number: int, what: str) -> str:
