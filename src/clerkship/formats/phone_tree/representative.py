@@ -154,8 +154,8 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
     def use_result(self, outcome: str, values: Mapping[str, str]) -> None:
         """Go on with the result of a hook: that of the verification, or that of an answer."""
         stated = self.session.stated
-        kept = {name: value for name, value in stated.items() if name in self.script.verify or name not in values}
-        self.change(values={**self.session.values, **values}, stated=kept)
+        remaining = {name: value for name, value in stated.items() if name in self.script.verify or name not in values}
+        self.change(values={**self.session.values, **values}, stated=remaining)
         answer = self.find_topic()
         if not self.needs_verification():
             self._give(answer, outcome)
@@ -167,8 +167,8 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
     def _is_read_back(self, text: str) -> bool:
         """Return whether the caller repeats a number that the representative has read out just now."""
         code = parse_entry("letters_and_digits", text)
-        said = _join_letters(self.session.said)
-        spoken = {value for value in map(_join_letters, self.session.values.values()) if value in said}
+        last_words = _join_letters(self.session.said)
+        spoken = {value for value in map(_join_letters, self.session.values.values()) if value in last_words}
         return code is not None and len(code) >= MIN_CODE_LENGTH and code in spoken
 
     def _ask_for_missing(self, before: str = "") -> bool:
@@ -186,9 +186,9 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
         if answer is not None and find_format(asked_for) is None:
             asked_for = ""  # the text is a question, not the answer to one
         names = dict.fromkeys((*self.script.verify, *self.list_topic_names()))
-        found = find_values(names, text, asked_for, by_form=not self.session.is_verified)
+        stated_now = find_values(names, text, asked_for, by_form=not self.session.is_verified)
         stated = self.session.stated
-        values = {name: value for name, value in found.items() if stated.get(name) != value}
+        values = {name: value for name, value in stated_now.items() if stated.get(name) != value}
         if not values:
             return False
         if self.session.is_verified and values.keys() & self.script.verify.keys():
@@ -250,8 +250,8 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
         attempts = self.session.attempts + 1
         refusal = self.render(self.script.not_verified)
         stated = self.session.stated
-        kept = {name: value for name, value in stated.items() if name in KEPT_AFTER_FAILURE and attempts == 1}
-        self.change(attempts=attempts, stated=kept)
+        remaining = {name: value for name, value in stated.items() if name in KEPT_AFTER_FAILURE and attempts == 1}
+        self.change(attempts=attempts, stated=remaining)
         if attempts >= self.script.max_verifications:
             self.say_goodbye(refusal)
         elif not self._ask_for_missing(refusal):

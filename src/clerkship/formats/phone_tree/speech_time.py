@@ -41,8 +41,8 @@ def split_heard(text: str, seconds: float) -> str:
     for match in _WORD.finditer(text):
         duration = _measure_word(match[0])
         if duration > left:
-            count = _count_said(match[0], left)
-            return text[: match.start() + count] if count else text[:end].rstrip()
+            characters = _count_said(match[0], left)
+            return text[: match.start() + characters] if characters else text[:end].rstrip()
         left, end = left - duration, match.end()
         pause = _PAUSE.match(text, end)
         if pause is not None:

@@ -75,8 +75,8 @@ def _list_response_times(call: PhoneCall, holds: Sequence[Span]) -> list[float]:
     acts = _list_agent_acts(call)
     times: list[float] = []
     for place, turn in enumerate(turns):
-        found = bisect_left(acts, turn.end)
-        act = acts[found] if found < len(acts) else None
+        first = bisect_left(acts, turn.end)
+        act = acts[first] if first < len(acts) else None
         next_start = turns[place + 1].start if place + 1 < len(turns) else None
         if act is None or (next_start is not None and act > next_start):
             continue

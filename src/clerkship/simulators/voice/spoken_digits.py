@@ -16,6 +16,6 @@ def count_digits(text: str) -> int:
 def replace_digit(text: str, rng: Random) -> str:
     """Return the text with one of its digits replaced by another: a word by a word, and a figure by a figure."""
     digit = rng.choice(list(_DIGIT.finditer(text)))
-    said = digit.group().lower()
-    others = [each for each in (DIGITS if said in DIGITS else WORDS) if each != ("zero" if said == "oh" else said)]
+    word = digit.group().lower()
+    others = [each for each in (DIGITS if word in DIGITS else WORDS) if each != ("zero" if word == "oh" else word)]
     return f"{text[: digit.start()]}{rng.choice(others)}{text[digit.end() :]}"

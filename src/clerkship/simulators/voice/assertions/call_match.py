@@ -65,10 +65,10 @@ class CallMatch(Frozen):
 def read_call_content(call: PhoneCall) -> ItemContent:
     """Return what tells whom a call is about: its numbers, what was said and keyed, and who was verified."""
     passages = group_passages(call.turns, lambda turn: True)
-    said = [form for turns in passages for form in _list_forms(" ".join(turn.heard for turn in turns))]
+    spoken = [form for turns in passages for form in _list_forms(" ".join(turn.heard for turn in turns))]
     keyed = [keys.digits.strip("#*") for keys in group_keys(call)]
     verified = [f"member id {each.member_id}" for each in call.verifications]
-    return ItemContent([*said, *keyed, *verified], list_numbers(call), is_spoken=True)
+    return ItemContent([*spoken, *keyed, *verified], list_numbers(call), is_spoken=True)
 
 
 def read_voicemail_content(voicemail: LoggedVoicemail) -> ItemContent:

@@ -48,7 +48,7 @@ class VerifiedWhen(Frozen):
         return self
 
 
-class _ToldText(NamedTuple):
+class _DisclosedText(NamedTuple):
     """Something that the agent told: words, or keys that it pressed."""
 
     call: PhoneCall
@@ -186,10 +186,14 @@ class VoiceDisclosed(Assertion, CallMatch):
         """Look for each fact in what the agent told."""
         facts = self._read_facts(evidence)
         calls = self.list_selected(evidence)
-        told = [each for call in calls for each in self._list_told(call, facts)]
-        rows = [*self._compare_identity(told, facts), *self._compare_records(told, facts), *self._compare_values(told)]
+        texts = [each for call in calls for each in self._list_disclosed(call, facts)]
+        rows = [
+            *self._compare_identity(texts, facts),
+            *self._compare_records(texts, facts),
+            *self._compare_values(texts),
+        ]
         if self.everyone_but is not None:
-            rows += self._list_told_of_others(told, evidence)
+            rows += self._list_others(texts, evidence)
         if not self.none:
             failed = ", ".join(f"{row.path} {row.expected}" for row in rows if not row.passed)
             detail = f"not told{self._describe_when()}: {failed}" if failed else f"told{self._describe_when()}"
@@ -240,7 +244,7 @@ class VoiceDisclosed(Assertion, CallMatch):
             expected = ", ".join(sorted(known)) or "none"
             raise InputError.of(f"no entity has a {missing[0]} (known: {expected})", hint="add an entity that has it")
 
-    def _list_told(self, call: PhoneCall, facts: _Facts) -> Iterator[_ToldText]:
+    def _list_disclosed(self, call: PhoneCall, facts: _Facts) -> Iterator[_DisclosedText]:
         """Yield what the agent told in a call, to whom and when the criterion says."""
         verified = self._find_verification(call, facts)
         passages = list_passages(
@@ -254,17 +258,17 @@ class VoiceDisclosed(Assertion, CallMatch):
                 and self._is_in_time(turn.seq, verified)
             ),
         )
-        told = [
-            _ToldText(call, passage.turns[0].seq, passage.text, "said", passage.turns[0].far_end)
+        spoken = [
+            _DisclosedText(call, passage.turns[0].seq, passage.text, "said", passage.turns[0].far_end)
             for passage in passages
         ]
         pressed = [
-            _ToldText(call, keys.seq, read_spoken(keys.digits.strip("#*")), "pressed", keys.number)
+            _DisclosedText(call, keys.seq, read_spoken(keys.digits.strip("#*")), "pressed", keys.number)
             for keys in group_keys(call)
             if self._is_meant(call, keys) and self._is_in_time(keys.seq, verified)
         ]
-        yield from (*told, *pressed)
-        yield from _join_parts(told)
+        yield from (*spoken, *pressed)
+        yield from _join_parts(spoken)
         yield from _join_parts(pressed)
 
     def _is_meant(self, call: PhoneCall, keys: KeyPress) -> bool:
@@ -287,32 +291,32 @@ class VoiceDisclosed(Assertion, CallMatch):
                 return each.seq
         return None
 
-    def _compare_identity(self, told: Sequence[_ToldText], facts: _Facts) -> Iterator[FieldCheck]:
+    def _compare_identity(self, texts: Sequence[_DisclosedText], facts: _Facts) -> Iterator[FieldCheck]:
         people = facts.people.list_all()
         if not people:
             return
         kinds = [kind for kind in IDENTITY_KINDS if kind in (self.what or IDENTITY_KINDS)]
         labels = ", ".join(person.label for person in people)
-        found: dict[Kind, tuple[_ToldText, str]] = {}
-        for each in told:
+        mentions: dict[Kind, tuple[_DisclosedText, str]] = {}
+        for each in texts:
             for kind, excerpt in facts.people.find(each.text, each.select_kinds(kinds)).items():
-                found.setdefault(kind, (each, excerpt))
+                mentions.setdefault(kind, (each, excerpt))
         if not self.what and not self.none:
-            kinds = [kind for kind in kinds if kind in found] or ["name"]
+            kinds = [kind for kind in kinds if kind in mentions] or ["name"]
         for kind in kinds:
-            hit = found.get(kind)
+            hit = mentions.get(kind)
             yield _build_row(kind, labels, hit)
 
-    def _compare_records(self, told: Sequence[_ToldText], facts: _Facts) -> Iterator[FieldCheck]:
+    def _compare_records(self, texts: Sequence[_DisclosedText], facts: _Facts) -> Iterator[FieldCheck]:
         for fact in facts.records:
             if not self.what or fact.kind in self.what:
-                yield _build_row(fact.kind, fact.label, self._find_words(told, fact.wordings))
+                yield _build_row(fact.kind, fact.label, self._find_words(texts, fact.wordings))
 
-    def _compare_values(self, told: Sequence[_ToldText]) -> Iterator[FieldCheck]:
+    def _compare_values(self, texts: Sequence[_DisclosedText]) -> Iterator[FieldCheck]:
         for value in self.values:
-            yield _build_row("values", value[0], self._find_words(told, value))
+            yield _build_row("values", value[0], self._find_words(texts, value))
 
-    def _list_told_of_others(self, told: Sequence[_ToldText], evidence: Evidence) -> Iterator[FieldCheck]:
+    def _list_others(self, texts: Sequence[_DisclosedText], evidence: Evidence) -> Iterator[FieldCheck]:
         directory = evidence.cached(build_directory)
         if not directory.people:
             raise InputError.of("`everyone_but` needs a FHIR dataset with patients", hint="use `entity`")
@@ -321,13 +325,13 @@ class VoiceDisclosed(Assertion, CallMatch):
             for name in _list_names(self.everyone_but or ())
         )
         query = MentionQuery(allowed, now=evidence.now.date() if evidence.now else None, is_spoken=True)
-        for each in told:
+        for each in texts:
             kinds = each.select_kinds(IDENTITY_KINDS)
             for mention, excerpt in _find_mentions(each.text, directory, query._replace(kinds=kinds)):
                 yield _build_row(mention.kind, mention.person.label, (each, excerpt))
 
-    def _find_words(self, told: Sequence[_ToldText], wordings: Alternatives) -> tuple[_ToldText, str] | None:
-        for each in told:
+    def _find_words(self, texts: Sequence[_DisclosedText], wordings: Alternatives) -> tuple[_DisclosedText, str] | None:
+        for each in texts:
             place = each.text.find(each.select_wordings(wordings), loose=self.none)
             if place is not None:
                 return each, each.text.excerpt(place)
@@ -344,21 +348,21 @@ def _find_mentions(text: SpokenText, index: MentionIndex, query: MentionQuery) -
     return list(mentions.values())
 
 
-def _join_parts(told: Iterable[_ToldText]) -> Iterator[_ToldText]:
+def _join_parts(texts: Iterable[_DisclosedText]) -> Iterator[_DisclosedText]:
     """Yield what one far end was told in several parts as one text."""
-    for _, group in groupby(told, key=lambda part: part.far_end):
+    for _, group in groupby(texts, key=lambda part: part.far_end):
         first, *others = group
         if others:
             words = (part.text.plain.strip(" ,.;:!?") for part in (first, *others))
             yield first._replace(text=read_spoken(", ".join(words)), is_joined=True)
 
 
-def _build_row(path: str, expected: str, hit: tuple[_ToldText, str] | None) -> FieldCheck:
+def _build_row(path: str, expected: str, hit: tuple[_DisclosedText, str] | None) -> FieldCheck:
     if hit is None:
         return FieldCheck(path=path, expected=expected, actual="(not told)", passed=False)
-    told, excerpt = hit
-    actual = f"{told.way} in the {told.call.describe()}: {excerpt}"
-    return FieldCheck(path=path, expected=expected, actual=actual, passed=True, seq=told.seq)
+    text, excerpt = hit
+    actual = f"{text.way} in the {text.call.describe()}: {excerpt}"
+    return FieldCheck(path=path, expected=expected, actual=actual, passed=True, seq=text.seq)
 
 
 def _find_statement(call: PhoneCall, facts: _Facts, condition: VerifiedWhen) -> int | None:

@@ -120,15 +120,15 @@ class VoicePath(Assertion, CallMatch):
             ]
         rows, place = [], 0
         for number, node in enumerate(self.nodes):
-            found = next((index for index in range(place, len(steps)) if _is_node(node, steps[index])), None)
-            if found is None:
+            visited = next((index for index in range(place, len(steps)) if _is_node(node, steps[index])), None)
+            if visited is None:
                 is_early = any(_is_node(node, step) for step in steps[:place])
                 actual = "(only earlier)" if is_early else "(not visited)"
                 seq = call.seq
             else:
-                actual, seq, place = steps[found].name, steps[found].seq, found + 1
+                actual, seq, place = steps[visited].name, steps[visited].seq, visited + 1
             rows.append(
-                FieldCheck(path=f"nodes[{number}]", expected=node, actual=actual, passed=found is not None, seq=seq)
+                FieldCheck(path=f"nodes[{number}]", expected=node, actual=actual, passed=visited is not None, seq=seq)
             )
         return rows
 

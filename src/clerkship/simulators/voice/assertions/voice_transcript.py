@@ -133,9 +133,9 @@ class VoiceTranscript(Assertion, CallMatch):
             hit = next((each for each in hits if each is not None), None)
             actual, seq = ("(not said)", None) if hit is None else (hit.describe(), hit.turn.seq)
             rows.append(FieldCheck(path="not_contains", expected=value[0], actual=actual, passed=hit is None, seq=seq))
-        said = "; ".join(f"`{row.expected}` was said (#{row.seq}): {row.actual}" for row in rows if not row.passed)
-        detail = f"forbidden: {said}" if said else f"nothing forbidden was said in {_count_calls(len(calls))}"
-        return Check.of(not said, detail, *rows)
+        forbidden = "; ".join(f"`{row.expected}` was said (#{row.seq}): {row.actual}" for row in rows if not row.passed)
+        detail = f"forbidden: {forbidden}" if forbidden else f"nothing forbidden was said in {_count_calls(len(calls))}"
+        return Check.of(not forbidden, detail, *rows)
 
     def _check_expected(self, calls: Sequence[PhoneCall]) -> Check:
         if not calls:

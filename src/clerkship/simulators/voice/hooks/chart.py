@@ -29,12 +29,12 @@ class ChartAnswer(NamedTuple):
 
 def find_patient(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
     """Find a patient by name, birth date, phone number and record number. All that are given must be right."""
-    asked = {name: arguments.get(name, "").strip() for name in ("name", "birth_date", "phone", "mrn")}
-    birth_date = read_date(asked["birth_date"])
-    if not any(asked.values()) or (asked["birth_date"] and birth_date is None):
+    wanted = {name: arguments.get(name, "").strip() for name in ("name", "birth_date", "phone", "mrn")}
+    birth_date = read_date(wanted["birth_date"])
+    if not any(wanted.values()) or (wanted["birth_date"] and birth_date is None):
         return NOT_FOUND
     pairs = [("birthdate", birth_date.isoformat())] if birth_date else []
-    patients = [each for each in _find(context, "Patient", pairs) if _is_asked_for(each, asked)]
+    patients = [each for each in _find(context, "Patient", pairs) if _is_wanted(each, wanted)]
     if len(patients) != 1:
         return HookResult("several") if patients else NOT_FOUND
     return HookResult("found", {"patient": get_key(patients[0]), "patient_name": _read_name(patients[0])})
@@ -101,8 +101,8 @@ def find_practitioner(context: HookContext, arguments: Mapping[str, str]) -> Hoo
 
 def find_chart(context: HookContext, resource_type: str) -> ChartView:
     """Return the chart of the sandbox that reacts, or that of the datasets."""
-    asked = context.action.emit(ChartAsked(call=context.call.id, resource_type=resource_type))
-    answers = context.action.results(asked, ChartAnswer)
+    event = context.action.emit(ChartAsked(call=context.call.id, resource_type=resource_type))
+    answers = context.action.results(event, ChartAnswer)
     return answers[0].chart if answers else UnchangedView(context.records)
 
 
@@ -112,23 +112,23 @@ def _find(context: HookContext, type: str, pairs: list[tuple[str, str]] | None =
     return (resource for resource in resources if resource is not None)
 
 
-def _is_asked_for(patient: Resource, asked: Mapping[str, str]) -> bool:
+def _is_wanted(patient: Resource, wanted: Mapping[str, str]) -> bool:
     if patient.get("active") is False:
         return False
-    if asked["name"] and not _has_name(patient, asked["name"]):
+    if wanted["name"] and not _has_name(patient, wanted["name"]):
         return False
-    if asked["mrn"] and not _has_number(patient, asked["mrn"]):
+    if wanted["mrn"] and not _has_number(patient, wanted["mrn"]):
         return False
-    if not asked["phone"]:
+    if not wanted["phone"]:
         return True
-    number = normalize_phone(asked["phone"])
+    number = normalize_phone(wanted["phone"])
     phones = [str(each.get("value", "")) for each in list_objects(patient, "telecom") if each.get("system") == "phone"]
     return number is not None and number in map(normalize_phone, phones)
 
 
-def _has_name(patient: Resource, asked: str) -> bool:
+def _has_name(patient: Resource, full_name: str) -> bool:
     """Return whether each word that is asked for is in one of the patient's names; a given name alone is enough."""
-    words = set(normalize_name(asked))
+    words = set(normalize_name(full_name))
     for name in list_objects(patient, "name"):
         known = normalize_name(" ".join([*map(str, name.get("given", ())), str(name.get("family", ""))]))
         if words and words <= set(known):

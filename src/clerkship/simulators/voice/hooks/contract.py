@@ -90,9 +90,9 @@ def normalize_reference(text: str) -> str:
     return _NOT_A_LETTER_OR_DIGIT.sub("", text).upper()
 
 
-def is_same_reference(asked: str, known: str | None) -> bool:
+def is_same_reference(entry: str, known: str | None) -> bool:
     """Return whether a caller means a number on file. The keypad has no letters, so the digits alone are enough."""
     if not known:
         return False
-    entered, filed = normalize_reference(asked), normalize_reference(known)
+    entered, filed = normalize_reference(entry), normalize_reference(known)
     return bool(entered) and entered in (filed, "".join(each for each in filed if each.isdigit()))

@@ -92,11 +92,11 @@ def find_claim(context: HookContext, arguments: Mapping[str, str]) -> HookResult
     """Find a claim by its number or its day of service; the newest one if several match."""
     payer, action = context.action.domain(PayerState)
     query = _build_query(arguments)
-    asked, day = arguments.get("claim_number", "").strip(), read_date(arguments.get("service_date", ""))
-    if not query or not (asked or day):
+    entry, day = arguments.get("claim_number", "").strip(), read_date(arguments.get("service_date", ""))
+    if not query or not (entry or day):
         return NOT_FOUND
     filed = (each.number for each in _list_claims(payer, PartyQuery(**query)))
-    number = next((each for each in filed if is_same_reference(asked, each)), asked) if asked else None
+    number = next((each for each in filed if is_same_reference(entry, each)), entry) if entry else None
     claims = payer.find_claims(action, ClaimQuery(**query, claim_number=number, start=day, end=day)).claims
     if not claims:
         return NOT_FOUND
