@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.simulators.voice.calls import BEEP
 from clerkship.simulators.voice.dialling import BUSY_TONE, NOT_IN_SERVICE
-from clerkship.simulators.voice.events import MusicStarted
+from clerkship.simulators.voice.events import CallHeard, MusicStarted
 from clerkship.simulators.voice.far_ends import MAX_TRANSFERS
 from clerkship.simulators.voice.state import VoiceState
 from tests.simulators.voice.office_phone import (
@@ -363,8 +363,8 @@ def test_a_sound_in_the_moment_of_listening_is_heard_later() -> None:
     with OfficePhone() as phone:
         call = phone.dial(ANSWERPHONE)
         phone.wait(30)
-        state, action = phone.rig.playground.state(VoiceState, None)
-        state.hear(action, call)
+        _, action = phone.rig.playground.state(VoiceState, None)
+        action.emit(CallHeard(call=call))
         action.emit(MusicStarted(call=call, music="hold music"))
         assert [part["sound"] for part in phone.act(call, "wait", seconds=1)["heard"]] == ["hold music"]
         assert phone.act(call, "wait", seconds=1)["heard"] == []

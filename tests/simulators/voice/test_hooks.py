@@ -14,7 +14,7 @@ from clerkship.payer.inquiry import ClaimQuery, PersonQuery, RequestedService
 from clerkship.payer.steps.set_authorization import PayerSetAuthorization
 from clerkship.payer.steps.set_eligibility import PayerSetEligibility
 from clerkship.simulators.voice.hooks.contract import CaseTable, HookContext, HookResult
-from clerkship.simulators.voice.hooks.registry import HOOKS, run_hook
+from clerkship.simulators.voice.hooks.registry import HOOKS
 from clerkship.simulators.voice.records import PhoneCall
 from tests.payer.office import CLINIC_NPI, Office, build_inquiry, load_clinic_100
 
@@ -53,7 +53,7 @@ class Line:
         assert hook is not None
         action = self.office.playground.context_for("phone", "agent")
         context = HookContext(action, self.call, chart_of_clinic(), self.cases)
-        _, result = run_hook(context, hook, arguments, values or {})
+        result = hook.run(context, hook.complete(arguments, values or {}))
         assert result.outcome in hook.outcomes
         assert result.values.keys() <= set(hook.outputs)
         return result

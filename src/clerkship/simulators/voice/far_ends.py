@@ -65,7 +65,7 @@ from clerkship.simulators.voice.events import (
     ValueCollected,
 )
 from clerkship.simulators.voice.hooks.contract import HookContext, HookResult
-from clerkship.simulators.voice.hooks.registry import HOOKS, run_hook
+from clerkship.simulators.voice.hooks.registry import HOOKS
 from clerkship.simulators.voice.mailbox_tree import MAX_WRONG_PINS, MailboxMachine
 from clerkship.simulators.voice.mailboxes import (
     MESSAGE_LOST,
@@ -86,7 +86,7 @@ NO_HOOK = HookResult("failed")
 
 def build_context(state: PhoneTables, action: ActionContext) -> StepContext:
     """Return what a step may depend on: the local time, which opening hours need, and random numbers."""
-    return StepContext(action.now.astimezone(state.settings.local_zone), action.rng)
+    return StepContext(action.now.astimezone(state.zone), action.rng)
 
 
 def build_recorder(mailbox: MailboxConfig) -> FarEnd:
@@ -387,19 +387,11 @@ def _run_hook(state: PhoneTables, action: ActionContext, call: PhoneCall, run: R
     hook = HOOKS.get(run.hook)
     arguments, result = dict(run.arguments), NO_HOOK
     if hook is not None:
-        arguments, result = run_hook(
-            HookContext(action, call, state.chart, state.cases), hook, run.arguments, run.results
-        )
+        arguments = hook.complete(run.arguments, run.results)
+        result = hook.run(HookContext(action, call, state.chart, state.cases), arguments)
     values = dict(result.values)
     action.emit(
-        HookRun(
-            call=call.id,
-            node=run.node,
-            hook=run.hook,
-            arguments=arguments,
-            outcome=result.outcome,
-            values=values,
-        )
+        HookRun(call=call.id, node=run.node, hook=run.hook, arguments=arguments, outcome=result.outcome, values=values)
     )
     return HookReturned(result.outcome, values)
 

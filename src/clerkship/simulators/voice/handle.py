@@ -60,13 +60,7 @@ class Voice(Handle):
 
     def calls(self, **filters: str) -> list[dict[str, Any]]:
         """Return calls, oldest first; filters are `status` and `direction`."""
-        query, calls = {"count": "1000", **filters}, []
-        while True:
-            page = self._json("GET", "/calls", query=query)
-            calls += page["calls"]
-            if "next" not in page:
-                return calls
-            query["after"] = page["next"]
+        return self._list_pages("/calls", "calls", filters)
 
     def show_call(self, call: CallReference) -> dict[str, Any]:
         """Return a call with what was said, pressed and heard so far."""
@@ -75,13 +69,7 @@ class Voice(Handle):
 
     def voicemails(self, **filters: str) -> list[dict[str, Any]]:
         """Return the voicemails of the agent's mailboxes, oldest first; filters are `mailbox` and `unread`."""
-        query, messages = {"count": "1000", **filters}, []
-        while True:
-            page = self._json("GET", "/voicemails", query=query)
-            messages += page["voicemails"]
-            if "next" not in page:
-                return messages
-            query["after"] = page["next"]
+        return self._list_pages("/voicemails", "voicemails", filters)
 
     def read_voicemail(self, id: str) -> dict[str, Any]:
         """Return a voicemail with its text; it is then marked as read."""
@@ -100,6 +88,15 @@ class Voice(Handle):
     def register_webhook(self, url: str, events: Sequence[str] = ("call.ringing",)) -> None:
         """Have each incoming call posted to a URL, or also other events; an empty URL ends it."""
         self._json("POST", "/webhook", {"url": url, "events": list(events)})
+
+    def _list_pages(self, path: str, key: str, filters: Mapping[str, str]) -> list[dict[str, Any]]:
+        query, entries = {"count": "1000", **filters}, []
+        while True:
+            page = self._json("GET", path, query=query)
+            entries += page[key]
+            if "next" not in page:
+                return entries
+            query["after"] = page["next"]
 
     def _act(self, call: CallReference, verb: str, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:
         result: dict[str, Any] = self._json("POST", f"/calls/{_get_id(call)}/{verb}", dict(fields or {}))

@@ -55,21 +55,16 @@ class Mailboxes:
         """Return the id of the next message: `voicemail-1`, `voicemail-2` and so on."""
         return f"voicemail-{len(self.messages) + 1}"
 
-    def find_config(self, name: str) -> MailboxConfig:
-        """Return a mailbox; refused if there is none with that name."""
-        config = self.configs.get(name)
-        if config is None:
-            known = ", ".join(self.configs) or "none"
-            raise Refusal(404, "no_such_mailbox", f"there is no mailbox {name[:60]!r} (expected: {known})")
-        return config
+    @property
+    def own(self) -> list[str]:
+        """The names of the agent's mailboxes."""
+        return [config.name for config in self.configs.values() if config.is_own]
 
-    def find_own(self, name: str) -> MailboxConfig:
-        """Return a mailbox of the agent; refused for those of others as if they did not exist."""
-        config = self.configs.get(name)
-        if config is None or not config.is_own:
-            known = ", ".join(config.name for config in self.configs.values() if config.is_own) or "none"
+    def check_own(self, name: str) -> None:
+        """Refuse the mailboxes of others as if they did not exist."""
+        if name not in self.own:
+            known = ", ".join(self.own) or "none"
             raise Refusal(404, "no_such_mailbox", f"you have no mailbox {name[:60]!r} (expected: {known})")
-        return config
 
     def find_by_access_number(self, number: str) -> MailboxConfig | None:
         """Return the mailbox that is listened to by calling a number."""
@@ -99,7 +94,9 @@ class Mailboxes:
 
     def leave(self, action: ActionContext, message: VoicemailLeft) -> Event:
         """Leave a message in a mailbox; return its event. Refused if there is no such mailbox, or too many messages."""
-        self.find_config(message.mailbox)
+        if message.mailbox not in self.configs:
+            known, name = ", ".join(self.configs) or "none", message.mailbox[:60]
+            raise Refusal(404, "no_such_mailbox", f"there is no mailbox {name!r} (expected: {known})")
         if self.is_full:
             raise Refusal(507, "mailbox_full", f"the mailboxes hold at most {MAX_VOICEMAILS:,} messages")
         event = action.emit(message)

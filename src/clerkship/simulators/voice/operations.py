@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field
 from clerkship.model.frozen import Flag, Frozen, Number
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.simulators.voice.checks import check_answered, check_digits, check_not_held, check_open, check_text
+from clerkship.simulators.voice.events import CallHeard
 from clerkship.simulators.voice.records import CallStatus, PhoneCall, Voicemail
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.views import (
@@ -136,7 +137,8 @@ def say(context: Context, words: SpokenWords) -> dict[str, Any]:
     check_not_held(call)
     check_text(words.text, context.state.settings)
     context = _finish_speaking(context, call)
-    return summarize_call(context.state.say(context.action, words.id, words.text))
+    context.state.say(context.action, call, words.text)
+    return summarize_call(call)
 
 
 @operation(waits=True)
@@ -146,7 +148,8 @@ def press(context: Context, keys: PressedKeys) -> dict[str, Any]:
     check_not_held(call)
     check_digits(keys.digits)
     context = _finish_speaking(context, call)
-    return summarize_call(context.state.press(context.action, keys.id, keys.digits))
+    context.state.press(context.action, call, keys.digits)
+    return summarize_call(call)
 
 
 @operation()
@@ -167,7 +170,8 @@ def hang_up(context: Context, call: PhoneCallId) -> dict[str, Any]:
     record = context.state.find_call(call.id)
     check_open(record)
     context = _finish_speaking(context, record)
-    return summarize_call(context.state.hang_up(context.action, call.id))
+    context.state.hang_up(context.action, record)
+    return summarize_call(record)
 
 
 @operation()
@@ -199,7 +203,7 @@ def show_call(context: Context, call: PhoneCallId) -> dict[str, Any]:
 
 def _listen(context: Context, call: PhoneCall) -> dict[str, Any]:
     last = HeardMark.of(call)
-    event = context.state.hear(context.action, call.id)
+    event = context.action.emit(CallHeard(call=call.id))
     return view_heard(call, last, event.at)
 
 
@@ -265,9 +269,10 @@ def list_voicemails(context: Context, wanted: VoicemailList) -> dict[str, Any]:
     `unread` has the number of unread messages of each mailbox. `next` is for the next page.
     """
     boxes = context.state.mailboxes
-    names = [config.name for config in boxes.configs.values() if config.is_own]
+    names = boxes.own
     if wanted.mailbox is not None:
-        names = [boxes.find_own(wanted.mailbox).name]
+        boxes.check_own(wanted.mailbox)
+        names = [wanted.mailbox]
     messages = sorted((message for name in names for message in boxes.list_messages(name)), key=_list_order)
     if wanted.unread is not None:
         messages = [message for message in messages if message.is_read != wanted.unread]

@@ -5,7 +5,6 @@ See docs/decisions/0024-phone.md.
 
 from typing import Any
 
-from clerkship.events.event import Event
 from clerkship.formats.phone_tree.nodes import CollectNode
 from clerkship.formats.phone_tree.session import (
     Answered,
@@ -22,19 +21,16 @@ from clerkship.sandbox.state import ActionContext, DueWork
 from clerkship.simulators.voice.callers import repeats_opening
 from clerkship.simulators.voice.checks import (
     check_connected,
-    check_digits,
     check_not_held,
     check_number,
     check_open,
     check_own_number,
-    check_text,
     clean,
 )
 from clerkship.simulators.voice.conversation import PhoneConversation
 from clerkship.simulators.voice.dialling import NOT_IN_SERVICE, is_person_busy, plan_call
 from clerkship.simulators.voice.events import (
     CallAnswered,
-    CallHeard,
     CallRefused,
     CallStarted,
     DigitsSent,
@@ -109,11 +105,9 @@ class VoiceState(PhoneTables):
         end_call(self, action, call, "agent", "rejected", "the agent rejected the call")
         return call
 
-    def say(self, action: ActionContext, id: str, text: str) -> PhoneCall:
+    def say(self, action: ActionContext, call: PhoneCall, text: str) -> None:
         """Begin to say something. A far end that listens reacts when it is said."""
-        call = self.find_call(id)
         check_not_held(call)
-        check_text(text, self.settings)
         session, utterance = call.session, dict[str, Any]()
         if isinstance(session, CallerSession) and repeats_opening(session, action.now):
             utterance["is_greeting"] = True  # they answer it by saying again why they call
@@ -124,18 +118,14 @@ class VoiceState(PhoneTables):
                 step_far_end(self, action, call, SpeechStarted())
             else:
                 cut_far_end(action, call)  # a person stops when they are interrupted
-        return call
 
-    def press(self, action: ActionContext, id: str, digits: str) -> PhoneCall:
+    def press(self, action: ActionContext, call: PhoneCall, digits: str) -> None:
         """Press keys."""
-        call = self.find_call(id)
         check_not_held(call)
-        check_digits(digits)
-        sent = action.apply_faults(DigitsSent(call=id, digits=digits, understood=digits))
+        sent = action.apply_faults(DigitsSent(call=call.id, digits=digits, understood=digits))
         event = action.emit(sent)
         if call.session is not None:
             step_far_end(self, action._replace(now=event.at), call, DigitsPressed(sent.understood))
-        return call
 
     def hold(self, action: ActionContext, id: str) -> PhoneCall:
         """Put a call on hold: the agent hears nothing of it until it is resumed."""
@@ -155,18 +145,10 @@ class VoiceState(PhoneTables):
         action.emit(HoldEnded(call=id, by="agent"))
         return call
 
-    def hang_up(self, action: ActionContext, id: str) -> PhoneCall:
+    def hang_up(self, action: ActionContext, call: PhoneCall) -> None:
         """End a call."""
-        call = self.find_call(id)
-        check_open(call)
         is_waiting = call.status == "ringing" or call.is_held_by_line
         end_call(self, action, call, "agent", "abandoned" if is_waiting else "completed", "the agent hung up")
-        return call
-
-    def hear(self, action: ActionContext, id: str) -> Event:
-        """Record that the agent has listened to a call up to now."""
-        self.find_call(id)
-        return action.emit(CallHeard(call=id))
 
     def next_due(self) -> DueWork | None:
         """Return the first work that is due in a call, or the first end of a person's pause."""

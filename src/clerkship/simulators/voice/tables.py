@@ -30,6 +30,8 @@ class PhoneTables(State):
         base = getattr(records, "base", None)
         self.chart = base if isinstance(base, Chart) else load_chart(())
         """The resources of the FHIR datasets."""
+        self.zone = self.settings.local_zone
+        """The zone of opening hours."""
         self.lines = LineTable(self.settings)
         self.calls = CallTable(self.settings, self.lines)
         self.people = PeopleByPhone()

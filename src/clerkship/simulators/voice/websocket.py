@@ -112,8 +112,7 @@ class VoiceSocket(WebSocketHandler):
 
     def _push_unread(self, session: WebSocketSession, state: VoiceState) -> None:
         """Push how many messages of each own mailbox are unread."""
-        boxes = state.mailboxes
-        unread = {config.name: boxes.count_unread(config.name) for config in boxes.configs.values() if config.is_own}
+        unread = {name: state.mailboxes.count_unread(name) for name in state.mailboxes.own}
         session.send(orjson.dumps({"event": "message_waiting", "unread": unread}).decode())
 
     def _push_changes(self, call: PhoneCall) -> None:

@@ -34,10 +34,6 @@ class CaseTable:
         return numbers[-1] if numbers else None
 
 
-EMPTY_CHART = Chart(())
-NO_CASES = CaseTable()
-
-
 class HookResult(NamedTuple):
     """What a hook found."""
 
@@ -52,9 +48,9 @@ class HookContext(NamedTuple):
     action: ActionContext
     """`action.domain(PayerState)` returns the payer."""
     call: PhoneCall
-    records: Chart = EMPTY_CHART
+    records: Chart
     """The resources of the FHIR datasets; empty if the environment has none."""
-    cases: CaseTable = NO_CASES
+    cases: CaseTable
     """The cases that were opened before."""
 
 
@@ -74,6 +70,11 @@ class Hook(NamedTuple):
     """The kind of domain that it asks, such as `payer`; empty if none."""
     optional: tuple[str, ...] = ()
     """Names of arguments that may be missing or empty."""
+
+    def complete(self, arguments: Mapping[str, str], values: Mapping[str, str]) -> dict[str, str]:
+        """Return its arguments. A required one that is not given is the value of its name."""
+        required = {name: arguments.get(name, values.get(name, "")) for name in self.inputs}
+        return required | {name: arguments[name] for name in self.optional if arguments.get(name)}
 
 
 _NOT_A_LETTER_OR_DIGIT = re.compile(r"[\W_]+")
