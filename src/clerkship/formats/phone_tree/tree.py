@@ -24,10 +24,8 @@ class IvrTree(UncheckedTree):
 
         If the key is not in the file, because it has a default, the place is the node, and the message has the key.
         """
-        place, message = problem.path, problem.message
-        if problem.node:
-            place = ("nodes", problem.node, *problem.path)
-            if problem.key and problem.path[0] not in self.nodes[problem.node].model_fields_set:
-                place, message = place[:2], f"`{problem.key}`: {message}"
+        place, message = problem.place, problem.message
+        if problem.node and problem.key and problem.path[0] not in self.nodes[problem.node].model_fields_set:
+            place, message = place[:2], f"`{problem.key}`: {message}"
         error = PydanticCustomError("phone_tree", "{problem}", {"problem": message})
         return InitErrorDetails(type=error, loc=place, input=problem.node)

@@ -61,6 +61,11 @@ class TreeProblem(NamedTuple):
             return (field, *(int(part) if part.isdigit() else part for part in rest.split(".") if part))
         return tuple(part for part in (field, rest) if part)
 
+    @property
+    def place(self) -> tuple[str | int, ...]:
+        """The parts of the path from the tree to the key."""
+        return ("nodes", self.node, *self.path) if self.node else self.path
+
     def __str__(self) -> str:
         place = f"node `{self.node}`" if self.node else ""
         key = f"`{self.key}`" if self.key else ""

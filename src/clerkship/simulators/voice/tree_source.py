@@ -157,8 +157,7 @@ def _find_unset_names(tree: IvrTree, values: Collection[str]) -> Iterator[FoundM
         return  # what an unknown hook would set is not known either
     complete = tree.model_copy(update={"values": {**dict.fromkeys(values, ""), **tree.values}})
     for problem in find_tree_problems(complete, _OUTPUTS):
-        keys = (int(part) if part.isdigit() else part for part in problem.key.split(".") if part)
-        yield FoundMistake(("nodes", problem.node, *keys) if problem.node else tuple(keys), problem.message)
+        yield FoundMistake(problem.place, problem.message)
 
 
 def _find_unknown_places(tree: IvrTree, places: TreePlaces) -> Iterator[FoundMistake]:
