@@ -87,6 +87,7 @@ def test_disguised_word_fails_the_criteria(disguise: str) -> None:
         ("One moment, in a minute.", "Ina"),
         ("This is a reminder.", "Isa"),
         ("There is an a.m. slot.", "Ana"),
+        ("At eight a.m. your time.", "Amy"),
         ("We met for minutes.", "metformin"),
         ("That is her pesky form.", "herpes"),
         ("Is the test on March 4 or 12?", "412"),

@@ -89,7 +89,7 @@ class SpokenReading:
             return True
         parts = [self._joined[one:other] for one, other in zip([start, *cuts], [*cuts, end], strict=True)]
         if all(len(part) == 1 for part in parts):
-            return True
+            return end in self._ends  # `a.m. your` is not Amy
         tokens = [self._tokens[self._starts[cut]] for cut in ([start] if start in self._starts else []) + cuts]
         if any(len(token.text) == 1 < token.end - token.start for token in tokens):  # `Hi, Victor` is not HIV
             return False
