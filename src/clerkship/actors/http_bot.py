@@ -363,7 +363,6 @@ class HttpBotSolver:
         self._reachable = _before_variables(address)
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Return an agent for one trial."""
         return HttpBotAgent(self._templates, trial)
 
     def preflight(self) -> None:

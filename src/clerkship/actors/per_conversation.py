@@ -64,7 +64,6 @@ class PerConversation:
         self._solver = solver
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Open an agent for all conversations."""
         return ConversationAgents(lambda: self._solver.open(solution, trial))
 
 

@@ -55,7 +55,6 @@ class PersonLimits:
 
     @cached_property
     def facts(self) -> Facts:
-        """The facts in what the person was given."""
         return Facts.of(self.given)
 
     @cached_property

@@ -154,7 +154,6 @@ class WebhookSolver:
         self._address, self._key = address, key
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
-        """Return an agent for one trial."""
         return WebhookAgent(self._address, self._key, trial)
 
     def preflight(self) -> None:

@@ -132,11 +132,9 @@ class RegisteredCatalog(InactionChecks):
     """Implements the library's Catalog with everything that is registered in this process."""
 
     def simulator(self, kind: str) -> Spec:
-        """Return the spec of a kind of simulator."""
         return self.simulators.get(kind)
 
     def domain(self, kind: str) -> DomainSpec:
-        """Return the spec of a kind of domain."""
         return self.domains.get(kind)
 
     def component(self, kind: str) -> ComponentSpec:
@@ -236,7 +234,6 @@ class RegisteredCatalog(InactionChecks):
         return self.events.keys()
 
     def dataset_type(self, name: str) -> DatasetType:
-        """Return a type of dataset."""
         return self.dataset_types.get(name)
 
     def built_in_datasets(self) -> Mapping[str, str]:

@@ -90,7 +90,6 @@ class RatingsAnswer(BaseModel):
         return self
 
     def by_name(self) -> dict[str, MetricRating]:
-        """Return the ratings by name."""
         scaled = {each.name: MetricRating(score=each.score, reason=each.reasoning) for each in self.scale_metrics}
         decided = {each.name: MetricRating(passed=each.passed, reason=each.reasoning) for each in self.binary_metrics}
         return scaled | decided

@@ -15,8 +15,7 @@ from clerkship.sandbox.domain import DomainSpec
 from clerkship.sandbox.faults.contract import Fault
 from clerkship.sandbox.steps.contract import Step
 from clerkship.sandbox.steps.fault_step import build_fault_step
-from clerkship.simulators.domains import check_domain_spec
-from clerkship.simulators.registry import check_spec
+from clerkship.simulators.registry import check_domain_spec, check_spec
 from clerkship.simulators.spec import Spec
 from clerkship.suite_files.dataset_type import DatasetType
 from clerkship.suite_files.template import Filter

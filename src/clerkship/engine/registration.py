@@ -18,8 +18,7 @@ from clerkship.sandbox.assertion import Assertion
 from clerkship.sandbox.steps.contract import Step
 from clerkship.sandbox.steps.registry import STEPS
 from clerkship.settings import load_settings
-from clerkship.simulators.domains import DomainEntry, build_domain_registry, load_domains
-from clerkship.simulators.registry import KindEntry, build_spec_registry, load_simulators
+from clerkship.simulators.registry import DomainEntry, KindEntry, build_spec_registry, load_domains, load_simulators
 from clerkship.suite_files.dataset_type import DatasetType
 from clerkship.suite_files.records import RECORDS_DATASET
 from clerkship.suite_files.template import Filter, build_filter_registry
@@ -39,9 +38,9 @@ class Registrations:
         domains: Iterable[DomainEntry] | None = None,
     ) -> None:
         kinds = tuple(kinds) if kinds is not None else load_simulators()
-        self.simulators = build_spec_registry(kinds)
+        self.simulators = build_spec_registry("simulator", kinds)
         domains = tuple(domains) if domains is not None else load_domains()
-        self.domains = build_domain_registry(domains)
+        self.domains = build_spec_registry("domain", domains)
         for kind in {*self.simulators} & {*self.domains}:
             raise NameTaken(f"`{kind}` is the kind of a simulator and of a domain")
         self.assertions: Registry[type[Assertion]] = Registry("assertion")

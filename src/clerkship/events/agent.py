@@ -1,175 +1,139 @@
 """Events that an agent reports about itself: flows, actions, slots, skills, memory and tools."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from clerkship.events.event import Payload
 
 
-class FlowStarted(Payload):
+class FlowStarted(Payload, kind="agent.flow.started"):
     """A flow started."""
 
-    kind: ClassVar[str] = "agent.flow.started"
     flow_id: str
 
 
-class FlowCompleted(Payload):
+class _FlowAtStep(Payload):
+    """What happened to a flow, and at which step."""
+
+    flow_id: str
+    flow_step_id: str | None = None
+
+
+class FlowCompleted(_FlowAtStep, kind="agent.flow.completed"):
     """A flow was completed."""
 
-    kind: ClassVar[str] = "agent.flow.completed"
-    flow_id: str
-    flow_step_id: str | None = None
 
-
-class FlowCancelled(Payload):
+class FlowCancelled(_FlowAtStep, kind="agent.flow.cancelled"):
     """A flow was cancelled."""
 
-    kind: ClassVar[str] = "agent.flow.cancelled"
-    flow_id: str
-    flow_step_id: str | None = None
 
-
-class FlowInterrupted(Payload):
+class FlowInterrupted(_FlowAtStep, kind="agent.flow.interrupted"):
     """A flow was interrupted by another flow."""
 
-    kind: ClassVar[str] = "agent.flow.interrupted"
-    flow_id: str
-    flow_step_id: str | None = None
 
-
-class FlowResumed(Payload):
+class FlowResumed(_FlowAtStep, kind="agent.flow.resumed"):
     """An interrupted flow was resumed."""
 
-    kind: ClassVar[str] = "agent.flow.resumed"
-    flow_id: str
-    flow_step_id: str | None = None
 
-
-class ClarificationOffered(Payload):
+class ClarificationOffered(Payload, kind="agent.clarification.offered"):
     """The agent was not sure which flow the person meant, and offered these."""
 
-    kind: ClassVar[str] = "agent.clarification.offered"
     flow_ids: tuple[str, ...]
     names: tuple[str, ...] = ()
 
 
-class ActionExecuted(Payload):
+class ActionExecuted(Payload, kind="agent.action.executed"):
     """An action ran."""
 
-    kind: ClassVar[str] = "agent.action.executed"
     name: str
     arguments: dict[str, Any] = {}
 
 
-class SlotSet(Payload):
+class SlotSet(Payload, kind="agent.slot.set"):
     """A slot was set; `null` is a value."""
 
-    kind: ClassVar[str] = "agent.slot.set"
     name: str
     value: Any = None
 
 
-class SkillActivated(Payload):
+class SkillActivated(Payload, kind="agent.skill.activated"):
     """A skill was activated."""
 
-    kind: ClassVar[str] = "agent.skill.activated"
     skill_id: str
 
 
-class SkillCompleted(Payload):
+class SkillCompleted(Payload, kind="agent.skill.completed"):
     """A skill was completed."""
 
-    kind: ClassVar[str] = "agent.skill.completed"
     skill_id: str
 
 
-class SkillCancelled(Payload):
+class _SkillAtStep(Payload):
+    """What happened to a skill, and at which step."""
+
+    skill_id: str
+    step_id: str | None = None
+
+
+class SkillCancelled(_SkillAtStep, kind="agent.skill.cancelled"):
     """A skill was cancelled."""
 
-    kind: ClassVar[str] = "agent.skill.cancelled"
-    skill_id: str
-    step_id: str | None = None
 
-
-class SkillInterrupted(Payload):
+class SkillInterrupted(_SkillAtStep, kind="agent.skill.interrupted"):
     """A skill was interrupted by another skill."""
 
-    kind: ClassVar[str] = "agent.skill.interrupted"
-    skill_id: str
-    step_id: str | None = None
 
-
-class SkillResumed(Payload):
+class SkillResumed(_SkillAtStep, kind="agent.skill.resumed"):
     """An interrupted skill was resumed."""
 
-    kind: ClassVar[str] = "agent.skill.resumed"
-    skill_id: str
-    step_id: str | None = None
 
-
-class BlockEntered(Payload):
+class BlockEntered(Payload, kind="agent.block.entered"):
     """An ordered block of a skill was entered."""
 
-    kind: ClassVar[str] = "agent.block.entered"
     skill_id: str
     block_id: str
 
 
-class BlockCompleted(Payload):
+class _BlockAtStep(Payload):
+    """What happened to a block, and at which step."""
+
+    skill_id: str
+    block_id: str
+    step_id: str | None = None
+
+
+class BlockCompleted(_BlockAtStep, kind="agent.block.completed"):
     """An ordered block of a skill was completed."""
 
-    kind: ClassVar[str] = "agent.block.completed"
-    skill_id: str
-    block_id: str
-    step_id: str | None = None
 
-
-class BlockCancelled(Payload):
+class BlockCancelled(_BlockAtStep, kind="agent.block.cancelled"):
     """An ordered block of a skill was cancelled."""
 
-    kind: ClassVar[str] = "agent.block.cancelled"
-    skill_id: str
-    block_id: str
-    step_id: str | None = None
 
-
-class BlockInterrupted(Payload):
+class BlockInterrupted(_BlockAtStep, kind="agent.block.interrupted"):
     """An ordered block of a skill was interrupted."""
 
-    kind: ClassVar[str] = "agent.block.interrupted"
-    skill_id: str
-    block_id: str
-    step_id: str | None = None
 
-
-class BlockResumed(Payload):
+class BlockResumed(_BlockAtStep, kind="agent.block.resumed"):
     """An interrupted ordered block of a skill was resumed."""
 
-    kind: ClassVar[str] = "agent.block.resumed"
-    skill_id: str
-    block_id: str
-    step_id: str | None = None
 
-
-class MemorySet(Payload):
+class MemorySet(Payload, kind="agent.memory.set"):
     """A memory entry was set."""
 
-    kind: ClassVar[str] = "agent.memory.set"
     name: str
     value: Any = None
 
 
-class MemoryCleared(Payload):
+class MemoryCleared(Payload, kind="agent.memory.cleared"):
     """A memory entry was cleared."""
 
-    kind: ClassVar[str] = "agent.memory.cleared"
     name: str
 
 
-class ToolExecuted(Payload):
+class ToolExecuted(Payload, kind="agent.tool.executed"):
     """A tool was called, with its result or error."""
 
-    kind: ClassVar[str] = "agent.tool.executed"
     tool_name: str
     arguments: dict[str, Any] = {}
     source: Literal["local", "mcp"] = "local"
@@ -180,10 +144,9 @@ class ToolExecuted(Payload):
     error_message: str | None = None
 
 
-class ToolCallRejected(Payload):
+class ToolCallRejected(Payload, kind="agent.tool.rejected"):
     """A tool call was malformed and was not executed: no such tool, or arguments that it cannot take."""
 
-    kind: ClassVar[str] = "agent.tool.rejected"
     tool_name: str
     argument: str | None = None
     """The argument that was wrong; null if the call as a whole was."""
@@ -192,10 +155,9 @@ class ToolCallRejected(Payload):
     """The arguments as the model wrote them: text if they are not JSON, shortened if they are long."""
 
 
-class Noted(Payload):
+class Noted(Payload, kind="agent.noted"):
     """Any other event of the agent's engine, under the engine's own name: a restart, a reminder, a sub-agent."""
 
-    kind: ClassVar[str] = "agent.noted"
     what: str
     data: dict[str, Any] = {}
 

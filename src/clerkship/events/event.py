@@ -36,6 +36,12 @@ class Payload(Frozen):
     """Whether nested values are frozen when the event is appended. A simulator that builds new values for each event
     and never changes them may skip this: for a large resource it takes a tenth of a request."""
 
+    def __init_subclass__(cls, *, kind: str = "", **options: Any) -> None:
+        """Take the kind as an argument of the class: `class FlowStarted(Payload, kind="agent.flow.started")`."""
+        super().__init_subclass__(**options)
+        if kind:
+            cls.kind = kind
+
 
 class Utterance(Payload):
     """A message in a conversation, on any sandbox, from a person or from the agent."""

@@ -1,63 +1,56 @@
 """Events of the run itself."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
 from clerkship.events.event import Payload
 
 
-class RunStarted(Payload):
+class RunStarted(Payload, kind="run.started"):
     """The playground is ready, and the scenario is about to run."""
 
-    kind: ClassVar[str] = "run.started"
     task: str
     environment: str
     seed: str
 
 
-class StepRan(Payload):
+class StepRan(Payload, kind="scenario.step.ran"):
     """A scenario step was executed."""
 
-    kind: ClassVar[str] = "scenario.step.ran"
     step: str
 
 
-class StepFailed(Payload):
+class StepFailed(Payload, kind="scenario.step.failed"):
     """A scenario step could not be executed: a mistake of the author, a platform error, or an effect of the agent."""
 
-    kind: ClassVar[str] = "scenario.step.failed"
     step: str
     reason: str
     by_agent: bool = False
     """Whether it failed because of the agent's actions; the run is graded nevertheless."""
 
 
-class AgentStarted(Payload):
+class AgentStarted(Payload, kind="agent.started"):
     """The agent was given its task."""
 
-    kind: ClassVar[str] = "agent.started"
     entry: str
     """The function of the agent that was called: `on_task` or `on_turn`."""
     task_item: dict[str, Any] | None = None
 
 
-class AgentAnswered(Payload):
+class AgentAnswered(Payload, kind="agent.answered"):
     """The agent finished, with this answer."""
 
-    kind: ClassVar[str] = "agent.answered"
     answer: Any = None
 
 
-class AgentFailed(Payload):
+class AgentFailed(Payload, kind="agent.failed"):
     """The agent crashed, or returned an invalid answer."""
 
-    kind: ClassVar[str] = "agent.failed"
     error: str
 
 
-class RunForked(Payload):
+class RunForked(Payload, kind="run.forked"):
     """The events above happened in another run. From here on another agent replies, or the same agent again."""
 
-    kind: ClassVar[str] = "run.forked"
     run: str
     trial: int
     turn: int
@@ -65,42 +58,37 @@ class RunForked(Payload):
     """How the agent learned what happened before: from a history, or by replying to the earlier messages again."""
 
 
-class RunEnded(Payload):
+class RunEnded(Payload, kind="run.ended"):
     """The run ended, for this reason."""
 
-    kind: ClassVar[str] = "run.ended"
     ending: str
 
 
-class RequestRefused(Payload):
+class RequestRefused(Payload, kind="sandbox.refused"):
     """A sandbox refused a request of the agent, or refused to react to an event of another sandbox."""
 
-    kind: ClassVar[str] = "sandbox.refused"
     operation: str
     status: int
     code: str
     reason: str
 
 
-class RequestAnswered(Payload):
+class RequestAnswered(Payload, kind="sandbox.answered"):
     """A sandbox answered a request that no event of its simulator records, such as one for the attributes of a file."""
 
-    kind: ClassVar[str] = "sandbox.answered"
     operation: str
 
 
-class ClockAdvanced(Payload):
+class ClockAdvanced(Payload, kind="clock.advanced"):
     """The agent let simulated time pass, for a duration or until the next scheduled event."""
 
-    kind: ClassVar[str] = "clock.advanced"
     seconds: float | None = None
     """None if it waited for the next scheduled event."""
 
 
-class FaultInjected(Payload):
+class FaultInjected(Payload, kind="fault.injected"):
     """A fault changed a request or a turn of a conversation; the details say how."""
 
-    kind: ClassVar[str] = "fault.injected"
     fault: str
     operation: str
     details: dict[str, Any] = {}
@@ -120,10 +108,9 @@ OutboundOutcome = Literal[
 or a response that is not accepted, `not_sent` a message that a fault held back."""
 
 
-class OutboundAttempted(Payload):
+class OutboundAttempted(Payload, kind="outbound.attempted"):
     """A sandbox tried to deliver a message to the address that its agent registered; without the address."""
 
-    kind: ClassVar[str] = "outbound.attempted"
     channel: str
     """The protocol, such as `mllp`."""
     message: str
@@ -138,10 +125,9 @@ class OutboundAttempted(Payload):
     """Simulated seconds until the next attempt; None if there is none."""
 
 
-class PersonBrokeContract(Payload):
+class PersonBrokeContract(Payload, kind="person.broke_contract"):
     """The model that plays a person broke its contract. The line that broke it was not sent."""
 
-    kind: ClassVar[str] = "person.broke_contract"
     rule: str
     reason: str
     would_have_said: str = ""
@@ -151,18 +137,16 @@ class PersonBrokeContract(Payload):
     prompt: str = ""
 
 
-class PersonMadeUpFacts(Payload):
+class PersonMadeUpFacts(Payload, kind="person.made_up_facts"):
     """The model that plays a person made up facts in its last message: nothing had given them."""
 
-    kind: ClassVar[str] = "person.made_up_facts"
     facts: tuple[str, ...]
     """Numbers, codes, dates and addresses, as written."""
 
 
-class PersonChecked(Payload):
+class PersonChecked(Payload, kind="person.checked"):
     """A judge confirmed that the person was played correctly."""
 
-    kind: ClassVar[str] = "person.checked"
     reason: str
     lines: tuple[str, ...] = ()
     model: str = ""

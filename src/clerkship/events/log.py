@@ -162,7 +162,6 @@ class HashChain:
         self._digest = GENESIS
 
     def add(self, line: bytes) -> None:
-        """Add a line."""
         self._digest = hashlib.sha256(self._digest + line).digest()
 
     @property

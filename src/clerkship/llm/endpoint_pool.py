@@ -72,7 +72,6 @@ class HostConnections:
         return cast(H, self._held[name][0])
 
     async def close(self) -> None:
-        """Close all connections."""
         for client in self._free:
             await client.aclose()
         for _, close in self._held.values():

@@ -28,7 +28,6 @@ class ScriptedAnswer(Frozen):
     answer: Annotated[JsonValue, Field(description="what is answered")]
 
     def fits(self, question: Question[Any]) -> bool:
-        """Return whether this is the answer to a question."""
         return (
             self.about in (None, question.about)
             and (self.contains is None or self.contains in question.prompt)

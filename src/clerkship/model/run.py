@@ -277,7 +277,6 @@ class TaskRun(Frozen):
     """Ratings of the conversation, if requested. They do not change the verdict."""
 
     def outcome(self) -> TrialOutcome:
-        """Return the outcome of the trial."""
         return TrialOutcome(self.task, self.trial, self.attempt, self.status, self.verdict)
 
 

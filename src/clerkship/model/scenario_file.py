@@ -77,7 +77,6 @@ class ExpectedTool(Frozen):
         return self
 
     def to_criterion(self) -> Criterion:
-        """Return the criterion for it."""
         if self.tool_called is not None:
             call = _build_call("tool_called", self.tool_called.model_dump())
             return _build_criterion(call, self.tool_called.tool_name, gate=self.gate)

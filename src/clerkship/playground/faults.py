@@ -53,7 +53,6 @@ class FaultInjector:
         return self.active[-1]
 
     def list_all(self) -> list[ActiveFault[Any]]:
-        """Return all active faults."""
         return [*self.active, *self.altering]
 
     def matching(self, sandbox: str, operation: str) -> Iterator[tuple[ActiveFault[Fault], Random]]:

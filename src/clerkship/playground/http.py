@@ -128,7 +128,6 @@ class GatewayRequest:
         return guard(self.context.playground, self.context.title, lambda: next(stream, None))
 
     def open_websocket(self, workers: WorkerPool) -> SandboxClient:
-        """Return a client of the sandbox for a WebSocket."""
         playground, sandbox = self.context.playground, self.context.sandbox
         assert sandbox is not None
         address = f"{self.context.playground_id}/{sandbox.name}"

@@ -55,7 +55,6 @@ class RunningListener:
         requests.add(sandbox=name, over=self.listener_type.name, method=operation, reason=reason)
 
     def client_for(self, playground: Playground, sandbox: Sandbox) -> GatewayClient:
-        """Return a client of a sandbox for this listener."""
         address = self.gateway.assign_address(playground, sandbox)
         return GatewayClient(self.gateway, self.workers, playground, sandbox, address, self.listener_type.name)
 

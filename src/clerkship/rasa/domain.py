@@ -72,7 +72,6 @@ class _DomainReader:
         )
 
     def add_file(self, tree: YamlTree) -> None:
-        """Add a file."""
         if not isinstance(tree.data, dict):
             self.folder.report.note(
                 tree, [], f"expected a map with `slots`, `actions`, `responses`, not {describe_value(tree.data)}"

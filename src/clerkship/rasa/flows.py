@@ -124,7 +124,6 @@ class _FlowReader:
     warnings: list[InputProblem] = field(default_factory=list)
 
     def add_file(self, tree: YamlTree) -> None:
-        """Add a file."""
         data = tree.data if isinstance(tree.data, dict) else {}
         flows = data.get(_FLOWS_KEY)
         if not isinstance(flows, dict):

@@ -127,7 +127,6 @@ class RecordingAgent:
         return await self._agent.on_task(task_item, sandboxes)
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Close the agent."""
         return self._agent.close()
 
     def hear(self, sandbox: str, asked: Request | CallRecord) -> None:

@@ -172,7 +172,6 @@ class RecordedModel:
         self._redactor = session.redactor_for(owner[0])
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        """Return the recorded answer, or ask the model."""
         lookup = self._lookup(question)
         found = cast(RecordedQuestion, self._answer(lookup, lambda: self._ask(question, lookup)))
         if found.failed:

@@ -97,7 +97,6 @@ class GatedComparison:
         return cls(comparison, parsed)
 
     def results(self) -> list[GateResult]:
-        """Return the result of each gate."""
         return [self._result(gate) for gate in self.gates]
 
     def _result(self, gate: Gate) -> GateResult:

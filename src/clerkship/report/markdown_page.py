@@ -46,5 +46,4 @@ class MarkdownPage:
             self.add(f"\n<p><i>{total - done:,} {what} are left out here.</i></p>\n")
 
     def text(self) -> str:
-        """Return the page."""
         return "".join(self._pieces)

@@ -55,7 +55,6 @@ def describe_error(task_run: TaskRun) -> str:
 
 
 def outcome_word(task_run: TaskRun) -> str:
-    """Return the outcome as a word."""
     late = " (timed out)" if task_run.status == "timed_out" else ""
     return f"{OUTCOMES[outcome(task_run)][0]}{late}"
 

@@ -153,7 +153,6 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def write_transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """Write in one transaction."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield

@@ -35,9 +35,7 @@ class TrialRecord(Protocol):
     """A finished trial, as the engine passes it to the store."""
 
     @property
-    def task_run(self) -> TaskRun:
-        """Its record."""
-        ...
+    def task_run(self) -> TaskRun: ...
 
     @property
     def log(self) -> bytes:
@@ -187,6 +185,4 @@ class Store(Protocol):
         """Return a blob by its hash."""
         ...
 
-    def close(self) -> None:
-        """Close the store."""
-        ...
+    def close(self) -> None: ...

@@ -54,7 +54,6 @@ class TaskNames:
     """The parts of the task that are not criteria, as data."""
 
     def find(self, sort: str) -> frozenset[str]:
-        """Return the names of a sort."""
         return self.by_sort.get(sort, frozenset())
 
     def with_steps(self, steps: Iterable[Any]) -> "TaskNames":

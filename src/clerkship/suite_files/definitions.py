@@ -103,7 +103,6 @@ class FolderDefinitions:
             definition.problem([definition.name_key], message, hint)
 
     def get(self, kind: str, name: str) -> Definition | None:
-        """Return the definition with a name."""
         return self._defined.get(kind, {}).get(name)
 
     def has_any(self, kind: str) -> bool:

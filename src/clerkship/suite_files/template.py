@@ -212,7 +212,6 @@ class TemplateValue(NamedTuple):
     field: str = ""
 
     def text(self) -> str:
-        """Return the value as text."""
         return self.as_text(self.value)
 
     def as_text(self, value: Any) -> str:

@@ -101,7 +101,6 @@ class SourceLocation(NamedTuple):
         return f"{self.file}:{self.line}:{self.column}"
 
     def problem(self, message: str, hint: str = "") -> InputProblem:
-        """Return a problem at this location."""
         key = format_key_path(self.keys)
         return InputProblem(file=self.file, line=self.line, column=self.column, key=key, message=message, hint=hint)
 

@@ -59,7 +59,6 @@ class WebSocketConnection(TcpConnection):
     # The session that the handler uses, from any thread.
 
     def send(self, message: WebSocketMessage) -> None:
-        """Send a message."""
         with suppress(RuntimeError):  # the loop is closed
             self._loop.call_soon_threadsafe(self._push, message)
 

@@ -14,7 +14,7 @@ from clerkship.events.event import Payload
 from clerkship.sandbox.domain import DomainCall, DomainSpec
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
-from clerkship.simulators.domains import DOMAINS, DomainEntry
+from clerkship.simulators.registry import DOMAINS, DomainEntry
 from clerkship.simulators.spec import Spec
 from tests.sandbox.domains import appointment_book
 from tests.sandbox.domains.appointment_book import Booking, BookState, SlotOpened

@@ -27,8 +27,7 @@ from clerkship.service.running import RunResult, execute
 from clerkship.service.schemas import build_schema
 from clerkship.service.up import PlaygroundRequest, open_playground
 from clerkship.settings import Settings
-from clerkship.simulators.domains import load_domains
-from clerkship.simulators.registry import KINDS, load_simulators
+from clerkship.simulators.registry import KINDS, load_domains, load_simulators
 from clerkship.store.sqlite import SqliteStore
 from tests.sandbox.domains import appointment_book
 from tests.sandbox.domains.booking_simulators import DESK, KIOSK

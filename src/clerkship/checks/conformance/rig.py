@@ -57,7 +57,6 @@ class RequestCounts:
     refused_writes: int = 0
 
     def add(self, request: ExerciseRequest, reply: Reply) -> None:
-        """Count one request."""
         is_write = isinstance(request, Request) and request.method in WRITES
         self.sent += 1
         self.refused += not reply.ok
@@ -96,7 +95,6 @@ class ComponentRig:
         return self.playground.log.lines
 
     def declared_events(self) -> list[type[Payload]]:
-        """Return the events that the components declare."""
         prepared = [*self.prepared_simulators.values(), *self.domains.values()]
         return [event for component in prepared for event in component.spec.events]
 

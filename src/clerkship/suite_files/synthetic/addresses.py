@@ -27,7 +27,6 @@ class Address(NamedTuple):
     zip: str
 
     def to_fhir(self, since: str = "") -> dict[str, Any]:
-        """Return a FHIR Address."""
         lines = [self.line, self.unit] if self.unit else [self.line]
         text = f"{', '.join(lines)}, {self.town}, {STATE} {self.zip}"
         address = {"use": "home", "type": "both", "text": text, "line": lines, "city": self.town, "state": STATE}

@@ -63,7 +63,6 @@ class PatientChemistry:
         self._usual: dict[tuple[str, bool], float] = {}
 
     def measure_panel(self, key: str, causes: set[str], age: int) -> list[LabResult]:
-        """Return the results of one panel."""
         values = {name: self._value(name, causes) for name in PANELS[key].analytes}
         if key == "bmp":
             _reconcile_kidney_values(values, self._sex, age)
@@ -134,7 +133,6 @@ def _flag_result(analyte: Analyte, value: float, sex: str, causes: set[str]) -> 
 def build_observation(
     result: LabResult, id: str, drawn: datetime, issued: datetime, common: dict[str, Any]
 ) -> Resource:
-    """Return a result as an Observation."""
     analyte = result.analyte
     bounds: dict[str, Any] = {}
     if result.low is not None:

@@ -31,11 +31,9 @@ class RandomSource:
         return middle + spread * 2 * (self.fraction() + self.fraction() + self.fraction() - 1.5)
 
     def choice(self, items: Sequence[T]) -> T:
-        """Return one of the items."""
         return items[int(self.fraction() * len(items))]
 
     def weighted_choice(self, items: Sequence[T], weights: Sequence[float]) -> T:
-        """Return one of the items, by weight."""
         left = self.fraction() * sum(weights)
         for item, weight in zip(items, weights, strict=True):
             left -= weight

@@ -32,7 +32,6 @@ class Term(NamedTuple):
     display: str
 
     def coding(self) -> dict[str, str]:
-        """Return a Coding."""
         return {"system": self.system, "code": self.code, "display": self.display}
 
 
@@ -50,12 +49,10 @@ def round_to_digits(value: float, digits: int) -> float | int:
 
 
 def build_quantity(value: float, unit: str, ucum: str) -> dict[str, Any]:
-    """Return a Quantity in a unit of UCUM."""
     return {"value": value, "unit": unit, "system": UCUM, "code": ucum}
 
 
 def build_reference(key: str, display: str = "") -> dict[str, str]:
-    """Return a Reference."""
     return {"reference": key, "display": display} if display else {"reference": key}
 
 
