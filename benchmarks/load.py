@@ -25,8 +25,8 @@ from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.regrade import parse_log
+from clerkship.engine.spec import FinishedTrial
 from clerkship.events.evidence import Evidence
 from clerkship.events.log import open_log
 from clerkship.model.environment import Environment, Simulator

@@ -4,7 +4,7 @@ from collections.abc import Collection
 from typing import Any
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.events.request import MAX_BODY, MAX_INLINE_BODY, MAX_TOTAL_BODIES
+from clerkship.events.event import MAX_BODY, MAX_INLINE_BODY, MAX_TOTAL_BODIES
 from clerkship.events.sidecar import MAX_UNAUTHENTICATED
 from clerkship.model.environment import RESERVED_NAMES, RESERVED_SOURCES
 from clerkship.sandbox.assertion import Difference, Engine

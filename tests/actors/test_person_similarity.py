@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, find_breach
-from clerkship.actors.person_similarity import is_repetition
+from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, find_breach, is_repetition
 
 PAIRS: dict[str, dict[str, list[tuple[str, str]]]] = yaml.safe_load(
     (Path(__file__).parent / "near_lines.yml").read_text(encoding="utf-8")

@@ -10,9 +10,9 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.assertions.judged import JudgedAssertion
 from clerkship.events.evidence import Evidence
-from clerkship.llm.concurrency import MAX_THREADS, map_concurrently
 from clerkship.llm.contract import BadAnswer, ModelAnswer, NoModel, Question
 from clerkship.llm.retry import ModelOutage
+from clerkship.llm.trial_model import MAX_THREADS, map_concurrently
 from tests.assertions.judge import SampledJudge
 from tests.assertions.log_builder import LogBuilder
 

@@ -16,8 +16,7 @@ from clerkship.actors.python import PythonSolver
 from clerkship.engine.batch import TrialBatch
 from clerkship.engine.build import build_task
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.finished_trial import FinishedTrial
-from clerkship.engine.spec import BatchContext, TrialSpec
+from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec
 from clerkship.events.agent import SlotSet
 from clerkship.llm.retry import ModelOutage
 from clerkship.model.errors import PlatformError

@@ -10,9 +10,8 @@ from pydantic import BaseModel
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.batch import TrialBatch
 from clerkship.engine.build import build_tasks
-from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.models import ModelSelection
-from clerkship.engine.spec import BatchContext, TrialSpec
+from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec
 from clerkship.llm.contract import ModelAnswer, Question
 from clerkship.llm.retry import ModelOutage
 from clerkship.playground.gateway import Gateway

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.engine.finished_trial import OVERLOADED
-from clerkship.engine.spec import MAX_GAP_SECONDS, OverloadCounter, ProcessorLoad, Watchdog, is_overloaded
+from clerkship.engine.spec import MAX_GAP_SECONDS, OVERLOADED, OverloadCounter, ProcessorLoad, Watchdog, is_overloaded
 from tests.processes import start_process
 from tests.waiting import wait_until
 from tests.workbench import Workbench

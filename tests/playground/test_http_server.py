@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 import orjson
 import pytest
 
-from clerkship.events.request import AgentRequest
+from clerkship.events.event import AgentRequest
 from clerkship.model.duration import parse_duration
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground import gateway
@@ -25,8 +25,7 @@ from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Refusal, Reply, Request
 from clerkship.simulators import files
 from clerkship.transports import http_parser
-from clerkship.transports.http_parser import MAX_URL
-from clerkship.transports.http_wire import parse_request, render_head
+from clerkship.transports.http_parser import MAX_URL, parse_request, render_head
 from tests.raw_routes import RawCall, raw_route
 from tests.waiting import wait_until, wait_until_stable
 

@@ -18,7 +18,7 @@ from clerkship.events.agent import ActionExecuted, SlotSet
 from clerkship.events.lifecycle import RunEnded
 from clerkship.kit.clock import PacedClock, SteppedClock
 from clerkship.model.environment import Environment
-from clerkship.playground.paced_clock import run_paced_clock
+from clerkship.playground.agent_clock import run_paced_clock
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators import files

@@ -9,9 +9,8 @@ import orjson
 import pytest
 
 from clerkship.checks.conformance.rig import SimulatorRig
-from clerkship.events.event import Event, parse_event, render_event
+from clerkship.events.event import MAX_BODY, MAX_QUERY, MAX_TOTAL_BODIES, AgentRequest, Event, parse_event, render_event
 from clerkship.events.lifecycle import LIFECYCLE_EVENTS
-from clerkship.events.request import MAX_BODY, MAX_QUERY, MAX_TOTAL_BODIES, AgentRequest
 from clerkship.events.request_line import (
     describe_unauthenticated_requests,
     describe_unmatched_requests,

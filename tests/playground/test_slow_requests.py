@@ -26,7 +26,7 @@ from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Reply, Request
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators import files
-from clerkship.transports.http_wire import MAX_PARAMETERS
+from clerkship.transports.http_parser import MAX_PARAMETERS
 from clerkship.transports.limits import ConnectionLimits
 from tests.raw_routes import RawCall, raw_route
 

@@ -8,7 +8,7 @@ from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.model.agent_domain import AgentDomain
 from clerkship.model.errors import InputError
 from clerkship.rasa.names import BUILT_IN_ACTIONS, BUILT_IN_RESPONSES, BUILT_IN_SLOTS
-from clerkship.suite_files.agent_mentions import find_event_needs, find_mentions
+from clerkship.suite_files.agent_check import find_event_needs, find_mentions
 from clerkship.suite_files.foreign import find_domain, read_domain
 from tests.suite_files.library_folder import LibraryFolder
 from tests.suite_files.seed import DOMAIN

@@ -27,8 +27,7 @@ from clerkship.recording.cassette import (
     unpack_vector,
 )
 from clerkship.recording.recorded_model import RecordedModel
-from clerkship.recording.redaction import CassetteRedactor
-from clerkship.recording.session import NotRecorded, RecordingReport, RecordingSession
+from clerkship.recording.session import CassetteRedactor, NotRecorded, RecordingReport, RecordingSession
 
 T = TypeVar("T", bound=BaseModel)
 TASK = "Late order"

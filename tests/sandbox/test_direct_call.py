@@ -10,7 +10,7 @@ from clerkship.actors.openai_chat import Toolbox
 from clerkship.checks.conformance.rig import SimulatorRig, prepare_domains
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.recording import agent_actions
+from clerkship.recording import recorded_agent
 from clerkship.sandbox.direct_call import DirectCall, decode_bytes, encode_bytes
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.operation import OperationCall
@@ -84,11 +84,11 @@ def test_replayed_call_produces_the_same_log(spec: Spec, call: OperationCall[Any
     acts: list[dict[str, Any] | None] = []
     with SimulatorRig(spec) as first, SimulatorRig(spec) as again:
         first.gateway.subscribe_requests(
-            first.playground, lambda _, call: acts.append(agent_actions.to_recorded_action("box", call))
+            first.playground, lambda _, call: acts.append(recorded_agent.to_recorded_action("box", call))
         )
         first.send(call)
         [act] = orjson.loads(orjson.dumps(acts))
-        agent_actions.repeat_action(act, open_sandboxes(again.gateway, again.playground, lambda: "http://127.0.0.1:1"))
+        recorded_agent.repeat_action(act, open_sandboxes(again.gateway, again.playground, lambda: "http://127.0.0.1:1"))
         assert again.lines == first.lines
         assert first.playground.broken is None
 

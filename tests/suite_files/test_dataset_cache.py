@@ -11,8 +11,8 @@ import pytest
 
 from clerkship.model.dataset import Dataset
 from clerkship.simulators.fhir.datasets import load as fhir_load
-from clerkship.suite_files import dataset_cache as caching
-from clerkship.suite_files.dataset_cache import CachedDataset, DatasetCache
+from clerkship.suite_files import dataset_type as caching
+from clerkship.suite_files.dataset_type import CachedDataset, DatasetCache
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.load import load_library
 from tests.suite_files.library_folder import CATALOG, LibraryFolder

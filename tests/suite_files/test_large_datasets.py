@@ -10,7 +10,7 @@ import pytest
 PROBE = """
 import sys
 from pathlib import Path
-from clerkship.suite_files.dataset_cache import DatasetCache
+from clerkship.suite_files.dataset_type import DatasetCache
 from clerkship.simulators.fhir.datasets.load import read_path
 from clerkship.model.errors import InputError
 try:

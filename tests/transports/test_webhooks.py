@@ -29,12 +29,11 @@ from clerkship.events.evidence import Evidence
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.task import Task
 from clerkship.playground import clock_hold
-from clerkship.playground.agent_clock import advance_by, skip_to_next_event
+from clerkship.playground.agent_clock import advance_by, run_paced_clock, skip_to_next_event
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
-from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.faults.error import ErrorFault

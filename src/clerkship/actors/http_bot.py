@@ -11,8 +11,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say, Start
 from clerkship.actors.messages import describe_invalid_json, describe_sandboxes, excerpt
-from clerkship.actors.reply import parse_answer, parse_replies
-from clerkship.actors.reply_path import read_messages, read_session, read_values, shorten
+from clerkship.actors.reply import parse_answer, parse_replies, read_messages, read_session, read_values, shorten
 from clerkship.actors.webhook import OMITTED_QUERY, check_status, post_to_agent, sign
 from clerkship.kit.secrets import new_name
 from clerkship.llm.http_client import check_reachable

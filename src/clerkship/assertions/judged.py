@@ -10,9 +10,9 @@ from clerkship.assertions.addressed_lines import AddressedLines
 from clerkship.assertions.citation import Citation, CitationIndex, FoundCitation, build_citation_rows
 from clerkship.assertions.judge_input import add_caution, build_judge_input, build_judge_row, has_activity
 from clerkship.events.evidence import Evidence
-from clerkship.llm.concurrency import map_concurrently
 from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
 from clerkship.llm.scripted import is_scripted
+from clerkship.llm.trial_model import map_concurrently
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.frozen import Flag
 from clerkship.model.quality import Votes

@@ -14,8 +14,8 @@ from clerkship.cli.console import out, print_json, print_warning
 from clerkship.cli.options import Json
 from clerkship.model.errors import InputError
 from clerkship.rasa.drafts.drafting import DraftFile, DraftRequest, DraftResult, draft_scenarios
-from clerkship.rasa.drafts.goals import DraftTarget
 from clerkship.rasa.drafts.kinds import KINDS
+from clerkship.rasa.drafts.text import DraftTarget
 from clerkship.settings import get_command_prefix, load_settings
 from clerkship.suite_files.foreign import find_domain
 

@@ -8,13 +8,13 @@ from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.report_options import OutputOptions
 from clerkship.cli.run_output import RunPresenter
-from clerkship.service.last_failed import LastFailed, build_no_run_error, find_last_failed
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import RunView
 from clerkship.service.report_targets import check_results_writable
 from clerkship.service.running import RunResult
 from clerkship.service.store_access import open_store
+from clerkship.service.stored_runs import LastFailed, build_no_run_error, find_last_failed
 from clerkship.settings import load_settings, override_settings
 
 

@@ -20,10 +20,10 @@ from clerkship.report.judge_evidence import describe_move, parse_judge_evidence
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary, describe_answer, is_judged_by_model
 from clerkship.report.labels import axis_name, describe_isolation, list_axes, percent
 from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, outcome, why_undecided
-from clerkship.report.page_text import describe_cited_pages
 from clerkship.report.plain_text import (
     comparisons,
     describe_blame,
+    describe_cited_pages,
     describe_error,
     describe_left_out,
     failed_criteria,

@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from clerkship.engine.finished_trial import FinishedTrial
-from clerkship.engine.spec import BatchContext, TrialSpec, is_overloaded
+from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec, is_overloaded
 from clerkship.engine.worker import NoMoreWorkers, Worker, WorkerResult, finish_trial
 from clerkship.kit.stop_signals import handle_stop_signals
 from clerkship.kit.wall import monotonic

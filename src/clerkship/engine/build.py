@@ -18,7 +18,7 @@ from clerkship.actors.python import PythonSolver
 from clerkship.actors.python_process import PythonProcessSolver, to_process
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.fork_point import ForkPoint
-from clerkship.events.variable_names import NO_NAMES, VariableNames
+from clerkship.events.log import NO_NAMES, VariableNames
 from clerkship.kit.rng import derive_seed, shuffle
 from clerkship.llm.prompts import Prompts
 from clerkship.llm.trial_model import TrialModel
@@ -38,8 +38,7 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Criterion, Task
 from clerkship.model.variables import TrackedVariables, UnknownVariable, expand_task
 from clerkship.playground.component import PreparedComponent
-from clerkship.playground.playground import PlaygroundOptions
-from clerkship.playground.reactions import bind_reactions
+from clerkship.playground.playground import PlaygroundOptions, bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.reactions.contract import pair_name
 from clerkship.sandbox.assertion import Assertion

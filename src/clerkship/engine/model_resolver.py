@@ -27,8 +27,7 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role
 from clerkship.model.variables import find_variable_names
 from clerkship.recording.cassette import RecordedEmbedding, RecordedQuestion, RecordedTurn, cassette_path
-from clerkship.recording.redaction import CassetteRedactor
-from clerkship.recording.session import RecordingSession
+from clerkship.recording.session import CassetteRedactor, RecordingSession
 from clerkship.settings import Settings, find_secrets, get_template_variables
 
 _JUDGE_ROLES: tuple[Role, ...] = ("judge", "metrics", "person_check")

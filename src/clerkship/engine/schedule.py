@@ -3,8 +3,7 @@
 from collections.abc import Collection, Iterable, Sequence
 
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.finished_trial import FinishedTrial
-from clerkship.engine.spec import TrialSpec
+from clerkship.engine.spec import FinishedTrial, TrialSpec
 from clerkship.kit.rng import shuffle
 from clerkship.kit.statistics import side_of_threshold
 from clerkship.model.run import Status, TrialOutcome, Verdict

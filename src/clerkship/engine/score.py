@@ -13,7 +13,7 @@ from clerkship.assertions.agent_acted import AgentActed, had_turn
 from clerkship.assertions.evaluation import AssertionOutcome, evaluate
 from clerkship.events.evidence import Evidence
 from clerkship.kit.depth import cut_at_depth
-from clerkship.llm.concurrency import map_concurrently
+from clerkship.llm.trial_model import map_concurrently
 from clerkship.model.call import AssertionCall
 from clerkship.model.redaction import build_redactor, redact_criterion
 from clerkship.model.run import (

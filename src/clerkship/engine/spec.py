@@ -2,15 +2,21 @@
 
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, NamedTuple
+
+import orjson
 
 from clerkship.actors.contract import Solver
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import NO_MODELS, ModelSelection
+from clerkship.engine.score import status_of
+from clerkship.events.log import Log
 from clerkship.kit.rng import derive_seed
+from clerkship.kit.text import replace_surrogates
 from clerkship.kit.wall import monotonic, process_time
-from clerkship.model.run import Attempt
+from clerkship.model.run import Attempt, Ending, TaskRun
+from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
 
@@ -18,6 +24,7 @@ MAX_GAP_SECONDS = 0.5
 """A longer gap between two beats counts as lost time. Beats are due every tenth of a second."""
 OVERLOADED_SHARE = 1 / 3
 """If at least this share of the checks of a trial found an overload, its timeout does not count."""
+OVERLOADED = "it timed out while more agents were computing than there are cores, and was run again alone"
 
 
 class Watchdog:
@@ -128,3 +135,60 @@ class BatchContext:
     listeners: ListenerPool | None = None
     """The listeners of transports other than HTTP."""
     watchdog: Watchdog = field(default_factory=Watchdog)
+
+
+@dataclass(frozen=True)
+class FinishedTrial:
+    """A trial with its verdict, and everything of it that is stored."""
+
+    task_run: TaskRun
+    log: bytes
+    blobs: dict[str, bytes]
+    sidecar: bytes
+    retry: TrialSpec | None = None
+    """The trial to run instead, if this one does not count."""
+
+
+def build_task_run(spec: TrialSpec, ending: Ending, log: Log, error: str, **graded: Any) -> TaskRun:
+    """Build the record of a trial. `graded` has the further fields of a trial that was started."""
+    snapshot = spec.built.snapshot
+    return TaskRun(
+        run=spec.run,
+        task=snapshot.task.name,
+        trial=spec.trial,
+        attempt=spec.attempt,
+        status=status_of(ending),
+        ending=ending,
+        error=replace_surrogates(error),
+        head=log.head,
+        events=len(log.events),
+        snapshot=snapshot.hash,
+        template=snapshot.template,
+        tags=snapshot.task.tags,
+        **graded,
+    )
+
+
+def mark_cancelled(finished: FinishedTrial) -> FinishedTrial:
+    """Return a finished trial with the status `cancelled` and without a grade.
+
+    This is for a trial whose grading was interrupted: its log is stored, and `resume` runs it again.
+    """
+    updates: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (), "quality": None}
+    updates |= {"status": "cancelled", "ending": "cancelled"}
+    return replace(finished, task_run=finished.task_run.model_copy(update=updates))
+
+
+def mark_repeated(finished: FinishedTrial, spec: TrialSpec) -> FinishedTrial:
+    """Return a trial that timed out because of overload as cancelled, with a retry that runs alone."""
+    cancelled = mark_cancelled(finished)
+    task_run = cancelled.task_run.model_copy(update={"error": OVERLOADED})
+    return replace(cancelled, task_run=task_run, retry=replace(spec, attempt=spec.attempt + 1, alone=True))
+
+
+def build_unstarted(
+    spec: TrialSpec, error: str, ending: Literal["errored", "cancelled"] = "errored", *, traceback: str = ""
+) -> FinishedTrial:
+    """Build the record of a trial that was not started, because its playground could not be built or recorded."""
+    task_run = build_task_run(spec, ending, Log(), error)
+    return FinishedTrial(task_run, b"", {}, orjson.dumps({TRACEBACK: traceback} if traceback else {}))

@@ -21,16 +21,15 @@ from clerkship.actors.contract import (
 from clerkship.actors.per_conversation import solver_for
 from clerkship.actors.reply import LOG_FULL
 from clerkship.engine.driver import AgentTime, ConversationDriver, TurnTimedOut, set_up
-from clerkship.engine.finished_trial import FinishedTrial
-from clerkship.engine.spec import BatchContext, TrialSpec
+from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec
 from clerkship.engine.trial_grader import TrialGrader
 from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RequestRefused
 from clerkship.kit.text import replace_surrogates
 from clerkship.model.errors import InputError
 from clerkship.model.run import Ending
+from clerkship.playground.agent_clock import run_paced_clock
 from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.in_process import open_sandboxes
-from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground
 
 AGENT_STACK = "agent_stack"

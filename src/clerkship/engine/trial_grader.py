@@ -6,11 +6,10 @@ from typing import Any
 import orjson
 
 from clerkship.actors.contract import ContractBreach
-from clerkship.engine.finished_trial import FinishedTrial, build_task_run, mark_repeated
 from clerkship.engine.grader import Grade, Grader
 from clerkship.engine.person_check import PersonCheckFailed, check_person, only_conversation
 from clerkship.engine.score import status_of
-from clerkship.engine.spec import BatchContext, OverloadCounter, TrialSpec
+from clerkship.engine.spec import BatchContext, FinishedTrial, OverloadCounter, TrialSpec, build_task_run, mark_repeated
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import PersonBrokeContract, PersonChecked
 from clerkship.kit.text import replace_surrogates

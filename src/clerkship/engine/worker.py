@@ -20,8 +20,7 @@ from typing import Any
 
 from clerkship.actors.agent_stack import task_stacks, thread_stack
 from clerkship.actors.contract import AgentStopped
-from clerkship.engine.finished_trial import FinishedTrial, build_unstarted, mark_cancelled
-from clerkship.engine.spec import BatchContext, ProcessorLoad, TrialSpec
+from clerkship.engine.spec import BatchContext, FinishedTrial, ProcessorLoad, TrialSpec, build_unstarted, mark_cancelled
 from clerkship.engine.trial import Trial
 from clerkship.kit.text import describe_error, render_traceback
 from clerkship.kit.wall import thread_seconds

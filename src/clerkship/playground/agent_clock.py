@@ -1,18 +1,56 @@
 """The simulated clock as an agent uses it, in process and over HTTP."""
 
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import datetime, timedelta
 from functools import partial
 
 from clerkship.events.lifecycle import ClockAdvanced
 from clerkship.model.duration import parse_duration
-from clerkship.playground.failure import guard
+from clerkship.playground.failure import guard, record_failure
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.request import Refusal, Reply, Request, json_reply
 
+MAX_SLEEP_SECONDS = 0.05
 MAX_AHEAD = timedelta(days=3660)
 """How far an agent may move simulated time from its start in one trial: about ten years."""
 ADVANCING = "advancing the clock"
 """The operation named in a failure of the platform while the agent waits."""
+
+
+@contextmanager
+def _paced_clock(playground: Playground) -> Iterator[None]:
+    stopped = threading.Event()
+    threading.Thread(target=_run_due_work, args=(playground, stopped), name="clerkship-pacer", daemon=True).start()
+    try:
+        yield
+    finally:
+        stopped.set()
+
+
+def run_paced_clock(playground: Playground) -> AbstractContextManager[None]:
+    """Return a context manager that runs due work in a thread. A stepped playground needs no thread."""
+    return _paced_clock(playground) if playground.environment.time == "paced" else nullcontext()
+
+
+def _run_due_work(playground: Playground, stopped: threading.Event) -> None:
+    while not stopped.wait(_seconds_to_next(playground)):
+        with playground.lock:
+            if playground.closed or playground.broken is not None:
+                return
+            try:
+                playground.clock.settle()
+            except Exception as error:  # no caller could handle it in this thread: the trial is errored
+                record_failure(playground, error, "advancing the clock")
+
+
+def _seconds_to_next(playground: Playground) -> float:
+    with playground.lock:
+        due = playground.clock.next_due()
+        if due is None:
+            return MAX_SLEEP_SECONDS
+        return min(max((due - playground.now).total_seconds(), 0.0), MAX_SLEEP_SECONDS)
 
 
 class TimeLimitExceeded(ValueError):

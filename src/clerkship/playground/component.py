@@ -1,14 +1,22 @@
 """Simulators and domains: prepared once, then running in each playground."""
 
-from collections.abc import Iterator, Mapping, MutableMapping
+import threading
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from copy import deepcopy
 from dataclasses import dataclass, field, is_dataclass
-from typing import Any
+from datetime import datetime
+from typing import Any, Protocol, cast
+from weakref import proxy
 
+from clerkship.events.event import Event, Payload
+from clerkship.events.log import Log
+from clerkship.kit.clock import Clock
+from clerkship.kit.rng import Rng
 from clerkship.model.freeze import IMMUTABLE, CannotFreeze, freeze, freeze_fields, freeze_or_copy
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.component import ComponentSpec
-from clerkship.sandbox.state import State
+from clerkship.sandbox.state import ActionContext, State
+from clerkship.sandbox.steps.contract import StepHost
 
 _DELETED = object()
 _IDENTITY: Any = object.__eq__
@@ -140,3 +148,32 @@ class RunningComponent:
         """Whether its state may have work for later."""
         self.state: State
         """Built when the playground starts, and again when it is rewound."""
+
+
+class PlaygroundHost(StepHost, Protocol):
+    """What the parts of a playground need of it."""
+
+    lock: threading.RLock  # type: ignore[valid-type, unused-ignore]
+    started_at: datetime
+    clock: Clock
+    rng: Rng
+    log: Log
+    components: Mapping[str, RunningComponent]
+    broken: str | None
+
+    def emit(self, source: str, payload: Payload, actor: str, cause: int | None = None) -> Event:
+        """Append an event to the log and apply it."""
+
+    def context_for(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
+        """Build the context in which an actor changes a sandbox or domain."""
+
+    def build_copy(self, events: Iterable[Event]) -> StepHost:
+        """Return a new playground whose states are rebuilt from the datasets and these events."""
+
+
+def weak_host(host: PlaygroundHost) -> PlaygroundHost:
+    """Return a weak reference to a playground, for the parts that it owns.
+
+    This avoids a reference cycle, so that the memory of a playground is freed as soon as its trial is over.
+    """
+    return cast(PlaygroundHost, proxy(host))

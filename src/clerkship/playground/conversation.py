@@ -23,8 +23,8 @@ from clerkship.events.lifecycle import PersonBrokeContract, PersonMadeUpFacts
 from clerkship.kit.wall import Stopwatch, monotonic
 from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import Ending
+from clerkship.playground.component import PlaygroundHost
 from clerkship.playground.faults import FaultInjector
-from clerkship.playground.host import PlaygroundHost
 from clerkship.sandbox.faults.contract import ON_TURN
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import CallConversation, Conversation, ConversationHost

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import FaultInjected
-from clerkship.playground.host import PlaygroundHost
+from clerkship.playground.component import PlaygroundHost
 from clerkship.sandbox.faults.contract import ON_TURN, EventFault, Fault, FaultRule
 
 FaultT = TypeVar("FaultT", bound=FaultRule)

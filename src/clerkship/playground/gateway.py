@@ -14,10 +14,10 @@ from functools import partial
 from clerkship.events.sidecar import UnloggedRequests
 from clerkship.kit.secrets import NameGenerator
 from clerkship.model.errors import MissingExtra
-from clerkship.playground.anonymous import CLOCK_SCHEMES
 from clerkship.playground.failure import MAX_CALLER_DEPTH, SimulatorBroken, call_depth, record_failure
 from clerkship.playground.handlers import (
     CLOCK,
+    CLOCK_SCHEMES,
     Handler,
     RequestContext,
     alter_reply,

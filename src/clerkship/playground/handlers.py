@@ -10,38 +10,84 @@ from functools import partial
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, cast
 
-from clerkship.events.event import Event, Payload
+from clerkship.events.event import AgentRequest, Event, Payload
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
-from clerkship.events.request import AgentRequest
+from clerkship.kit.rng import Ids, Rng
 from clerkship.kit.secrets import equal_in_constant_time
 from clerkship.kit.wall import perf_counter
 from clerkship.model.scenario import Actor
-from clerkship.playground.agent_clock import MAX_AHEAD, advance_to, answer_clock
-from clerkship.playground.anonymous import (
-    CLOCK_SCHEMES,
-    answer_preflight,
-    build_unlogged_context,
-    find_access,
-    has_valid_login,
-    refuse_anonymous,
-)
+from clerkship.playground.agent_clock import MAX_AHEAD, MAX_SLEEP_SECONDS, advance_to, answer_clock
 from clerkship.playground.faults import ActiveFault
-from clerkship.playground.paced_clock import MAX_SLEEP_SECONDS
 from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import add_body, describe_request, find_record, is_body_logged, title_of
 from clerkship.playground.sandbox import CostKey, Sandbox
-from clerkship.sandbox.authentication.scheme import AuthenticationScheme, refuse_expired
+from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.password import check_login
+from clerkship.sandbox.authentication.scheme import (
+    WRONG_LOGIN,
+    AuthenticationScheme,
+    refuse_credential,
+    refuse_expired,
+    refuse_unknown,
+)
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.authentication.scoped import refuse_scope
 from clerkship.sandbox.faults.contract import Fault
-from clerkship.sandbox.operation import OperationContext, ProtocolCall, ignore_callback
+from clerkship.sandbox.operation import OperationAccess, OperationContext, ProtocolCall, ignore_callback
 from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.route import TOO_LARGE, HttpCall
+from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.spec import Spec
 
+CLOCK_SCHEMES: tuple[AuthenticationScheme, ...] = (BearerToken(),)
+"""The clock accepts the token of any sandbox."""
 LOG_FULL = 429
 """The status of requests after the log is full."""
 CLOCK = "clock"
 """The path of the simulated clock, next to those of the sandboxes. No sandbox may have this name."""
+
+
+def answer_preflight(call: ProtocolCall, spec: Spec) -> Reply | None:
+    """Answer a CORS preflight request if the simulator allows it; return None for any other request."""
+    if not isinstance(call, HttpCall) or spec.cors is None:
+        return None
+    return spec.cors.preflight(call.request, {route.method for route in spec.routes})
+
+
+def find_access(call: ProtocolCall, spec: Spec) -> OperationAccess:
+    """Return who may call the operation of a request. An unknown operation is for the agent only."""
+    try:
+        call.locate(spec)
+    except Refusal:
+        return "agent"
+    return "agent" if call.operation is None else call.operation.access
+
+
+def build_unlogged_context(playground: Playground, sandbox: Sandbox) -> ActionContext:
+    """Build a context that discards events, for clients without a credential, which may change nothing."""
+    now, seed = playground.now, playground.seed
+
+    def discard(payload: Payload) -> Event:
+        return Event(0, now, sandbox.name, payload.kind, "agent", None, payload)
+
+    return ActionContext("agent", now, Ids(seed), Rng(seed), discard)
+
+
+def has_valid_login(call: ProtocolCall, playground: Playground, sandbox: Sandbox) -> bool:
+    """Return whether a login request has the user and the password of its sandbox; may raise Refusal."""
+    call.check_size()
+    context = OperationContext(sandbox.state, build_unlogged_context(playground, sandbox), call.base)
+    return check_login(sandbox.spec.authentication, sandbox.credentials, call.parse(context))
+
+
+def refuse_anonymous(call: ProtocolCall, playground: Playground, sandbox: Sandbox | None) -> Refusal:
+    """Build the refusal of a request without a valid credential. `sandbox` is None for the clock."""
+    if sandbox is None or not isinstance(call, HttpCall):
+        return refuse_unknown(CLOCK_SCHEMES if sandbox is None else sandbox.spec.authentication)
+    refusal = refuse_credential(sandbox.spec.authentication, call.request, sandbox.credentials, playground.clock)
+    if call.operation is not None and call.operation.access == "login":
+        refusal.reason = WRONG_LOGIN
+    return refusal
 
 
 def pass_time(playground: Playground, limit: timedelta, is_done: Callable[[], bool]) -> datetime:

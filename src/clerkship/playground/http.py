@@ -16,7 +16,7 @@ from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import ByteStream, Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall
 from clerkship.transports.http_connection import HttpListener
-from clerkship.transports.http_wire import IncomingRequest
+from clerkship.transports.http_parser import IncomingRequest
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.loop_thread import WorkerPool
 from clerkship.transports.tcp import LOOPBACK

@@ -1,7 +1,7 @@
 """A playground: one running environment, whose state changes only through events."""
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta, timezone
 from functools import cached_property, partial
@@ -9,11 +9,10 @@ from typing import Any, TypeVar
 
 from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
 from clerkship.events.event import Event, Payload
-from clerkship.events.lifecycle import RunEnded, StepFailed, StepRan
-from clerkship.events.log import Subscriber, open_log, reopen_log
+from clerkship.events.lifecycle import RequestRefused, RunEnded, StepFailed, StepRan
+from clerkship.events.log import NO_NAMES, Subscriber, VariableNames, open_log, reopen_log
 from clerkship.events.sidecar import Sidecar, UnloggedRequests
 from clerkship.events.states import find_state
-from clerkship.events.variable_names import NO_NAMES, VariableNames
 from clerkship.kit.clock import Clock, PacedClock, SteppedClock
 from clerkship.kit.rng import Ids, Rng
 from clerkship.kit.wall import monotonic
@@ -21,21 +20,77 @@ from clerkship.model.environment import Environment
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.run import Ending
 from clerkship.playground.clock_hold import ClockHold
-from clerkship.playground.component import PreparedComponent, RunningComponent
+from clerkship.playground.component import PlaygroundHost, PreparedComponent, RunningComponent, weak_host
 from clerkship.playground.conversation import People
 from clerkship.playground.faults import FaultInjector
-from clerkship.playground.host import PlaygroundHost, weak_host
-from clerkship.playground.reactions import ReactionRunner, bind_reactions
 from clerkship.playground.request_record import NO_SECRETS, CredentialRedactor, build_redactor
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
-from clerkship.reactions.registry import BoundReactions
+from clerkship.reactions.registry import SHIPPED, BoundReaction, BoundReactions, ReactionRegistry
 from clerkship.sandbox.faults.contract import EventFault, Fault
 from clerkship.sandbox.request import Refusal
-from clerkship.sandbox.state import ActionContext, State
+from clerkship.sandbox.state import ActionContext, ReactionResult, State
 from clerkship.sandbox.steps.contract import Step
 
+MAX_REACTION_DEPTH = 32
+"""How deeply reactions may be nested. More is taken for a loop: two sandboxes that react to each other."""
+ContextFactory = Callable[[str, str, int | None], ActionContext]
+"""Returns the context in which an actor changes a sandbox, given the sandbox, the actor and the causing event."""
 ACTOR = "system"
 S = TypeVar("S", bound=State)
+
+
+class ReactionLoop(PlatformError):
+    """Raised when reactions cause each other without end."""
+
+
+def bind_reactions(environment: Environment, registry: ReactionRegistry = SHIPPED) -> BoundReactions:
+    """Resolve the reactions that an environment declares."""
+    if not environment.reactions:
+        return {}
+    components = (*environment.simulators.items(), *environment.domains.items())
+    kinds = {name: component.kind for name, component in components}
+    return registry.bind(environment.reactions, kinds)
+
+
+class ReactionRunner:
+    """Runs the reactions to each event at once, in the order in which the environment lists them."""
+
+    def __init__(self, bound: BoundReactions, components: Mapping[str, RunningComponent]) -> None:
+        self._bound = bound
+        self._components = components
+        self._depth = 0
+        self._results: dict[int, list[ReactionResult]] = {}
+
+    def run(self, event: Event, context_for: ContextFactory) -> None:
+        """Run the reactions to an event.
+
+        Raises ReactionLoop if they are nested too deeply.
+        """
+        for reaction in self._bound.get((event.source, event.kind), ()):
+            if self._depth >= MAX_REACTION_DEPTH:
+                place = f"{event.source} -> {reaction.target}"
+                raise ReactionLoop(f"reactions are nested more than {MAX_REACTION_DEPTH} deep: {place}")
+            self._depth += 1
+            try:
+                result = self._run_one(reaction, event, context_for(reaction.target, "reaction", event.seq))
+            finally:
+                self._depth -= 1
+            self._results.setdefault(event.seq, []).append(result)
+
+    def _run_one(self, reaction: BoundReaction, event: Event, context: ActionContext) -> ReactionResult:
+        context = context._replace(reaction_source=self._components[event.source].state)
+        try:
+            result = reaction.react(self._components[reaction.target].state, context, event)
+        except Refusal as refusal:
+            operation = f"react to {event.kind}"
+            status, code, reason = refusal.status, refusal.code, refusal.reason
+            context.emit(RequestRefused(operation=operation, status=status, code=code, reason=reason))
+            return ReactionResult(reaction.target, refusal=refusal)
+        return ReactionResult(reaction.target, result)
+
+    def results(self, event: Event) -> Sequence[ReactionResult]:
+        """Return the result of each reaction to an event, in the order in which they ran."""
+        return self._results.get(event.seq, ())
 
 
 class StepRunner:

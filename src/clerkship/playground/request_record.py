@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from urllib.parse import quote
 
-from clerkship.events.event import Event
-from clerkship.events.request import MAX_BODY, MAX_PATH, MAX_QUERY, MAX_TOTAL_BODIES, AgentRequest
+from clerkship.events.event import MAX_BODY, MAX_PATH, MAX_QUERY, MAX_TOTAL_BODIES, AgentRequest, Event
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SESSION_PREFIX
 from clerkship.sandbox.listener import ConnectionInfo

@@ -152,11 +152,11 @@ from clerkship.simulators.spec import Spec as Spec
 from clerkship.simulators.spec import TaskScaffold as TaskScaffold
 from clerkship.suite_files.dataset_type import DatasetSource as DatasetSource
 from clerkship.suite_files.dataset_type import DatasetType as DatasetType
-from clerkship.suite_files.documents.document import FileDocument as FileDocument
-from clerkship.suite_files.documents.document import FileFormats as FileFormats
-from clerkship.suite_files.entity_finder import BadBinding as BadBinding
-from clerkship.suite_files.entity_finder import EntityFinder as EntityFinder
-from clerkship.suite_files.entity_finder import RecordFinder as RecordFinder
+from clerkship.suite_files.document import FileDocument as FileDocument
+from clerkship.suite_files.document import FileFormats as FileFormats
+from clerkship.suite_files.entities import BadBinding as BadBinding
+from clerkship.suite_files.entities import EntityFinder as EntityFinder
+from clerkship.suite_files.entities import RecordFinder as RecordFinder
 from clerkship.suite_files.source import Unreadable as Unreadable
 from clerkship.suite_files.template import Filter as Filter
 from clerkship.transports.assets import AssetFolder as AssetFolder

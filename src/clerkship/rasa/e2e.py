@@ -25,13 +25,12 @@ from clerkship.rasa.e2e_case import (
 from clerkship.suite_files.agent_check import AgentCheck
 from clerkship.suite_files.call_check import CallCheck
 from clerkship.suite_files.catalog import Catalog
-from clerkship.suite_files.criteria_check import CriteriaCheck
 from clerkship.suite_files.definition import Definition, as_list, as_map, read_as
 from clerkship.suite_files.environment_check import build_environment_info, is_known
 from clerkship.suite_files.file_keys import OWN_KEYS, TEST_KEYS, find_near_key
 from clerkship.suite_files.library import LoadedTask
-from clerkship.suite_files.reporting import Reporter
-from clerkship.suite_files.source import SourceFolder
+from clerkship.suite_files.source import Reporter, SourceFolder
+from clerkship.suite_files.task_check import CriteriaCheck
 from clerkship.suite_files.yaml import KeyPath as Keys
 from clerkship.suite_files.yaml import YamlTree
 

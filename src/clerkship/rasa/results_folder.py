@@ -7,7 +7,7 @@ from clerkship.kit.wall import now
 from clerkship.rasa.results import FOLDER_NAME_FORMAT, RasaResults, find_results_folder
 from clerkship.service.exporting import ReportFailed, read_redacted_trials
 from clerkship.service.log_redaction import LogRedactor
-from clerkship.service.replays import get_file_time
+from clerkship.service.planning.plan import get_file_time
 from clerkship.service.stored_runs import load_snapshot
 from clerkship.store.contract import Store
 

@@ -6,8 +6,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.events.event import parse_line
-from clerkship.events.request import BODY_FIELD
+from clerkship.events.event import BODY_FIELD, parse_line
 from clerkship.events.request_line import render_logged_request
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot

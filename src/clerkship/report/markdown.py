@@ -31,11 +31,11 @@ from clerkship.report.outcome import (
     urgency,
 )
 from clerkship.report.overview import Overview
-from clerkship.report.page_text import describe_cited_pages
 from clerkship.report.pages import load_pieces
 from clerkship.report.plain_text import (
     comparisons,
     describe_blame,
+    describe_cited_pages,
     describe_error,
     escape_markdown,
     escape_markdown_lines,

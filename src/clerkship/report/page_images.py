@@ -10,8 +10,8 @@ from clerkship.kit.extras import describe_install
 from clerkship.model.run import PageBox, PageMark, PagePicture, TaskRun
 from clerkship.report.detail import TaskDetail
 from clerkship.report.fax_pages import StoredPage
-from clerkship.report.page_text import group_pictures
 from clerkship.report.pages import clip
+from clerkship.report.plain_text import group_pictures
 
 MAX_CITED_PAGES = 20
 """Pages that are shown beside one criterion."""

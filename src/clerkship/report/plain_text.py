@@ -1,15 +1,20 @@
 """A failed trial in lines of plain text."""
 
 import re
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
 
 from clerkship.model.matcher import describe_expected
-from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
+from clerkship.model.run import CriterionRun, FieldCheck, PagePicture, TaskRun
 from clerkship.report.judge_evidence import describe_move, parse_judge_evidence
 from clerkship.report.outcome import OUTCOMES, describe_reason, is_not_recorded, outcome, why_undecided
-from clerkship.report.page_text import describe_cited_pages
 
+MAX_PAGES = 5
+"""Pages named per criterion."""
+MAX_VALUES = 10
+"""Values named per page and kind."""
+MarkSort = Literal["found", "missing", "forbidden"]
+MARK_WORDS: dict[MarkSort, str] = {"forbidden": "must not be there", "missing": "missing", "found": "found"}
 MAX_EVIDENCE = 20
 """Rows of evidence shown per criterion."""
 MAX_VALUE_LENGTH = 500
@@ -20,6 +25,36 @@ _COMMAND = re.compile(r"(?:(?m:^)|(?<=\r))((?:[^\S\r\n]|\x1b\[[0-9;]*m)*)(?=::)|
 _HARMLESS = re.compile(r"[^\W_]|[ ,;()=+%…–—⏎“”‘’✗✓]")
 _HIDING = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]")
 _BARE_LINK = re.compile(r"(?i)w(?=ww&#46;)")
+
+
+def describe_cited_pages(criterion: CriterionRun) -> Iterator[str]:
+    """Yield a line for each page: `page 2 of fax-1: missing “M54.16”; found “MRN 4711”`."""
+    pages = group_pictures(criterion.pictures)
+    for pictures in pages[:MAX_PAGES]:
+        yield _describe_page(pictures)
+    more = len(pages) - MAX_PAGES
+    if more > 0:
+        yield f"… and {more:,} more page{'s' * (more != 1)}"
+
+
+def group_pictures(pictures: Sequence[PagePicture]) -> list[list[PagePicture]]:
+    """Return pictures of the same page together, in the order of the first of each."""
+    by_page: dict[tuple[str, str], list[PagePicture]] = {}
+    for picture in pictures:
+        by_page.setdefault((picture.source, picture.page), []).append(picture)
+    return list(by_page.values())
+
+
+def _describe_page(pictures: Sequence[PagePicture]) -> str:
+    values = [words for sort in MARK_WORDS if (words := _describe_values(pictures, sort))]
+    page = pictures[0].caption or f"page {pictures[0].page[:12]}"
+    return f"{page}: {'; '.join(values) or 'no value was looked for'}"
+
+
+def _describe_values(pictures: Sequence[PagePicture], sort: MarkSort) -> str:
+    texts = [f"“{mark.text}”" for picture in pictures for mark in picture.marks if mark.sort == sort]
+    more = f" and {len(texts) - MAX_VALUES:,} more" if len(texts) > MAX_VALUES else ""
+    return f"{MARK_WORDS[sort]} {', '.join(texts[:MAX_VALUES])}{more}" if texts else ""
 
 
 def trial_name(task_run: TaskRun) -> str:

@@ -21,7 +21,7 @@ from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.settings import Settings
 from clerkship.simulators.fhir.datasets.load import BUILT_IN, FILE_FORMATS, load_built_in, read_path
-from clerkship.suite_files.dataset_cache import DatasetCache
+from clerkship.suite_files.dataset_type import DatasetCache
 from clerkship.suite_files.load import load_library
 from clerkship.suite_files.source import SUFFIXES as YAML
 

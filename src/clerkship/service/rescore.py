@@ -30,9 +30,8 @@ from clerkship.service.planning.options import (
     check_model_limits,
     check_votes,
 )
-from clerkship.service.planning.plan import build_run, choose_models
+from clerkship.service.planning.plan import build_run, choose_models, with_free_id, with_replay_identity
 from clerkship.service.planning.stored import get_cassette_config
-from clerkship.service.replays import with_free_id, with_replay_identity
 from clerkship.service.running import RunResult, TrialObserver
 from clerkship.service.stored_runs import end_run, load_datasets, load_snapshot, require_intact, with_current_grading
 from clerkship.settings import Settings

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from clerkship.actors.contract import Solver
 from clerkship.engine.build import BuiltTask, find_plugins_used
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.finished_trial import FinishedTrial, build_unstarted
 from clerkship.engine.model_resolver import ModelRequest
 from clerkship.engine.schedule import TrialSchedule
-from clerkship.engine.spec import TrialSpec
+from clerkship.engine.spec import FinishedTrial, TrialSpec, build_unstarted
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.wall import now
 from clerkship.model.errors import InputError

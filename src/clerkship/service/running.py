@@ -7,9 +7,8 @@ from typing import Any, Protocol, runtime_checkable
 
 from clerkship.engine.batch import TrialBatch
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.finished_trial import FinishedTrial
 from clerkship.engine.schedule import TrialSchedule
-from clerkship.engine.spec import BatchContext
+from clerkship.engine.spec import BatchContext, FinishedTrial
 from clerkship.kit.descriptors import check_limit, limit_agents
 from clerkship.kit.wall import now
 from clerkship.model.run import Attempt, BenchmarkRun, Counts, TaskRun
@@ -19,8 +18,7 @@ from clerkship.playground.http import open_http
 from clerkship.playground.listeners import ListenerPool
 from clerkship.recording.session import RecordingReport
 from clerkship.service.isolating import isolate_solver
-from clerkship.service.planning.plan import RunPlan
-from clerkship.service.replays import with_free_id
+from clerkship.service.planning.plan import RunPlan, with_free_id
 from clerkship.service.stored_runs import end_run, recheck_seals
 from clerkship.store.contract import RunLock, Store
 from clerkship.store.seal import Ledger

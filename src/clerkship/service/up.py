@@ -19,8 +19,7 @@ from clerkship.engine.driver import open_conversations, set_up
 from clerkship.engine.model_resolver import ModelRequest, find_missing_models, find_model_needs, resolve_models
 from clerkship.engine.models import NO_MODELS, ModelSelection
 from clerkship.events.lifecycle import AgentStarted, RunStarted
-from clerkship.events.log import Subscriber
-from clerkship.events.variable_names import VariableNames
+from clerkship.events.log import Subscriber, VariableNames
 from clerkship.kit.command_option import Option
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.extras import describe_install
@@ -34,13 +33,12 @@ from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
+from clerkship.playground.agent_clock import run_paced_clock
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK
 from clerkship.playground.http import CONTROL, ControlEndpoint, open_http
 from clerkship.playground.listeners import ListenerPool
-from clerkship.playground.paced_clock import run_paced_clock
-from clerkship.playground.playground import Playground, PlaygroundOptions
-from clerkship.playground.reactions import bind_reactions
+from clerkship.playground.playground import Playground, PlaygroundOptions, bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener

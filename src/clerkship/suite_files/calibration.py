@@ -13,8 +13,7 @@ from clerkship.model.calibration import Calibration, CalibrationFile, Label, Lab
 from clerkship.model.errors import InputError
 from clerkship.model.names import canonical_name, did_you_mean
 from clerkship.suite_files.definition import Definition
-from clerkship.suite_files.reporting import Reporter
-from clerkship.suite_files.source import SourceFolder, find_evaluation_folders
+from clerkship.suite_files.source import Reporter, SourceFolder, find_evaluation_folders
 from clerkship.suite_files.validation_message import describe_validation_error, describe_value
 from clerkship.suite_files.yaml import SourceLocation
 

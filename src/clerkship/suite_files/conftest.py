@@ -10,10 +10,10 @@ from clerkship.model.conftest import Conftest
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.suite_files.definition import Definition
-from clerkship.suite_files.reporting import Reporter
 from clerkship.suite_files.source import (
     EVALUATION_FOLDER,
     SUFFIXES,
+    Reporter,
     SourceFolder,
     Unreadable,
     find_evaluation_folders,

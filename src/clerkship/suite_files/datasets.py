@@ -13,14 +13,12 @@ from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 from clerkship.model.errors import InputProblem
 from clerkship.suite_files.catalog import Catalog
 from clerkship.suite_files.conftest import CONFTEST_STEM
-from clerkship.suite_files.dataset_cache import DatasetCache
-from clerkship.suite_files.dataset_type import ConflictingTimes, DatasetSource
+from clerkship.suite_files.dataset_type import ConflictingTimes, DatasetCache, DatasetSource
 from clerkship.suite_files.definition import Definition, as_list, as_map
 from clerkship.suite_files.definitions import FolderDefinitions
-from clerkship.suite_files.entity_finder import EntityFinder
+from clerkship.suite_files.entities import EntityFinder
 from clerkship.suite_files.library import LoadedTask, TaskName, find_tasks_by_name
-from clerkship.suite_files.reporting import Reporter
-from clerkship.suite_files.source import SourceFolder
+from clerkship.suite_files.source import Reporter, SourceFolder
 from clerkship.suite_files.yaml import KeyPath, SourceLocation, YamlTree
 
 _TASK_KINDS = ("task", "scenario", "e2e")

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from clerkship.model.located_error import CheckedModel
-from clerkship.suite_files.reporting import Reporter
+from clerkship.suite_files.source import Reporter
 from clerkship.suite_files.validation_message import describe_validation_error
 from clerkship.suite_files.yaml import KeyPath, SourceLocation, YamlTree
 

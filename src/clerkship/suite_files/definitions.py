@@ -14,8 +14,7 @@ from clerkship.suite_files.definition import Definition
 from clerkship.suite_files.file_keys import TEST_KEYS
 from clerkship.suite_files.folder_files import EXPECTED_KEYS, FolderFiles
 from clerkship.suite_files.foreign import find_unsupported_tests, is_test_file
-from clerkship.suite_files.reporting import Reporter
-from clerkship.suite_files.source import SourceFolder
+from clerkship.suite_files.source import Reporter, SourceFolder
 from clerkship.suite_files.yaml import KeyPath as Keys
 from clerkship.suite_files.yaml import YamlTree
 

@@ -17,8 +17,7 @@ from clerkship.suite_files.file_keys import (
     is_test_file_by_keys,
     top_keys,
 )
-from clerkship.suite_files.reporting import Reporter
-from clerkship.suite_files.source import SourceFolder, read_text_or_empty
+from clerkship.suite_files.source import Reporter, SourceFolder, read_text_or_empty
 from clerkship.suite_files.yaml import YamlTree
 
 EXPECTED_KEYS = "`task`, `scenario`, `test_cases`, `environment` or `dataset`"

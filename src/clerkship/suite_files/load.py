@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from clerkship.by_name import load
-from clerkship.kit.memory import pause_garbage_collection
+from clerkship.kit.descriptors import pause_garbage_collection
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.calibration import LabelledFile
 from clerkship.model.dataset import Dataset
@@ -26,8 +26,7 @@ from clerkship.suite_files.calibration import LABELLED_KEY
 from clerkship.suite_files.call_check import CallCheck
 from clerkship.suite_files.catalog import Catalog
 from clerkship.suite_files.conftest import ConftestReader
-from clerkship.suite_files.criteria_check import AxisCheck, CriteriaCheck
-from clerkship.suite_files.dataset_cache import DatasetCache
+from clerkship.suite_files.dataset_type import DatasetCache
 from clerkship.suite_files.datasets import (
     DatasetLoader,
     RequiredFiles,
@@ -37,8 +36,7 @@ from clerkship.suite_files.datasets import (
 )
 from clerkship.suite_files.definition import Definition
 from clerkship.suite_files.definitions import FolderDefinitions
-from clerkship.suite_files.entities import FOR_EACH_KEY, EntityBinder, TaskBindings
-from clerkship.suite_files.entity_finder import DatasetFinder
+from clerkship.suite_files.entities import FOR_EACH_KEY, DatasetFinder, EntityBinder, TaskBindings
 from clerkship.suite_files.environment_check import (
     EnvironmentCheck,
     EnvironmentInfo,
@@ -49,9 +47,8 @@ from clerkship.suite_files.file_keys import OWN_KEYS, top_keys
 from clerkship.suite_files.foreign import load_test_reader
 from clerkship.suite_files.library import Library, LoadedTask
 from clerkship.suite_files.record_check import collect_initial_records
-from clerkship.suite_files.reporting import Reporter
-from clerkship.suite_files.source import SUFFIXES, SourceFolder, is_existing_folder
-from clerkship.suite_files.task_check import TaskCheck
+from clerkship.suite_files.source import SUFFIXES, Reporter, SourceFolder, is_existing_folder
+from clerkship.suite_files.task_check import AxisCheck, CriteriaCheck, TaskCheck
 from clerkship.suite_files.template_filler import PersonaLoader, TemplateFiller
 from clerkship.suite_files.yaml import YamlTree
 

@@ -11,7 +11,7 @@ from pydantic import Field
 from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.errors import InputProblem
 from clerkship.suite_files.dataset_type import DatasetSource, DatasetType
-from clerkship.suite_files.documents.document import SUFFIXES, FileDocument, FileFormats
+from clerkship.suite_files.document import SUFFIXES, FileDocument, FileFormats
 from clerkship.suite_files.source import MAX_DATASET_BYTES
 
 CSV = ".csv"

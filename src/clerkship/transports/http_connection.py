@@ -17,9 +17,9 @@ from clerkship.kit.wall import monotonic
 from clerkship.model.errors import PlatformError
 from clerkship.sandbox.request import IMMEDIATE, ByteStream, Refusal, Reply
 from clerkship.sandbox.websocket import WebSocketHandler
-from clerkship.transports.http_parser import HttpParser
-from clerkship.transports.http_wire import (
+from clerkship.transports.http_parser import (
     HttpApplication,
+    HttpParser,
     IncomingRequest,
     PendingRequest,
     get_sent_body,

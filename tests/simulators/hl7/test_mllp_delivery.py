@@ -15,8 +15,7 @@ from pydantic import ValidationError
 
 from clerkship.events.sidecar import read_call_times
 from clerkship.formats.hl7.message import Hl7Message, parse_message
-from clerkship.playground.agent_clock import advance_by, skip_to_next_event
-from clerkship.playground.paced_clock import run_paced_clock
+from clerkship.playground.agent_clock import advance_by, run_paced_clock, skip_to_next_event
 from clerkship.sandbox.faults.drop import DropFault
 from clerkship.sandbox.faults.error import ErrorFault
 from clerkship.sandbox.handle import Refused

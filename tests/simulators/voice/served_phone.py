@@ -6,10 +6,10 @@ from typing import Any, Literal, Self, cast
 from websockets.sync.client import ClientConnection, connect
 
 from clerkship.model.environment import Environment, Simulator
+from clerkship.playground.agent_clock import run_paced_clock
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.in_process import open_sandboxes
-from clerkship.playground.paced_clock import run_paced_clock
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators.voice import SPEC

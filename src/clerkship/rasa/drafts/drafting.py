@@ -17,7 +17,6 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.names import did_you_mean
 from clerkship.model.usage import NO_USAGE, Usage
 from clerkship.rasa import names
-from clerkship.rasa.drafts.goals import DraftTarget, build_goals
 from clerkship.rasa.drafts.kinds import (
     KINDS,
     Draft,
@@ -29,7 +28,7 @@ from clerkship.rasa.drafts.kinds import (
     plan_out_of_scope,
 )
 from clerkship.rasa.drafts.model_writer import write_drafts
-from clerkship.rasa.drafts.text import render_draft
+from clerkship.rasa.drafts.text import DraftTarget, build_goals, render_draft
 from clerkship.rasa.flows import ProjectFlows, read_flows
 from clerkship.service.checking import load_and_check
 from clerkship.service.schemas import add_modeline, find_schema_folder, write_schemas_for

@@ -1,7 +1,8 @@
 """Step 5: build the plan of the run."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +18,56 @@ from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest
 from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
+from clerkship.recording.cassette import content_key
 from clerkship.service.isolating import warn_unprotected_files
 from clerkship.service.planning.freeze import FrozenRun, FrozenTasks, freeze_tasks
 from clerkship.service.planning.load import LoadedSuite, load_suite
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import select_tasks
-from clerkship.service.replays import with_replay_identity
 from clerkship.settings import Settings
+from clerkship.store.contract import Store, UnknownRun
 from clerkship.suite_files.calibration import load_calibrations
+
+_LIMITS = {"max_tokens", "model_timeout"}
+"""Limits of requests to models; they do not change what is replayed."""
+
+
+def with_replay_identity(
+    run: BenchmarkRun, plan: Plan, snapshots: Sequence[Snapshot], models: ModelSelection
+) -> BenchmarkRun:
+    """Return the record of a run. A replay gets an id and a start time that do not depend on where and when it is made.
+
+    The id is a hash of the replayed content; the start is that of the earliest simulated clock.
+    """
+    if not run.is_replayed:
+        return run
+    cassettes = {snapshot.source: models.session.digest(snapshot.task.name) for snapshot in snapshots}
+    choices = (choice and choice.model_dump(mode="json", exclude=_LIMITS) for choice in (run.judge, run.person))
+    who, asking = [run.solver, *choices], run.asking.model_dump(mode="json", exclude=_LIMITS)
+    mark = content_key([plan.hash, who, asking, cassettes, run.made_by, run.origin])
+    began = min(snapshot.environment.now for snapshot in snapshots)
+    return run.model_copy(update={"id": f"replay-{mark[:12]}", "started_at": began.astimezone(UTC).isoformat()})
+
+
+def with_free_id(run: BenchmarkRun, store: Store) -> BenchmarkRun:
+    """Return a run; a replay gets an id that the store does not have yet."""
+    name, number = run.id, 1
+    while run.is_replayed and _has_run(store, name):
+        number += 1
+        name = f"{run.id}-{number}"
+    return run.model_copy(update={"id": name})
+
+
+def _has_run(store: Store, name: str) -> bool:
+    try:
+        return store.run(name).id == name
+    except UnknownRun:
+        return False
+
+
+def get_file_time(run: BenchmarkRun, now: datetime) -> datetime:
+    """Return the time for the names of files about a run."""
+    return datetime.fromisoformat(run.started_at) if run.is_replayed else now
 
 
 def choose_models(tasks: FrozenTasks) -> ModelSelection:

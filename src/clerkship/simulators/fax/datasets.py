@@ -11,7 +11,7 @@ from clerkship.formats.fax_pages.ocr_text import InvalidPageText, build_words, d
 from clerkship.formats.fax_pages.words import PageWords
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.suite_files.dataset_type import DatasetSource, DatasetType
-from clerkship.suite_files.entity_finder import NoRecordFinder
+from clerkship.suite_files.entities import NoRecordFinder
 from clerkship.suite_files.source import Unreadable
 
 MAX_FILE_BYTES = 200_000_000

@@ -9,7 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.formats.fhir.issue import build_operation_outcome
 from clerkship.formats.fhir.resource import render_resource
-from clerkship.kit.memory import pause_garbage_collection
+from clerkship.kit.descriptors import pause_garbage_collection
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal, Request
 from clerkship.sandbox.route import find_route

@@ -29,7 +29,7 @@ from clerkship.formats.fhir.resource import (
     set_version,
     to_plain_json,
 )
-from clerkship.kit.memory import pause_garbage_collection
+from clerkship.kit.descriptors import pause_garbage_collection
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.state import ActionContext

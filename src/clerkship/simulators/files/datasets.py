@@ -6,7 +6,7 @@ from pydantic import Field
 
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.suite_files.dataset_type import DatasetSource, DatasetType
-from clerkship.suite_files.entity_finder import NoRecordFinder
+from clerkship.suite_files.entities import NoRecordFinder
 from clerkship.suite_files.source import read_folder
 
 

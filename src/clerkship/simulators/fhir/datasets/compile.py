@@ -15,7 +15,7 @@ from clerkship.formats.fhir.validation import split_lenient, validate
 from clerkship.model.errors import InputProblem
 from clerkship.simulators.fhir.datasets.entries import DatasetEntry, EntryReader
 from clerkship.simulators.fhir.datasets.reference_resolver import ReferenceResolver
-from clerkship.suite_files.documents.document import Document, JsonPath
+from clerkship.suite_files.document import Document, JsonPath
 
 DEFAULT_LAST_UPDATED = "2000-01-01T00:00:00.000Z"
 """`meta.lastUpdated` of resources without one, in a dataset without `as_of`."""

@@ -13,7 +13,7 @@ from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.resource import ID_PATTERN, Resource
 from clerkship.model.errors import InputProblem
 from clerkship.model.names import did_you_mean
-from clerkship.suite_files.documents.document import Document, JsonPath
+from clerkship.suite_files.document import Document, JsonPath
 
 ReportProblem = Callable[[InputProblem], None]
 _PUT_URL = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})")

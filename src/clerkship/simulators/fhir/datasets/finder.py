@@ -21,7 +21,7 @@ from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.names import did_you_mean
 from clerkship.model.task import Entity
 from clerkship.simulators.fhir.datasets.pid import RecordWithPid
-from clerkship.suite_files.entity_finder import BadBinding, PathIndex
+from clerkship.suite_files.entities import BadBinding, PathIndex
 
 _MAX_SCANNED = 50
 _SORT, _COUNT = "_sort", "_count"

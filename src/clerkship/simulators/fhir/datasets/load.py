@@ -17,9 +17,15 @@ from clerkship.model.errors import InputError, InputProblem
 from clerkship.simulators.fhir.datasets.compile import CompileOptions, build_options, compile_dataset
 from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
 from clerkship.simulators.fhir.datasets.finder import FhirFinder
-from clerkship.suite_files.dataset_cache import CachedDataset, DatasetCache, build_cache_key
-from clerkship.suite_files.dataset_type import ConflictingTimes, DatasetSource, DatasetType
-from clerkship.suite_files.documents.document import (
+from clerkship.suite_files.dataset_type import (
+    CachedDataset,
+    ConflictingTimes,
+    DatasetCache,
+    DatasetSource,
+    DatasetType,
+    build_cache_key,
+)
+from clerkship.suite_files.document import (
     Document,
     FileFormats,
     InlineDocument,
