@@ -16,6 +16,7 @@ EntryPointName = Literal["on_start", "on_history", "on_turn", "on_task"]
 
 
 def build_conversation_key(sandbox: str, channel: str | None, address: str | None) -> str:
+    """Return the key of a conversation."""
     return sandbox if channel is None else f"{sandbox}/{channel}:{address}"
 
 

@@ -31,13 +31,13 @@ def task_stacks(tasks: Iterable["asyncio.Task[Any]"]) -> str:
 
 def split_stack(stderr: str) -> tuple[str, str]:
     """Split a `faulthandler` dump off the end of standard error, rendered as `thread_stack` does."""
-    found = _DUMP.search(stderr)
-    if found is None:
+    match = _DUMP.search(stderr)
+    if match is None:
         return stderr, ""
-    threads = [_FRAME.findall(block) for block in _THREAD.split(found[0])]
+    threads = [_FRAME.findall(block) for block in _THREAD.split(match[0])]
     own = (dropwhile(lambda frame: is_library(frame[0]), reversed(frames)) for frames in threads)
     lines = [f'  File "{file}", line {line}, in {name}\n' for frames in own for file, line, name in frames]
-    return stderr[: found.start()], "".join(lines)
+    return stderr[: match.start()], "".join(lines)
 
 
 def _callers(frame: FrameType | None) -> Iterator[FrameType]:

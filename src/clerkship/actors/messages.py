@@ -116,6 +116,7 @@ def parse_say(reply: Mapping[str, Any], what: str, sandboxes: Sandboxes) -> list
 
 
 def parse_task_answer(reply: Mapping[str, Any], what: str) -> JsonValue:
+    """Return the `answer` of a reply to a task."""
     _check_keys(reply, "answer", what)
     return parse_answer(reply["answer"])
 

@@ -100,11 +100,11 @@ def _count_shared(one: Sequence[str], other: Sequence[str]) -> int:
     return next((number for number, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))
 
 
-def _with_buttons(said: list[Say], buttons: list[dict[str, Any]]) -> list[Say]:
+def _with_buttons(messages: list[Say], buttons: list[dict[str, Any]]) -> list[Say]:
     if not buttons:
-        return said
-    last = said[-1] if said else Say("")
-    return [*said[:-1], Say(last.text, buttons=tuple(buttons), custom=last.custom)]
+        return messages
+    last = messages[-1] if messages else Say("")
+    return [*messages[:-1], Say(last.text, buttons=tuple(buttons), custom=last.custom)]
 
 
 def _to_messages(value: Any, option: str) -> Iterator[Say]:

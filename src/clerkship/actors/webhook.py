@@ -67,9 +67,9 @@ class WebhookAgent(MessageAgent):
         check_status(response, data, _STATUS_HINTS)
         reply = parse_object(data, _REPLY)
         if not reply.keys() & {"say", "answer"}:
-            found = ", ".join(map(repr, sorted(reply)[:10])) or "nothing"
+            keys = ", ".join(map(repr, sorted(reply)[:10])) or "nothing"
             expected = "say" if message["type"] == "turn" else "answer"
-            raise AgentError(f"{_REPLY} has no `{expected}`; found: {found}; {_OTHER_FORMAT}")
+            raise AgentError(f"{_REPLY} has no `{expected}`; found: {keys}; {_OTHER_FORMAT}")
         self.take_reports(reply, sandboxes)
         return reply
 

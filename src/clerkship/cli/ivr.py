@@ -79,22 +79,22 @@ def list_shipped(json: Json = False) -> None:
     out().print(table)
 
 
-def _print_tree(console: Console, found: FoundTree, *, is_first: bool) -> None:
+def _print_tree(console: Console, tree: FoundTree, *, is_first: bool) -> None:
     if not is_first:
         console.print()
-    if found.number:
-        console.print(f"[bold]{escape(found.number)}[/]", soft_wrap=True)
+    if tree.number:
+        console.print(f"[bold]{escape(tree.number)}[/]", soft_wrap=True)
     width = min(console.width, DEFAULT_WIDTH) if console.is_terminal else DEFAULT_WIDTH
-    for line in draw_text(found.tree, width):
+    for line in draw_text(tree.tree, width):
         console.print(line.text, style=_STYLES[line.style], markup=False, highlight=False, soft_wrap=True)
 
 
-def _write_svg(found: list[FoundTree], path: Path, *, json: bool) -> None:
-    if len(found) > 1:
-        numbers = ", ".join(each.number for each in found)
-        raise InputError.of(f"the file has {len(found)} lines with phone trees", hint=f"give --line: {numbers}")
+def _write_svg(trees: list[FoundTree], path: Path, *, json: bool) -> None:
+    if len(trees) > 1:
+        numbers = ", ".join(each.number for each in trees)
+        raise InputError.of(f"the file has {len(trees)} lines with phone trees", hint=f"give --line: {numbers}")
     try:
-        write_atomically(path, [draw_svg(found[0].tree).encode()])
+        write_atomically(path, [draw_svg(trees[0].tree).encode()])
     except OSError as error:
         raise InputError.of(f"it cannot be written: {error.strerror}", file=str(path)) from None
     if json:
@@ -103,11 +103,11 @@ def _write_svg(found: list[FoundTree], path: Path, *, json: bool) -> None:
         out().print(f"[pass]+[/] {escape(str(path))}", soft_wrap=True)
 
 
-def _to_data(found: FoundTree) -> dict[str, object]:
+def _to_data(tree: FoundTree) -> dict[str, object]:
     nodes = {
         name: {"type": node.type, "exits": [{"label": way.label, "node": way.node} for way in list_targets(node)]}
-        for name, node in found.tree.nodes.items()
+        for name, node in tree.tree.nodes.items()
     }
-    about: dict[str, object] = {"number": found.number} if found.number else {}
-    about |= {"name": found.tree.name, "version": found.tree.version, "start": found.tree.start, "nodes": nodes}
+    about: dict[str, object] = {"number": tree.number} if tree.number else {}
+    about |= {"name": tree.tree.name, "version": tree.tree.version, "start": tree.tree.start, "nodes": nodes}
     return about

@@ -34,15 +34,15 @@ class VariableNames:
         """Return the payload of an event with names for values; None if there is nothing to replace."""
         if not self.names or not (event.actor in _AUTHORED or isinstance(event.payload, AgentStarted)):
             return None
-        found = False
+        has_value = False
 
         def search(text: str) -> str:
-            nonlocal found
-            found = found or any(value in text for value in self.names)
+            nonlocal has_value
+            has_value = has_value or any(value in text for value in self.names)
             return text
 
         map_texts(event.payload.__dict__, search)
-        return map_texts(event.payload.__dict__, self._replace_values) if found else None
+        return map_texts(event.payload.__dict__, self._replace_values) if has_value else None
 
     def _replace_values(self, text: str) -> str:
         parts = [text]

@@ -32,11 +32,13 @@ Fields = Mapping[str, Any]
 
 
 def render_event_request(event: Event) -> str | None:
+    """Render the request of an event; return None if it has none."""
     request = request_fields(event.request) if event.request is not None else None
     return render_request(event.kind, event.actor, event.payload.__dict__, request)
 
 
 def render_logged_request(event: Fields) -> str | None:
+    """Render the request of a logged event; return None if it has none."""
     return render_request(event["kind"], event["actor"], event["payload"], event.get("request"))
 
 

@@ -52,7 +52,7 @@ def options_of(group: type) -> dict[str, tuple[Any, Option]]:
     """Return the type and the option of each field of a group that has one."""
     hints = get_type_hints(group, include_extras=True)
     parts = {item.name: get_args(hints[item.name]) for item in fields(group)}
-    return {name: found for name, found in parts.items() if len(found) == 2 and isinstance(found[1], Option)}
+    return {name: hint for name, hint in parts.items() if len(hint) == 2 and isinstance(hint[1], Option)}
 
 
 def words_of(request: Any) -> tuple[str, ...]:

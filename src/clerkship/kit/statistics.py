@@ -32,10 +32,10 @@ def wilson_interval(passed: int, total: int) -> Interval | None:
 
 def side_of_threshold(passed: int, total: int, threshold: float) -> Literal["above", "below", "not sure"]:
     """Return on which side of a threshold the whole interval lies."""
-    found = wilson_interval(passed, total)
-    if found is None or found.low < threshold <= found.high:
+    interval = wilson_interval(passed, total)
+    if interval is None or interval.low < threshold <= interval.high:
         return "not sure"
-    return "above" if found.low >= threshold else "below"
+    return "above" if interval.low >= threshold else "below"
 
 
 def pass_at_k(k: int, passed: int, total: int) -> float:

@@ -59,8 +59,8 @@ def open_client(address: str, read_within: float | None, connections: int | None
     import httpx  # noqa: PLC0415  (most agents need no HTTP, and it takes a tenth of a second)
 
     timeout = httpx.Timeout(CONNECT_TIMEOUT, read=read_within)
-    kept = httpx.Limits(max_connections=connections or 100, max_keepalive_connections=connections or 20)
-    return httpx.AsyncClient(timeout=timeout, limits=kept, **_client_options(address))
+    limits = httpx.Limits(max_connections=connections or 100, max_keepalive_connections=connections or 20)
+    return httpx.AsyncClient(timeout=timeout, limits=limits, **_client_options(address))
 
 
 def _client_options(address: str) -> dict[str, Any]:

@@ -107,10 +107,10 @@ class TrialModel:
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return the embeddings of texts, and count their usage."""
-        found = self._model.embed(texts)
-        if isinstance(found, Embeddings):
-            self._usage.add(self.role, found.usage)
-        return found
+        vectors = self._model.embed(texts)
+        if isinstance(vectors, Embeddings):
+            self._usage.add(self.role, vectors.usage)
+        return vectors
 
     def close(self) -> None:
         """Do nothing: other trials share the model."""

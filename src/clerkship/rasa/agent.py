@@ -78,14 +78,14 @@ def _render_part(part: ReplyPart) -> list[TrackerRow]:
     return [] if write is None else write(part)
 
 
-def _render_bot_message(said: Say) -> TrackerRow:
-    named = {"utter_action": said.utter_name} if said.utter_name else {}
-    custom = said.custom or {}
+def _render_bot_message(say: Say) -> TrackerRow:
+    named = {"utter_action": say.utter_name} if say.utter_name else {}
+    custom = say.custom or {}
     data = {
         **(custom if custom.keys() <= set(ATTACHMENT_KEYS) else {"custom": custom}),
-        "buttons": list(said.buttons) or None,
+        "buttons": list(say.buttons) or None,
     }
-    return {"event": "bot", "text": said.text or None, "data": data, "metadata": {**(said.metadata or {}), **named}}
+    return {"event": "bot", "text": say.text or None, "data": data, "metadata": {**(say.metadata or {}), **named}}
 
 
 def _render_slot(name: str, value: Any) -> TrackerRow:

@@ -96,23 +96,23 @@ class RasaResults:
         text = TEMPLATES.get_template("summary.txt.jinja2")
         yield "summary.txt", text.render(entries=entries, seconds=seconds, place=self.place).encode()
 
-    def _relabel(self, kept: StoredTrial) -> StoredTrial:
+    def _relabel(self, trial: StoredTrial) -> StoredTrial:
         """Return the trial with Rasa's labels in place of Clerkship's longer ones.
 
         A trial that ended before it was graded has no criteria.
         """
-        written = self.snapshots[kept.task_run.task].task.criteria
-        own = [criterion for criterion in kept.task_run.criteria if not criterion.is_implied]
-        implied = [criterion for criterion in kept.task_run.criteria if criterion.is_implied and not criterion.passed]
+        written = self.snapshots[trial.task_run.task].task.criteria
+        own = [criterion for criterion in trial.task_run.criteria if not criterion.is_implied]
+        implied = [criterion for criterion in trial.task_run.criteria if criterion.is_implied and not criterion.passed]
         if len(own) != len(written):
-            return kept
+            return trial
         criteria = tuple(
             graded.model_copy(update={"label": build_plain_label(criterion.assertion)})
             if criterion.label == build_label(criterion.assertion)
             else graded
             for graded, criterion in zip(own, written, strict=True)
         )
-        return kept._replace(task_run=kept.task_run.model_copy(update={"criteria": (*criteria, *implied)}))
+        return trial._replace(task_run=trial.task_run.model_copy(update={"criteria": (*criteria, *implied)}))
 
 
 def is_passed(task_run: TaskRun) -> bool:
@@ -165,14 +165,14 @@ _DEFAULT_FOLDER = Path("eval") / "results"
 class _TrialResult:
     """One trial, as text and as JSON."""
 
-    def __init__(self, run: BenchmarkRun, slug: str, kept: StoredTrial, blob: Callable[[str], bytes]) -> None:
+    def __init__(self, run: BenchmarkRun, slug: str, trial: StoredTrial, blob: Callable[[str], bytes]) -> None:
         self._run, self._slug = run, slug
-        self.task_run = kept.task_run
-        self._sidecar: dict[str, Any] = orjson.loads(kept.sidecar) if kept.sidecar else {}
+        self.task_run = trial.task_run
+        self._sidecar: dict[str, Any] = orjson.loads(trial.sidecar) if trial.sidecar else {}
         self.seconds = float(self._sidecar.get("wall_ms", 0.0)) / 1000
         self.messages: list[tuple[str, str]] = []
         self._events: list[bytes] = []
-        for line in kept.lines:
+        for line in trial.lines:
             if len(self._events) < MAX_EVENTS:
                 self._events.append(line)
             if b'"turn":' in line:

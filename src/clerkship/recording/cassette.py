@@ -342,6 +342,7 @@ def pack_vector(vector: Sequence[float]) -> str:
 
 
 def unpack_vector(text: str) -> list[float]:
+    """Return the vector of a text."""
     data = base64.b64decode(text)
     return list(struct.unpack(f"<{len(data) // 8}d", data))
 

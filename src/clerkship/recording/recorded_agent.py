@@ -42,14 +42,14 @@ END = -1
 _ACTED_BETWEEN_TURNS = "the agent acted between two turns, which cannot be recorded"
 
 
-def to_recorded_action(sandbox: str, asked: Request | CallRecord) -> dict[str, Any] | None:
+def to_recorded_action(sandbox: str, request: Request | CallRecord) -> dict[str, Any] | None:
     """Return a request or call in its recorded form; None for a request to the clock that does not move it."""
-    if isinstance(asked, CallRecord):
-        return {"call": {"sandbox": sandbox, **_to_recorded_call(asked)}}
+    if isinstance(request, CallRecord):
+        return {"call": {"sandbox": sandbox, **_to_recorded_call(request)}}
     return (
-        _to_recorded_wait(asked)
+        _to_recorded_wait(request)
         if sandbox == CLOCK
-        else {"request": {"sandbox": sandbox, **_to_recorded_request(asked)}}
+        else {"request": {"sandbox": sandbox, **_to_recorded_request(request)}}
     )
 
 
@@ -251,9 +251,9 @@ class RecordingAgent:
     def close(self) -> Mapping[str, JsonValue]:
         return self._agent.close()
 
-    def hear(self, sandbox: str, asked: Request | CallRecord) -> None:
+    def hear(self, sandbox: str, request: Request | CallRecord) -> None:
         """Record a request or call of the agent, in any protocol."""
-        act = to_recorded_action(sandbox, asked)
+        act = to_recorded_action(sandbox, request)
         if act is not None:
             self._add(act)
 

@@ -124,24 +124,24 @@ def _similarity_of_changes(
     return difflib.SequenceMatcher(None, was, now, autojunk=False).ratio()
 
 
-def _similarity_of_fields(entry: RecordedQuestion, asked: Mapping[str, Any], role: Role) -> float:
-    same = sum(bool(getattr(entry, name) == value) for name, value in asked.items())
-    return float(same + 2 * bool(entry.prompt == asked["prompt"]) + 2 * (entry.role == role))
+def _similarity_of_fields(entry: RecordedQuestion, question: Mapping[str, Any], role: Role) -> float:
+    same = sum(bool(getattr(entry, name) == value) for name, value in question.items())
+    return float(same + 2 * bool(entry.prompt == question["prompt"]) + 2 * (entry.role == role))
 
 
-def _describe_difference(name: str, near: RecordedQuestion, asked: Mapping[str, Any]) -> str:
+def _describe_difference(name: str, near: RecordedQuestion, question: Mapping[str, Any]) -> str:
     if name == "shape":
         return _FIELD_NAMES[name]
-    return f"{_FIELD_NAMES.get(name, f'the {name}')} (recorded {getattr(near, name)!r}, asked {asked[name]!r})"
+    return f"{_FIELD_NAMES.get(name, f'the {name}')} (recorded {getattr(near, name)!r}, asked {question[name]!r})"
 
 
 def _render_messages(talk: Iterable[RecordedMessage]) -> str:
     return "\n".join(f"{said.role}: {said.text}" for said in talk)
 
 
-def _render_diff(name: str, recorded: str, asked: str) -> str:
+def _render_diff(name: str, recorded: str, current: str) -> str:
     found = difflib.unified_diff(
-        recorded.splitlines(), asked.splitlines(), f"{name}, as recorded", f"{name}, as asked", n=1, lineterm=""
+        recorded.splitlines(), current.splitlines(), f"{name}, as recorded", f"{name}, as asked", n=1, lineterm=""
     )
     lines = [line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…" for line in found]
     more = [f"… and {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []

@@ -22,23 +22,23 @@ _DIFFERENCES: dict[JudgeDifference, str] = {
 }
 
 
-def compute_kappa(found: Agreement) -> float | None:
+def compute_kappa(agreement: Agreement) -> float | None:
     """Return Cohen's kappa; None if people gave only one label, because it is meaningless then."""
-    if found.has_one_label:
+    if agreement.has_one_label:
         return None
-    return cohen_kappa(found.both_passed, found.false_fails, found.false_passes, found.both_failed)
+    return cohen_kappa(agreement.both_passed, agreement.false_fails, agreement.false_passes, agreement.both_failed)
 
 
-def agreement_figures(found: Agreement) -> dict[str, Any]:
+def agreement_figures(agreement: Agreement) -> dict[str, Any]:
     """Return one row of a calibration as plain data."""
-    rate = wilson_interval(found.agreed, found.judged)
+    rate = wilson_interval(agreement.agreed, agreement.judged)
     return {
-        **found.model_dump(),
-        "labels": found.judged + found.errors,
-        "judged": found.judged,
-        "agreed": found.agreed,
+        **agreement.model_dump(),
+        "labels": agreement.judged + agreement.errors,
+        "judged": agreement.judged,
+        "agreed": agreement.agreed,
         "agreement": rate._asdict() if rate is not None else None,
-        "kappa": compute_kappa(found),
+        "kappa": compute_kappa(agreement),
     }
 
 

@@ -90,6 +90,6 @@ def mark(name: str) -> str:
     return _MARKS[words.tone(name)]
 
 
-def change_mark(found: CriterionComparison) -> str:
+def change_mark(criterion: CriterionComparison) -> str:
     """Return the symbol of a change of a criterion."""
-    return _MARKS[words.change_tone(found)]
+    return _MARKS[words.change_tone(criterion)]

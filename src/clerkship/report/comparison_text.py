@@ -28,32 +28,30 @@ def tone(name: str) -> Tone:
     return _TONES.get(name, "unknown")
 
 
-def change_tone(found: CriterionComparison) -> Tone:
+def change_tone(pair: CriterionComparison) -> Tone:
     """Return whether the change of a criterion is good or bad; a score by its difference."""
-    if found.change == "score" and found.before is not None and found.after is not None:
-        return (
-            "better" if found.after.score * found.before.graded > found.before.score * found.after.graded else "worse"
-        )
-    return tone(found.change)
+    if pair.change == "score" and pair.before is not None and pair.after is not None:
+        return "better" if pair.after.score * pair.before.graded > pair.before.score * pair.after.graded else "worse"
+    return tone(pair.change)
 
 
-def change_words(found: CriterionComparison) -> str:
+def change_words(pair: CriterionComparison) -> str:
     """Return the change, `newly failing`, with counts or scores if they say more."""
-    change: Change = found.change
-    return f"{change} {found.words()}" if found.repeated or change in ("score", "only after", "not judged") else change
+    change: Change = pair.change
+    return f"{change} {pair.words()}" if pair.repeated or change in ("score", "only after", "not judged") else change
 
 
-def criterion_tags(found: CriterionComparison) -> list[str]:
+def criterion_tags(pair: CriterionComparison) -> list[str]:
     """Return what a criterion counts for: gate, axis, weight."""
-    told = found.criterion
-    tags = ["gate"] if told.gate else []
-    tags += [to_one_line(told.axis, 60)] if told.axis else []
-    return tags + ([f"weight {told.weight:g}"] if told.weight != 1 else [])
+    criterion = pair.criterion
+    tags = ["gate"] if criterion.gate else []
+    tags += [to_one_line(criterion.axis, 60)] if criterion.axis else []
+    return tags + ([f"weight {criterion.weight:g}"] if criterion.weight != 1 else [])
 
 
-def detail(found: CriterionComparison) -> str:
+def detail(pair: CriterionComparison) -> str:
     """Return why a criterion fails now or was not judged; empty if it passes."""
-    return found.after.detail if found.after is not None and found.after.passed < max(found.after.graded, 1) else ""
+    return pair.after.detail if pair.after is not None and pair.after.passed < max(pair.after.graded, 1) else ""
 
 
 def rated(rate: TaskRate | None) -> str:

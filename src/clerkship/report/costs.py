@@ -71,5 +71,5 @@ def render_used(used: Mapping[Role, Usage], verdicts: int, *, as_recorded: bool 
     roles, cost = asked(used), total_cost(used)
     total = [f"total {dollars(cost)}"] if len(roles) > 1 and cost is not None else []
     lines = [f"{ROLES[role]}: {render_usage(usage)}{each if role == 'judge' else ''}" for role, usage in roles.items()]
-    told = " · ".join([*lines, *total])
-    return f"{told} (from the recording; a replay asks no model)" if told and as_recorded else told
+    summary = " · ".join([*lines, *total])
+    return f"{summary} (from the recording; a replay asks no model)" if summary and as_recorded else summary

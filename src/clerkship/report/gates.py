@@ -134,19 +134,19 @@ class GatedComparison:
         return self.comparison.data() | {"gates": gates, "exit_code": self.exit_code()}
 
 
-def is_worse(found: CriterionComparison) -> bool:
+def is_worse(pair: CriterionComparison) -> bool:
     """Return whether a criterion newly fails, in all trials or in some, or is new and fails."""
-    if found.change == "only after" and found.after is not None:
-        return found.after.passed < found.after.graded
-    return found.change == "newly failing" or found.breached
+    if pair.change == "only after" and pair.after is not None:
+        return pair.after.passed < pair.after.graded
+    return pair.change == "newly failing" or pair.breached
 
 
-def _has_axis(found: CriterionComparison, axis: str) -> bool:
-    return found.criterion.axis == axis
+def _has_axis(pair: CriterionComparison, axis: str) -> bool:
+    return pair.criterion.axis == axis
 
 
 def _list_criteria(rows: Iterable[TaskComparison], wanted: Callable[[CriterionComparison], bool]) -> Iterable[str]:
-    return (f"“{found.criterion.label}” ({row.task})" for row in rows for found in row.criteria if wanted(found))
+    return (f"“{pair.criterion.label}” ({row.task})" for row in rows for pair in row.criteria if wanted(pair))
 
 
 def _join_names(names: Sequence[str]) -> str:

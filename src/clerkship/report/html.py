@@ -142,9 +142,9 @@ def render_html(
     )
 
 
-def _sort_for_reading(found: dict[str, int]) -> list[tuple[str, int]]:
+def _sort_for_reading(counts: dict[str, int]) -> list[tuple[str, int]]:
     """Sort counts for readers: pass first, outcomes without a verdict last."""
-    return [(name, found[name]) for name in (*GRADED, *reversed([name for name in found if name not in GRADED]))]
+    return [(name, counts[name]) for name in (*GRADED, *reversed([name for name in counts if name not in GRADED]))]
 
 
 def _bar(counts: Counts) -> list[tuple[str, int, int]]:

@@ -85,15 +85,15 @@ def render_jsonl(
     )
 
 
-def _render_trial(kept: StoredTrial, blob: ReadBlob, seen: set[str]) -> Iterator[bytes]:
-    task_run = kept.task_run
+def _render_trial(trial: StoredTrial, blob: ReadBlob, seen: set[str]) -> Iterator[bytes]:
+    task_run = trial.task_run
     if task_run.snapshot not in seen:
         seen.add(task_run.snapshot)
         yield _render_line("snapshot", sha256=task_run.snapshot, snapshot=orjson.Fragment(blob(task_run.snapshot)))
-    sidecar = orjson.Fragment(kept.sidecar) if kept.sidecar else None
+    sidecar = orjson.Fragment(trial.sidecar) if trial.sidecar else None
     yield _render_line("task_run", **task_run.__dict__, sidecar=sidecar)
     place = {"run": task_run.run, "task": task_run.task, "trial": task_run.trial, "attempt": task_run.attempt}
-    for line in kept.lines:
+    for line in trial.lines:
         event = orjson.loads(line)
         for body in event.get("blobs", {}).values():
             if body["sha256"] not in seen:

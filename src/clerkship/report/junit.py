@@ -129,15 +129,15 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: JudgingSummary, about
     return f"<properties>\n{rows}</properties>\n"
 
 
-def _judging_properties(found: JudgingSummary) -> dict[str, object]:
+def _judging_properties(summary: JudgingSummary) -> dict[str, object]:
     """Return the properties about models; empty if none was used."""
-    if found.is_empty:
+    if summary.is_empty:
         return {}
-    facts: dict[str, object] = {"judged_verdicts": found.verdicts, "judge_errors": found.errors}
+    facts: dict[str, object] = {"judged_verdicts": summary.verdicts, "judge_errors": summary.errors}
     names = {"judge": "judge_calibration", "votes": "judge_disagreement", "flips": "judge_flips"}
     names |= {"people": "invalid_person", "quality": "quality", "models": "models", "warning": "addressed_judge"}
-    facts |= {names[about]: told for about, told in found.lines() if about in names}
-    price = per_verdict(found.used, found.verdicts)
+    facts |= {names[about]: told for about, told in summary.lines() if about in names}
+    price = per_verdict(summary.used, summary.verdicts)
     return facts | ({} if price is None else {"cost_per_verdict": f"{price:.6f}"})
 
 
@@ -230,7 +230,7 @@ def _cut_to_size(room: int, text: str, render: Callable[[str], str]) -> str:
 
 def _escape_illegal(text: str) -> str:
     """Replace characters that are illegal in XML by Python escapes."""
-    return _ILLEGAL.sub(lambda found: f"\\x{ord(found[0]):02x}", text)
+    return _ILLEGAL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
 def _attribute(text: str) -> str:

@@ -74,8 +74,8 @@ def axis_name(axis: str | None) -> str:
 
 def list_axes(scores: Iterable[Iterable[str]]) -> list[str]:
     """Return all axes in order of name, the default one last; empty if there is only the default one."""
-    found = {axis for axes in scores for axis in axes}
-    return [] if found <= {DEFAULT_AXIS} else sorted(found, key=lambda axis: (axis == DEFAULT_AXIS, axis))
+    axes_of_all = {axis for axes in scores for axis in axes}
+    return [] if axes_of_all <= {DEFAULT_AXIS} else sorted(axes_of_all, key=lambda axis: (axis == DEFAULT_AXIS, axis))
 
 
 def describe_axes(axes: Mapping[str, float]) -> list[str]:
@@ -85,11 +85,11 @@ def describe_axes(axes: Mapping[str, float]) -> list[str]:
 
 def average_axes(rows: Sequence[Mapping[str, float]]) -> dict[str, float]:
     """Return the mean of each axis over the rows that have it."""
-    found: dict[str, list[float]] = {}
+    scores_by_axis: dict[str, list[float]] = {}
     for axes in rows:
         for axis, score in axes.items():
-            found.setdefault(axis, []).append(score)
-    return {axis: sum(scores) / len(scores) for axis, scores in sorted(found.items())}
+            scores_by_axis.setdefault(axis, []).append(score)
+    return {axis: sum(scores) / len(scores) for axis, scores in sorted(scores_by_axis.items())}
 
 
 def percent(share: float) -> str:

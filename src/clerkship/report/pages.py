@@ -60,15 +60,15 @@ def to_code_spans(text: str) -> "Markup":
     from markupsafe import Markup, escape  # noqa: PLC0415  (a dependency of Jinja; most commands write no page)
 
     parts, end = [], 0
-    for found in _CODE.finditer(text):
-        parts += [escape(text[end : found.start()]), Markup("<code>{}</code>").format(found[1] or found[2])]
-        end = found.end()
+    for span in _CODE.finditer(text):
+        parts += [escape(text[end : span.start()]), Markup("<code>{}</code>").format(span[1] or span[2])]
+        end = span.end()
     return Markup("").join([*parts, escape(text[end:])])
 
 
 def strip_backticks(text: str) -> str:
     """Return the text without the backticks of code, for places that hold no elements."""
-    return _CODE.sub(lambda found: found[1] or found[2], text)
+    return _CODE.sub(lambda span: span[1] or span[2], text)
 
 
 @cache

@@ -90,6 +90,7 @@ def describe_error(task_run: TaskRun) -> str:
 
 
 def outcome_word(task_run: TaskRun) -> str:
+    """Return the outcome as a word."""
     late = " (timed out)" if task_run.status == "timed_out" else ""
     return f"{OUTCOMES[outcome(task_run)][0]}{late}"
 
@@ -218,8 +219,8 @@ class _CharacterTable(dict[int, str]):
         character = chr(code)
         if _HIDING.match(character):
             character = "�"
-        found = self[code] = character if _HARMLESS.match(character) else f"&#{ord(character)};"
-        return found
+        replacement = self[code] = character if _HARMLESS.match(character) else f"&#{ord(character)};"
+        return replacement
 
 
 _CHARACTERS = _CharacterTable()

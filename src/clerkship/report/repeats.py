@@ -140,18 +140,18 @@ class Curve(NamedTuple):
         return ", ".join(f"{percent(share)} at {k}" for k, share in self.points.items())
 
 
-def list_curves(found: Repeats) -> list[Curve]:
+def list_curves(repeats: Repeats) -> list[Curve]:
     """Return the curves with more than one point."""
     both = [
-        Curve("pass@k", "at least one of k trials passes", found.pass_at),
-        Curve("pass^k", "all of k trials pass", found.pass_hat),
+        Curve("pass@k", "at least one of k trials passes", repeats.pass_at),
+        Curve("pass^k", "all of k trials pass", repeats.pass_hat),
     ]
     return [curve for curve in both if len(curve.points) > 1]
 
 
-def compute_repeats(found: Iterable[TaskRate]) -> Repeats:
+def compute_repeats(rates: Iterable[TaskRate]) -> Repeats:
     """Compute pass@k and pass^k over the tasks with a graded trial, for k up to the smallest number of trials."""
-    graded = [rate for rate in found if rate.graded]
+    graded = [rate for rate in rates if rate.graded]
     most = min((rate.graded for rate in graded), default=0)
     return Repeats(
         {k: _mean([pass_at_k(k, rate.passed, rate.graded) for rate in graded]) for k in _steps(most)},
@@ -169,9 +169,9 @@ def _mean(values: Sequence[float]) -> float:
     return sum(values) / len(values)
 
 
-def group_by_threshold(found: Iterable[TaskRate], threshold: float) -> dict[str, list[str]]:
+def group_by_threshold(rates: Iterable[TaskRate], threshold: float) -> dict[str, list[str]]:
     """Group tasks by whether their rates are certainly above a threshold, certainly below, or uncertain."""
     sides: dict[str, list[str]] = {"above": [], "below": [], "not sure": []}
-    for rate in found:
+    for rate in rates:
         sides[side_of_threshold(rate.passed, rate.graded, threshold)].append(rate.task)
     return sides

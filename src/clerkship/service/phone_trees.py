@@ -105,12 +105,12 @@ def _parse_tree(file: YamlTree, keys: KeyPath, data: Any) -> IvrTree:
     return tree
 
 
-def _select_line(found: list[FoundTree], path: Path, line: str | None) -> list[FoundTree]:
+def _select_line(trees: list[FoundTree], path: Path, line: str | None) -> list[FoundTree]:
     if line is None:
-        return found
-    selected = [each for each in found if each.number == line]
+        return trees
+    selected = [each for each in trees if each.number == line]
     if not selected:
-        numbers = ", ".join(dict.fromkeys(each.number for each in found if each.number))
+        numbers = ", ".join(dict.fromkeys(each.number for each in trees if each.number))
         hint = f"expected {numbers}" if numbers else "the file is a tree, without lines"
         raise InputError.of(f"there is no line {line} with a phone tree", file=str(path), hint=hint)
     return selected

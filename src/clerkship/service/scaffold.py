@@ -43,11 +43,11 @@ def fill_template(text: str, values: Values, only: Collection[str] = ()) -> str:
     """Return the text of a template with placeholders and conditions replaced."""
     first, *rest = _CONDITION.split(text)
     included = [body for wanted, body in zip(rest[::2], rest[1::2], strict=True) if wanted in ("always", *only)]
-    return _PLACEHOLDER.sub(lambda found: values[found[1]], first + "".join(included))
+    return _PLACEHOLDER.sub(lambda match: values[match[1]], first + "".join(included))
 
 
 def _fill_path(path: Path, values: Values) -> Path:
-    parts = [re.sub("NAME|PACKAGE", lambda found: values[found[0].lower()], part) for part in path.parts]
+    parts = [re.sub("NAME|PACKAGE", lambda match: values[match[0].lower()], part) for part in path.parts]
     parts = [f".{part.removeprefix('dot.')}" if part.startswith("dot.") else part for part in parts]
     return Path(*parts[:-1], parts[-1].removesuffix(".txt"))
 
@@ -105,11 +105,11 @@ def find_install_source() -> str:
 def parse_install_source(record: str) -> str:
     """Return the pinned address in a `direct_url.json` (PEP 610); empty if it names no repository with a commit."""
     try:
-        found = json.loads(record)
+        match = json.loads(record)
     except ValueError:
         return ""
-    version_control = found.get("vcs_info", {})
-    system, commit, url = version_control.get("vcs"), version_control.get("commit_id"), found.get("url", "")
+    version_control = match.get("vcs_info", {})
+    system, commit, url = version_control.get("vcs"), version_control.get("commit_id"), match.get("url", "")
     is_usable = bool(system and commit) and not url.startswith("file:") and "@" not in url.partition("://")[2]
     address = f"{system}+{url}@{commit}"
     return address if is_usable and not _NOT_IN_QUOTES & set(address) else ""

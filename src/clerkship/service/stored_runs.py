@@ -143,6 +143,7 @@ def find_last_failed(store: Store, path: Path) -> LastFailed:
 
 
 def build_no_run_error(path: Path, store: Path) -> InputError:
+    """Return the error for a path of which no run is stored."""
     return InputError.of(
         f"--last-failed: no run of {path} is stored in {store}", hint="run it once without --last-failed"
     )

@@ -163,7 +163,7 @@ def load_task_view(store: Store, task_run: TaskRun, event_filter: EventFilter = 
             continue
         try:
             event = parse_line(line)
-            bodies.update(kept["sha256"] for kept in event.get("blobs", {}).values())
+            bodies.update(blob["sha256"] for blob in event.get("blobs", {}).values())
             utterances += _read_utterances(event, with_utterances=len(utterances) < MAX_UTTERANCES)
             if _CALL in line and event["kind"] not in _NOT_SHOWN and len(call_events) < MAX_CALL_EVENTS:
                 call_events.append(_restore_speech(event, store))
@@ -188,9 +188,9 @@ def load_task_view(store: Store, task_run: TaskRun, event_filter: EventFilter = 
 def _restore_speech(event: dict[str, Any], store: Store) -> dict[str, Any]:
     """Return the event of a call with the beginning of a text that is stored outside the log."""
     texts = {
-        name: store.blob(kept["sha256"])[:MAX_SPEECH_BYTES].decode(errors="ignore")
-        for name, kept in event.get("blobs", {}).items()
-        if kept["form"] == "text"
+        name: store.blob(blob["sha256"])[:MAX_SPEECH_BYTES].decode(errors="ignore")
+        for name, blob in event.get("blobs", {}).items()
+        if blob["form"] == "text"
     }
     return event | {"payload": event["payload"] | texts} if texts else event
 

@@ -58,7 +58,7 @@ def check_domain_spec(spec: DomainSpec) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ComponentEntry(ComponentNames, Generic[S]):
+class SpecEntry(ComponentNames, Generic[S]):
     """The names that a kind defines, and its SPEC."""
 
     package: ClassVar[str]
@@ -89,14 +89,14 @@ class ComponentEntry(ComponentNames, Generic[S]):
         return entry
 
 
-class KindEntry(ComponentEntry[Spec]):
+class KindEntry(SpecEntry[Spec]):
     """The names that a kind of simulator defines."""
 
     package = "clerkship.simulators"
     check = staticmethod(check_spec)
 
 
-class DomainEntry(ComponentEntry[DomainSpec]):
+class DomainEntry(SpecEntry[DomainSpec]):
     """The names that a domain defines."""
 
     package = "clerkship"
@@ -201,7 +201,7 @@ def load_domains(specs: Iterable[DomainSpec] | None = None) -> tuple[DomainEntry
     return domains
 
 
-def build_spec_registry(what: str, entries: Iterable[ComponentEntry[S]]) -> Registry[S]:
+def build_spec_registry(what: str, entries: Iterable[SpecEntry[S]]) -> Registry[S]:
     """Build a registry of SPECs that imports each kind when it is first used."""
     registry: Registry[S] = Registry(what)
     for entry in entries:

@@ -138,12 +138,12 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         )
     database = _connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
-        found = _version(database)
-        if found not in READABLE:
+        version = _version(database)
+        if version not in READABLE:
             raise StoreFailed(
-                f"{path} is of version {found}, this is made for {VERSION}; copy it where it can be written"
+                f"{path} is of version {version}, this is made for {VERSION}; copy it where it can be written"
             )
-        for statement in substitutes(found):
+        for statement in substitutes(version):
             database.execute(statement)
     except BaseException:
         database.close()
@@ -153,6 +153,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def write_transaction(database: sqlite3.Connection) -> Iterator[None]:
+    """Write in one transaction."""
     database.execute("BEGIN IMMEDIATE")
     try:
         yield
@@ -165,12 +166,12 @@ def write_transaction(database: sqlite3.Connection) -> Iterator[None]:
 
 def file_identities(path: Path) -> dict[str, tuple[int, int]]:
     """Return the device and inode of a store's file and of its write-ahead log, as far as they exist."""
-    found = {}
+    identities = {}
     for file in (path, path.with_name(f"{path.name}-wal")):
         with suppress(FileNotFoundError):
             status = file.stat()
-            found[file.name] = (status.st_dev, status.st_ino)
-    return found
+            identities[file.name] = (status.st_dev, status.st_ino)
+    return identities
 
 
 def _connect(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:

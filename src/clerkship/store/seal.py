@@ -118,8 +118,8 @@ class TrialSeal(NamedTuple):
         if self[4:10] == now[4:10]:
             return []
         outcomes = [(name, getattr(self, name), getattr(now, name)) for name in ("verdict", "status", "agent_error")]
-        found = [f"{name} (was {was}, is {new})" for name, was, new in outcomes if was != new]
-        return found + [name for name in ("record", "sidecar", "log") if getattr(self, name) != getattr(now, name)]
+        changes = [f"{name} (was {was}, is {new})" for name, was, new in outcomes if was != new]
+        return changes + [name for name in ("record", "sidecar", "log") if getattr(self, name) != getattr(now, name)]
 
 
 def build_seal(
@@ -168,10 +168,10 @@ class EndSeal(NamedTuple):
 
 def trials_digest(seals: Iterable[tuple[Attempt, bytes]]) -> bytes:
     """Hash the seals of a run's trials, which come in order of task, trial and attempt; in constant memory."""
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for place, seal in seals:
-        found.update(_join_parts((*map(as_bytes, place), seal)))
-    return found.digest()
+        digest.update(_join_parts((*map(as_bytes, place), seal)))
+    return digest.digest()
 
 
 @dataclass

@@ -76,9 +76,9 @@ class SealTable:
 
     def ledger(self, run_id: str) -> Ledger:
         """Load the seals of a run; for a trial that has none, take the digests of what the store has now."""
-        found = Ledger(self.run_seal(run_id))
-        found.add(sealed or self.digests(row) for row, sealed in self.trials(run_id))
-        return found
+        ledger = Ledger(self.run_seal(run_id))
+        ledger.add(sealed or self.digests(row) for row, sealed in self.trials(run_id))
+        return ledger
 
     def trials(self, run_id: str, task: str | None = None) -> Iterator[tuple[Any, TrialSeal | None]]:
         """Yield each trial of a run, or of one task, as the store has it now, with its seal; hold one at a time."""
@@ -94,15 +94,15 @@ class SealTable:
 
     def log_digest(self, row: int) -> bytes:
         """Hash a trial's log a segment at a time; a segment at another place gives another digest."""
-        found, line, base = hashlib.sha256(), 1, row * SEGMENTS
+        digest, line, base = hashlib.sha256(), 1, row * SEGMENTS
         query = "SELECT id - ?, data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id"
         for first, data in self._db.execute(query, (base, base, base + SEGMENTS)):
             content = as_bytes(data)
-            found.update(b"\n" if line > 1 else b"")
-            found.update(b"" if first == line else b"misplaced")
-            found.update(content)
+            digest.update(b"\n" if line > 1 else b"")
+            digest.update(b"" if first == line else b"misplaced")
+            digest.update(content)
             line += content.count(b"\n") + 1
-        return found.digest()
+        return digest.digest()
 
     def trial_seal(self, run_id: str, place: Attempt) -> TrialSeal | None:
         """Return the seal of one attempt."""

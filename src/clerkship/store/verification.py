@@ -108,18 +108,18 @@ class SealVerification:
 
     def _check_blobs(self, sealed: TrialSeal) -> list[str]:
         states = ((blob, self._blob_state(blob)) for blob in sealed.blobs.split())
-        found = [f"blob {blob[:12]} ({state})" for blob, state in states if state != "intact"]
-        return found + self._check_snapshot(sealed.snapshot) if sealed.snapshot else found
+        problems = [f"blob {blob[:12]} ({state})" for blob, state in states if state != "intact"]
+        return problems + self._check_snapshot(sealed.snapshot) if sealed.snapshot else problems
 
     def _check_snapshot(self, address: str) -> list[str]:
         """Check the snapshot of a task, and the datasets that it names; once for all its trials."""
         if address not in self._snapshots:
             state, data = self._table.blob(address)
-            found = [f"snapshot ({state})"] if state != "intact" else []
+            problems = [f"snapshot ({state})"] if state != "intact" else []
             datasets = orjson.loads(data).get("datasets", {}) if state == "intact" else {}
             states = ((name, self._blob_state(blob)) for name, blob in datasets.items())
-            found += [f"dataset {name} ({state})" for name, state in states if state != "intact"]
-            self._snapshots[address] = found
+            problems += [f"dataset {name} ({state})" for name, state in states if state != "intact"]
+            self._snapshots[address] = problems
         return self._snapshots[address]
 
     def _blob_state(self, address: str) -> BlobState:

@@ -45,10 +45,10 @@ def find_domain(path: Path) -> Path | None:
     """Return the domain of the project that a file or folder belongs to: in the same folder, or up to two above."""
     start = (path if path.is_dir() else path.parent).resolve()
     for folder in (start, *start.parents[:2]):
-        for found in (folder / name for name in _DOMAIN_FILES):
-            if found.exists() and _reader("domain").is_domain(found):
+        for candidate in (folder / name for name in _DOMAIN_FILES):
+            if candidate.exists() and _reader("domain").is_domain(candidate):
                 here = Path.cwd()
-                return found.relative_to(here) if found.is_relative_to(here) else found
+                return candidate.relative_to(here) if candidate.is_relative_to(here) else candidate
     return None
 
 

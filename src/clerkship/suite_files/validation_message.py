@@ -74,18 +74,18 @@ def _is_misspelled(missing: Sequence[Any], unknown: Sequence[Sequence[Any]]) -> 
     return find_nearest_name(str(missing[-1]), here) is not None
 
 
-def _build_problem(found: Any, model: type[BaseModel], tree: YamlTree, prefix: KeyPath) -> InputProblem:
-    location = list(_location(found))
-    kind = found["type"]
-    name = str(found["loc"][-1]) if found["loc"] else ""
-    message, hint = _describe_error(found)
+def _build_problem(error: Any, model: type[BaseModel], tree: YamlTree, prefix: KeyPath) -> InputProblem:
+    location = list(_location(error))
+    kind = error["type"]
+    name = str(error["loc"][-1]) if error["loc"] else ""
+    message, hint = _describe_error(error)
     if kind == "extra_forbidden":
         message, hint = f"unknown key `{name[:60]}`", did_you_mean(name, _fields_at(model, location[:-1]))
     elif kind == "missing":
         message = f"`{name}` is missing"
-    elif kind in _LIST_KINDS and isinstance(found["input"], str) and _is_list_of_text(model, location):
-        hint = f"write {_write_list(found['input'])}"
-    of_key = kind == "extra_forbidden" or found["loc"][-1:] == ("[key]",)
+    elif kind in _LIST_KINDS and isinstance(error["input"], str) and _is_list_of_text(model, location):
+        hint = f"write {_write_list(error['input'])}"
+    of_key = kind == "extra_forbidden" or error["loc"][-1:] == ("[key]",)
     return tree.locate([*prefix, *location], key=of_key).problem(message, hint)
 
 

@@ -70,9 +70,9 @@ def _with_parents(marks: dict[Path, str]) -> dict[Path, str]:
 
     A mount point cannot be renamed, so no other folder can be put in its place.
     """
-    found = {path: mark for path, mark in marks.items() if _around(path, marks) != _HIDE}
-    parents = {parent for path in found for parent in path.parents[:-1] if parent not in found}
-    return found | {parent: _BIND for parent in parents if _around(parent, found) in (None, _BIND)}
+    visible = {path: mark for path, mark in marks.items() if _around(path, marks) != _HIDE}
+    parents = {parent for path in visible for parent in path.parents[:-1] if parent not in visible}
+    return visible | {parent: _BIND for parent in parents if _around(parent, visible) in (None, _BIND)}
 
 
 def _around(path: Path, marks: dict[Path, str]) -> str | None:

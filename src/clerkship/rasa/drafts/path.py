@@ -65,6 +65,7 @@ def score_edge(edge: FlowEdge, flow: Flow) -> PathScore:
 
 
 def score_step(step: FlowStep, flow: Flow) -> PathScore:
+    """Return the score of a step."""
     if step.target in names.BUILT_IN_ACTIONS:  # built-in actions, such as cancel and restart
         return PathScore(failures=-1)
     if step.kind == "link" or is_response(step):

@@ -133,6 +133,7 @@ def _flag_result(analyte: Analyte, value: float, sex: str, causes: set[str]) -> 
 def build_observation(
     result: LabResult, id: str, drawn: datetime, issued: datetime, common: dict[str, Any]
 ) -> Resource:
+    """Return a result as an Observation."""
     analyte = result.analyte
     bounds: dict[str, Any] = {}
     if result.low is not None:

@@ -184,8 +184,10 @@ def build_condition_id(history: PatientHistory, problem: PatientProblem) -> str:
 
 
 def build_condition_reference(history: PatientHistory, problem: PatientProblem, display: str = "") -> dict[str, str]:
+    """Return a Reference to the Condition of a problem."""
     return build_reference(f"Condition/{build_condition_id(history, problem)}", display)
 
 
 def build_encounter_reference(history: PatientHistory, visit: Visit) -> dict[str, str]:
+    """Return a Reference to the Encounter of a visit."""
     return {"reference": f"Encounter/enc-{history.tag}-{visit.number}"}

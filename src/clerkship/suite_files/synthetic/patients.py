@@ -12,6 +12,7 @@ MRN = f"{IDS}mrn"
 
 
 def build_patient(history: PatientHistory) -> Resource:
+    """Build the Patient resource."""
     person = history.person
     died = person.died
     known = history.visits[-1].end if history.visits else min(clinic_time(person.born, 23), history.end)

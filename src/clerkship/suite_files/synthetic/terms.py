@@ -49,10 +49,12 @@ def round_to_digits(value: float, digits: int) -> float | int:
 
 
 def build_quantity(value: float, unit: str, ucum: str) -> dict[str, Any]:
+    """Return a Quantity in a unit of UCUM."""
     return {"value": value, "unit": unit, "system": UCUM, "code": ucum}
 
 
 def build_reference(key: str, display: str = "") -> dict[str, str]:
+    """Return a Reference."""
     return {"reference": key, "display": display} if display else {"reference": key}
 
 
