@@ -1,4 +1,4 @@
-"""The sandboxes of a trial for an agent in its own process: each operation is a request to the platform."""
+"""The sandboxes of a trial for an agent in its own process: each operation is a request over a link to the platform."""
 
 import base64
 import importlib

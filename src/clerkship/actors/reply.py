@@ -1,4 +1,4 @@
-"""Validate what an agent returns, and convert it to what the log can store."""
+"""Validate what an agent returns, or select it by paths, and convert it to what the log can store."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence

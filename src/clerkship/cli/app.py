@@ -1,4 +1,4 @@
-"""The command line: the program with its commands, and the exit code when one fails."""
+"""The command line: the program with its commands, imported when used, and the exit code when one fails."""
 
 import gc
 import os

@@ -1,4 +1,4 @@
-"""The catalog in which the library and `build` look up everything that files may name."""
+"""The catalog in which the library and `build` look up everything that files may name, and what passes on inaction."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import UTC, datetime

@@ -1,4 +1,4 @@
-"""The inputs of a trial: its task and number, and what all trials of a batch share."""
+"""The inputs and the result of a trial: its task and number, what all trials of a batch share, and its time limits."""
 
 import os
 from collections.abc import Callable, Collection

@@ -1,4 +1,4 @@
-"""The append-only event log: one writer, and a hash chain over its lines."""
+"""The append-only event log: one writer, and a hash chain over its lines, with names for a task's variables."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence

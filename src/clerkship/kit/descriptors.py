@@ -1,4 +1,4 @@
-"""The limit on open files and sockets of this process: raise it, and divide it between listeners."""
+"""The limits of this process: open files and sockets, which are divided between listeners, and memory."""
 
 import asyncio
 import gc

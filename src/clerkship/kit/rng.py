@@ -1,4 +1,4 @@
-"""Seeded random generators in independent named streams."""
+"""Seeded random generators in independent named streams, and the ids that are drawn from them."""
 
 import hashlib
 import random

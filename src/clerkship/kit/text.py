@@ -1,4 +1,4 @@
-"""Clean up text from outside before it is stored."""
+"""Clean up text from outside before it is stored, and format tracebacks."""
 
 import traceback
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""The wall clock, for facts outside a playground: when a run started, how long it took."""
+"""The wall clock and a stopwatch, for facts outside a playground: when a run started, how long it took."""
 
 import os
 import time

@@ -1,4 +1,4 @@
-"""Times in a zone that is given by its offset from UTC."""
+"""Time zones: by offset from UTC, or by a name that the system knows."""
 
 from datetime import datetime, timedelta, timezone
 from typing import Annotated

@@ -1,4 +1,4 @@
-"""A model as used by one trial: usage is counted, and each question belongs to the trial."""
+"""A model as used by one trial: usage is counted, each question belongs to the trial; questions asked concurrently."""
 
 import queue
 import threading

@@ -1,4 +1,4 @@
-"""Calibration records: how often a judge model agrees with labels that people gave."""
+"""Calibration records: labelled cases, and how often a judge model agrees with the labels that people gave."""
 
 from typing import Annotated, Any, Literal
 

@@ -1,4 +1,4 @@
-"""Validation errors about parts of a field, each reported at its own line instead of the field's."""
+"""Mistakes in parts of a model, each reported at its own line; models that are checked against the environment."""
 
 from collections.abc import Collection, Iterable
 from typing import Any, NamedTuple

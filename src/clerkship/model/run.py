@@ -1,4 +1,4 @@
-"""Records of runs, as they are stored and shown."""
+"""Records of runs, as they are stored and shown, with the differences between expected and actual values."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice

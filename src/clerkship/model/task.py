@@ -1,4 +1,4 @@
-"""A task: a situation, the instructions for the agent, and the criteria for success."""
+"""A task with its criteria: a situation, instructions, what counts as success; and a benchmark that selects tasks."""
 
 from collections.abc import Collection
 from typing import Annotated, Literal

@@ -1,4 +1,4 @@
-"""The simulated clock as an agent uses it, in process and over HTTP."""
+"""The simulated clock as an agent uses it, in process and over HTTP, and a clock that follows wall time."""
 
 import threading
 from collections.abc import Iterator

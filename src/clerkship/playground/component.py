@@ -1,4 +1,4 @@
-"""Simulators and domains: prepared once, then running in each playground."""
+"""Simulators and domains: prepared once, then running in each playground over the records of their datasets."""
 
 import threading
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping

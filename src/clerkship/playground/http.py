@@ -1,4 +1,4 @@
-"""The HTTP server of a gateway."""
+"""The HTTP server of a gateway, and the control API of a playground that is up."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

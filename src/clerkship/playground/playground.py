@@ -1,4 +1,4 @@
-"""A playground: one running environment, whose state changes only through events."""
+"""A playground: one running environment with its steps and reactions, whose state changes only through events."""
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

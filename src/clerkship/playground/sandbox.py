@@ -1,4 +1,4 @@
-"""A sandbox: one running simulator with its credentials and addresses."""
+"""A sandbox: one running simulator with its credentials, addresses and request timings."""
 
 from collections.abc import Callable, Mapping, Sized
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""A model behind a cassette, as one trial uses it in one role."""
+"""A model behind a cassette, as one trial uses it in one role; how a question differs from the nearest recorded one."""
 
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

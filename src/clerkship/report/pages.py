@@ -1,4 +1,4 @@
-"""Templates of the HTML pages. Every value is escaped unless a template says otherwise."""
+"""Templates of the HTML pages, and the JSON in them. Every value is escaped unless a template says otherwise."""
 
 import base64
 import hashlib

@@ -1,4 +1,4 @@
-"""A failed trial in lines of plain text."""
+"""A failed trial in lines of plain text, and text that is safe in Markdown."""
 
 import re
 from collections.abc import Iterator, Sequence

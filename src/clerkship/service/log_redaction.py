@@ -1,4 +1,4 @@
-"""Redact the logs of a run for reports: their lines, their bodies, and the pages of faxes among these."""
+"""Redact the logs of a run for reports: their lines, bodies, pages of faxes, and what is said on the phone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial

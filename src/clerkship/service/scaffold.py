@@ -1,4 +1,4 @@
-"""Write files from templates: all or none, and never over existing files."""
+"""Write files from templates, such as a new project: all or none, and never over existing files."""
 
 import json
 import re

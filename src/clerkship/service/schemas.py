@@ -1,4 +1,4 @@
-"""JSON Schemas of the files, built from the classes that parse them, with all registered names."""
+"""JSON Schemas of the files, built from the classes that parse them, with all registered names; for editors too."""
 
 import os
 import re

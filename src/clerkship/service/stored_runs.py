@@ -1,4 +1,4 @@
-"""Load the plan, the snapshots and the datasets of a stored run, and check it against its seals."""
+"""Load the plan, snapshots and datasets of a stored run, check it against its seals, find its tasks that failed."""
 
 import hashlib
 from collections.abc import Iterable

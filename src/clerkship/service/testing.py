@@ -1,4 +1,4 @@
-"""Run tasks in pytest: the agent is a Python object, and a failed result explains itself."""
+"""Run tasks in pytest, one or a folder: the agent is a Python object, and a failed result explains itself."""
 
 import inspect
 import math

@@ -1,4 +1,4 @@
-"""Registry of running playgrounds: one small file for each, beside the store, while it runs."""
+"""Registry of running playgrounds, one small file for each beside the store, and requests to them."""
 
 import os
 import re

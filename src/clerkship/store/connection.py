@@ -1,4 +1,4 @@
-"""Connections to a store's SQLite file, transactions, and errors with advice."""
+"""Connections to a store's SQLite file, its schema, transactions, and errors with advice."""
 
 import sqlite3
 import threading

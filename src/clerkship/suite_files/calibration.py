@@ -1,4 +1,4 @@
-"""Calibration files beside scenarios, which say how far the judge can be trusted."""
+"""Labelled cases and calibration files beside scenarios, which say how far the judge can be trusted."""
 
 import hashlib
 import os

@@ -1,4 +1,4 @@
-"""Load the datasets of one folder, each by its type."""
+"""Load the datasets of one folder, each by its type, and select from them."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Find, read and parse the YAML files of one folder. Includes cannot leave the folder."""
+"""Find, read and parse the YAML files of one folder, and collect problems. Includes cannot leave the folder."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""Fill the templates of a task with the values of its entities."""
+"""Fill the templates of a task and of its personas with the values of its entities."""
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field

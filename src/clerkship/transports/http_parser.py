@@ -1,4 +1,4 @@
-"""Parse the bytes of an HTTP connection into requests with httptools, within the limits of a request."""
+"""HTTP messages: bytes parsed into requests with httptools, within limits, and replies rendered as bytes."""
 
 import re
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Run an event loop in a separate thread, for servers that run beside synchronous code."""
+"""Event loops in separate threads, for servers beside synchronous code, and the worker threads of their requests."""
 
 import asyncio
 import threading

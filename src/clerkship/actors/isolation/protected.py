@@ -1,4 +1,4 @@
-"""Paths that an isolated program can read but not change: the code that starts and grades later trials."""
+"""Paths that an isolated program can read but not change: code that starts and grades later trials, shared files."""
 
 import os
 import site

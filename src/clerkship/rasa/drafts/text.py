@@ -1,4 +1,4 @@
-"""Render a draft as YAML for a person to edit. Places that need attention are marked TODO."""
+"""Render a draft and its goals as YAML for a person to edit. Places that need attention are marked TODO."""
 
 import json
 import re

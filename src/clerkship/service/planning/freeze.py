@@ -1,4 +1,4 @@
-"""Step 3: freeze the tasks, so that later changes to their files do not change the run."""
+"""Step 3: freeze the tasks, so that later changes to their files do not change the run; check the extras they need."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field

@@ -1,4 +1,4 @@
-"""Step 5: build the plan of the run."""
+"""Step 5: build the plan of the run, choose its models, and give a replay its id."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace

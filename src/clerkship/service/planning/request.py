@@ -1,4 +1,4 @@
-"""The request for a run."""
+"""The request for a run or a fork."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The illnesses of `tables/conditions.json`: their codes, who has them, how they are treated and monitored."""
+"""The illnesses and allergies of `tables/`: their codes, who has them, how they are treated and monitored."""
 
 from datetime import date
 from typing import Literal, NamedTuple

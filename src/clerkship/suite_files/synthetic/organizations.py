@@ -1,4 +1,4 @@
-"""Organizations and locations: a clinic, a hospital, a laboratory and insurers."""
+"""Organizations, locations and kinds of visits: a clinic, a hospital, a laboratory and insurers."""
 
 from collections.abc import Iterator
 from datetime import datetime

@@ -1,4 +1,4 @@
-"""Coded terms, and builders of FHIR datatypes and resources."""
+"""Tables, coded terms, and builders of FHIR datatypes and resources."""
 
 from collections.abc import Callable
 from pathlib import Path
