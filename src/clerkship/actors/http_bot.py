@@ -1,4 +1,4 @@
-"""A bot behind an address whose requests and replies have a format of their own, which options describe."""
+"""A bot behind an address whose requests and replies have their own format, which options and templates describe."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence

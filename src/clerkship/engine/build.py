@@ -1,4 +1,4 @@
-"""Resolve the names in a task to objects. This is done once per task: trials share the result."""
+"""Resolve the names in a task, and that of the agent, to objects. It is done once per task: trials share the result."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass

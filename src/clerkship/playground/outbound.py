@@ -1,4 +1,4 @@
-"""Run the deliveries of all playgrounds of this process, in one thread with its own event loop."""
+"""Run the deliveries of all playgrounds of this process in one thread with its own event loop, each with its client."""
 
 import asyncio
 import threading

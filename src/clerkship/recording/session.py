@@ -1,4 +1,4 @@
-"""Record or replay a run: the cassettes of its tasks, and which entries were used and added."""
+"""Record or replay a run: the cassettes of its tasks, which entries were used and added, what is redacted."""
 
 import os
 import re

@@ -1,4 +1,4 @@
-"""A run as one HTML file that opens from disk, needs no network, and treats every string as untrusted."""
+"""A run as one HTML file of limited size that opens from disk without a network, with every string as untrusted."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
