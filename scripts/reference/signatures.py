@@ -43,7 +43,9 @@ def _hidden_bases(thing: type) -> list[type]:
 def _class(node: ast.ClassDef, hidden: list[ast.ClassDef]) -> Iterator[str]:
     own = {name for part in node.body if (name := _name(part))}
     inherited = [part for base in hidden for part in base.body if _name(part) not in own]
-    bases = ", ".join(ast.unparse(base) for base in node.bases)
+    private = {base.name: base.bases for base in hidden if base.name.startswith("_")}
+    named = [shown for base in node.bases for shown in private.get(ast.unparse(base), [base])]
+    bases = ", ".join([ast.unparse(part) for part in (*named, *node.keywords)])
     members = [line for part in (*inherited, *node.body) for line in _member(part)]
     head = f"class {node.name}({bases}):" if bases else f"class {node.name}:"
     yield head if members else f"{head} ..."
