@@ -8,7 +8,7 @@ from clerkship.events.event import MAX_BODY, MAX_INLINE_BODY, MAX_TOTAL_BODIES
 from clerkship.events.sidecar import MAX_UNAUTHENTICATED
 from clerkship.model.environment import RESERVED_NAMES, RESERVED_SOURCES
 from clerkship.sandbox.assertion import Difference, Engine
-from clerkship.sandbox.domain import DomainSpec
+from clerkship.sandbox.component import DomainSpec
 from clerkship.sandbox.faults.chaos import PROFILES, find_chaos_profile
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec

@@ -14,7 +14,7 @@ from clerkship.simulators.fax.checks import (
     MAX_RETRY_DELAY,
 )
 from clerkship.simulators.fax.config import FaxConfig
-from clerkship.simulators.fax.sinch.parameters import IGNORED_PARAMETERS, REFUSED_REQUESTS, SIMULATED_PARAMETERS
+from clerkship.simulators.fax.sinch.request import IGNORED_PARAMETERS, REFUSED_REQUESTS, SIMULATED_PARAMETERS
 from clerkship.simulators.fax.templates.fields import (
     FaxedClinician,
     FaxedCode,

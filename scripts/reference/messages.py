@@ -15,10 +15,15 @@ from clerkship.simulators.messages.checks import (
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.consent import HELP_WORDS, START_WORDS, STOP_WORDS
 from clerkship.simulators.messages.delivery import UNDELIVERED_CODES
-from clerkship.simulators.messages.email.connection import MAX_ERRORS, MAX_LOGIN_TRIES, MAX_OTHER_COMMANDS
-from clerkship.simulators.messages.email.content import MAX_LINE_BYTES
+from clerkship.simulators.messages.email.connection import (
+    EXTENSIONS,
+    MAX_ERRORS,
+    MAX_LINE_BYTES,
+    MAX_LOGIN_TRIES,
+    MAX_OTHER_COMMANDS,
+    SMTP_REFUSALS,
+)
 from clerkship.simulators.messages.email.mime import MAX_DEPTH, MAX_HEADER_BYTES, MAX_HEADERS, MAX_PARTS
-from clerkship.simulators.messages.email.replies import EXTENSIONS, SMTP_REFUSALS
 from clerkship.simulators.messages.email.smtp import LIMITS
 from clerkship.simulators.messages.operations import MAX_PAGE
 from clerkship.simulators.messages.segments import (
@@ -28,14 +33,14 @@ from clerkship.simulators.messages.segments import (
     MAX_UCS_ALONE,
     MAX_UCS_PART,
 )
-from clerkship.simulators.messages.twilio.deliveries import MAX_ANSWER_BYTES, MAX_ANSWER_SECONDS
 from clerkship.simulators.messages.twilio.errors import REFUSALS
-from clerkship.simulators.messages.twilio.parameters import (
+from clerkship.simulators.messages.twilio.http import (
     IGNORED_PARAMETERS,
     REFUSED_PARAMETERS,
     REFUSED_REQUESTS,
     SIMULATED_PARAMETERS,
 )
+from clerkship.transports.outbound.event_webhook import MAX_ANSWER_BYTES, MAX_ANSWER_SECONDS
 from scripts.reference.render import render_page
 from scripts.reference.tables import rows
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import clerkship.plugin
 from clerkship.engine.plugin_contract import CONTRACT, Plugin
 from clerkship.engine.plugin_loading import ENTRY_POINT_GROUP
-from clerkship.sandbox.domain import DomainSpec
+from clerkship.sandbox.component import DomainSpec
 from clerkship.simulators.spec import Spec
 from clerkship.suite_files.dataset_type import DatasetType
 from scripts.reference.render import AUTHENTICATION, render_page

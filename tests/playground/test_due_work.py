@@ -12,7 +12,7 @@ from clerkship.playground.agent_clock import MAX_AHEAD
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.handlers import pass_time
 from clerkship.playground.playground import EndlessWork, Playground, PlaygroundOptions, SavedLog
-from clerkship.sandbox.domain import DomainSpec
+from clerkship.sandbox.component import DomainSpec, NoConfig
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
 from clerkship.sandbox.steps.clock_advance import ClockAdvance
@@ -33,7 +33,7 @@ class ParcelDelivered(Payload):
     name: str
 
 
-class PostState(State):
+class PostState(State[NoConfig]):
     """Parcels on their way, and parcels delivered."""
 
     def __init__(self, *args: Any) -> None:

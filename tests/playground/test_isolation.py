@@ -75,7 +75,7 @@ def test_stored_copy_changes_only_one_playground() -> None:
 
 
 @pytest.mark.parametrize("leaky", [ChangesRecordInPlace, ChangesNestedRecordInPlace])
-def test_a_record_changed_in_place_raises_and_is_not_seen_by_the_next_trial(leaky: type[State]) -> None:
+def test_a_record_changed_in_place_raises_and_is_not_seen_by_the_next_trial(leaky: type[State[Any]]) -> None:
     prepared = _prepared(tickets(state=leaky))
     with pytest.raises(TypeError, match=r"records\[key\] = \{\*\*record"):
         _close(_playground(prepared))
@@ -352,7 +352,7 @@ class ChangesEvidence(Assertion):
         return Check.of(not changed, f"changed {changed}")
 
 
-def _run(bench: Workbench, state: type[State]) -> list[TaskRun]:
+def _run(bench: Workbench, state: type[State[Any]]) -> list[TaskRun]:
     def close(task_item: Any, sandboxes: Any) -> str:
         [ticket] = [each for each in sandboxes["desk"].tickets() if each["status"] == "open"]
         with contextlib.suppress(Exception):

@@ -122,7 +122,7 @@ class RecordingDelivery(OutboundDelivery):
     def configured(cls, config: Frozen) -> str | None:
         return None
 
-    def pending(self, state: State) -> list[str]:
+    def pending(self, state: State[Any]) -> list[str]:
         if self.is_broken:
             raise ZeroDivisionError("a bug in a delivery")
         return []

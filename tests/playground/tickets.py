@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from clerkship.events.event import Event, Payload
 from clerkship.model.dataset import Dataset
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.component import NoConfig
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal, Request
@@ -23,7 +24,7 @@ class TicketClosed(Payload):
     note: dict[str, Any] = {}
 
 
-class TicketsState(State):
+class TicketsState(State[NoConfig]):
     """Tickets by id."""
 
     def close(self, action: ActionContext, id: str) -> None:

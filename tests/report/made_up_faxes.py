@@ -5,8 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from clerkship.events.event import Event, Payload, render_event
 from clerkship.formats.fax_pages.files import write_tiff
-from clerkship.formats.fax_pages.page import PAGE_WIDTH, FaxPage
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import PAGE_WIDTH, FaxPage, PageWord, PageWords
 from clerkship.model.run import PageMark, PagePicture, TaskRun
 from clerkship.report.detail import TaskDetail, parse_detail
 from clerkship.simulators.fax.events import FaxArrived, FaxQueued, PageStored

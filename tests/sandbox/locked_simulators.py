@@ -45,7 +45,7 @@ class AboutRead(Payload):
     kind: ClassVar[str] = "locked.about.read"
 
 
-class LockedState(State):
+class LockedState(State[Any]):
     """The state: notes."""
 
     def __init__(self, config: Any, records: Any) -> None:

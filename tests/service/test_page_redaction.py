@@ -10,8 +10,8 @@ import pytest
 
 from clerkship.formats.fax_pages.files import read_tiff, write_png
 from clerkship.formats.fax_pages.image import to_image
+from clerkship.formats.fax_pages.page import PageWords
 from clerkship.formats.fax_pages.text_pages import render_text
-from clerkship.formats.fax_pages.words import PageWords
 from clerkship.model.redaction import NO_REDACTION, build_redactor
 from clerkship.service.exporting import write_reports
 from clerkship.service.log_redaction import find_hidden_words

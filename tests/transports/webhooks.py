@@ -49,7 +49,7 @@ class NoticeArrived(Payload):
     text: str
 
 
-class Notices(State):
+class Notices(State[NoticeConfig]):
     """Notices, by id."""
 
     def __init__(self, *args: Any) -> None:

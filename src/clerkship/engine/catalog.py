@@ -20,8 +20,7 @@ from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.scenario import Scenario
 from clerkship.model.task import Task
 from clerkship.sandbox.assertion import Assertion
-from clerkship.sandbox.component import ComponentSpec
-from clerkship.sandbox.domain import DomainSpec
+from clerkship.sandbox.component import ComponentSpec, DomainSpec
 from clerkship.sandbox.faults.contract import ON_TURN
 from clerkship.sandbox.steps.contract import Step
 from clerkship.settings import get_template_variables

@@ -10,8 +10,7 @@ from clerkship.events.event import Payload
 from clerkship.model.dataset import DatasetFile
 from clerkship.reactions.contract import ReactionPair
 from clerkship.sandbox.assertion import Assertion
-from clerkship.sandbox.component import ComponentSpec
-from clerkship.sandbox.domain import DomainSpec
+from clerkship.sandbox.component import ComponentSpec, DomainSpec
 from clerkship.sandbox.faults.contract import Fault
 from clerkship.sandbox.steps.contract import Step
 from clerkship.sandbox.steps.fault_step import build_fault_step

@@ -124,6 +124,11 @@ class OutboundAttempted(Payload, kind="outbound.attempted"):
     retry_in: float | None = None
     """Simulated seconds until the next attempt; None if there is none."""
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether the agent has answered, and no other attempt follows."""
+        return self.outcome in ("delivered", "rejected") and self.retry_in is None
+
 
 class PersonBrokeContract(Payload, kind="person.broke_contract"):
     """The model that plays a person broke its contract. The line that broke it was not sent."""

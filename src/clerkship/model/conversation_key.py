@@ -54,6 +54,12 @@ def normalize_address(channel: str, address: str) -> str:
     return address.strip().casefold() if channel == "email" else address.strip()
 
 
+def normalize_any_address(address: str) -> str:
+    """Return an address of any channel as it is compared: a number in E.164, an e-mail address in lower case."""
+    plain = address.strip()
+    return normalize_phone(plain) or (plain if _PORTAL.fullmatch(plain) else plain.casefold())
+
+
 def normalize_phone(text: str) -> str | None:
     """Return a phone number in E.164; one of ten digits is a number of the United States. None if it is no number."""
     if len(text) > MAX_PHONE_LENGTH:

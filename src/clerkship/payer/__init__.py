@@ -11,7 +11,7 @@ from clerkship.payer.steps.determine import PayerDetermine
 from clerkship.payer.steps.set_authorization import PayerSetAuthorization
 from clerkship.payer.steps.set_claim import PayerSetClaim
 from clerkship.payer.steps.set_eligibility import PayerSetEligibility
-from clerkship.sandbox.domain import DomainSpec
+from clerkship.sandbox.component import DomainSpec
 
 SPEC = DomainSpec(
     kind="payer",

@@ -17,7 +17,7 @@ from clerkship.payer.inquiry import (
 )
 from clerkship.payer.scenario_changes import RecordedAuthorization
 from clerkship.payer.state import PayerState
-from clerkship.sandbox.domain import DomainCall
+from clerkship.sandbox.component import DomainCall
 from clerkship.sandbox.state import ActionContext
 
 CLINIC, PAYER = "9999900019", "CM002"

@@ -1,11 +1,8 @@
 """The current records of the payers: those of the book, and what has changed since."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
-from datetime import datetime
-from heapq import heappop, heappush
-from typing import Any, TypeVar
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TypeVar
 
-from clerkship.model.frozen import Frozen
 from clerkship.payer.answer import Appeal, Authorization, Member, PayerClaim
 from clerkship.payer.book import PayerBook
 from clerkship.payer.code_pattern import matches_any_code
@@ -14,6 +11,8 @@ from clerkship.payer.determination_rule import Determination
 from clerkship.payer.inquiry import AuthorizationQuery
 from clerkship.payer.members import ProviderOnFile
 from clerkship.payer.plan import BenefitPlan
+from clerkship.sandbox.agenda import Agenda
+from clerkship.sandbox.state import DueWork
 
 D = TypeVar("D", Authorization, Appeal)
 NO_ACCUMULATORS = Accumulators()
@@ -36,9 +35,7 @@ class PayerRecords:
         """All appeals, by number, oldest first."""
         self.waiting: dict[str, Authorization | Appeal] = {}
         """The authorizations and appeals whose decision is due later, by number."""
-        self._agenda: list[tuple[datetime, int, str]] = []
-        """A heap of (time, cause, number) for `waiting`. What was decided or postponed meanwhile stays until it is
-        the first."""
+        self.agenda = Agenda(self._find_due)
         self._references_by_number: dict[str, str] = {}
         """Authorization number -> reference number."""
         self._references_by_member: dict[str, dict[str, None]] = {}
@@ -82,18 +79,12 @@ class PayerRecords:
             return record
         scheduled = record.model_copy(update={"cause": seq})
         self.waiting[record.id] = scheduled
-        heappush(self._agenda, (record.decision_due, seq, record.id))
+        self.agenda.schedule(record.id, record.decision_due, seq)
         return scheduled
 
-    def find_due(self) -> Authorization | Appeal | None:
-        """Return the authorization or appeal that is decided next; None if none is waiting."""
-        while self._agenda:
-            due, cause, id = self._agenda[0]
-            record = self.waiting.get(id)
-            if record is not None and (record.decision_due, record.cause) == (due, cause):
-                return record
-            heappop(self._agenda)
-        return None
+    def _find_due(self, id: str) -> DueWork | None:
+        record = self.waiting.get(id)
+        return None if record is None or record.decision_due is None else DueWork(record.decision_due, record.cause)
 
     def add_determination(self, rule: Determination, references: Iterable[str], *, is_lasting: bool) -> None:
         """Add a rule of the scenario, for some requests and, if it lasts, for all later ones."""
@@ -101,21 +92,6 @@ class PayerRecords:
             self.determinations_by_reference.setdefault(reference, []).insert(0, rule)
         if is_lasting:
             self.determinations.insert(0, rule)
-
-    def dump(self) -> Any:
-        """Return everything that differs from the book, as plain data."""
-        return {
-            "members": _dump_all(self.members),
-            "accumulators": _dump_all(self.accumulators),
-            "claims": _dump_all(self.claims),
-            "authorizations": _dump_all(self.authorizations),
-            "appeals": _dump_all(self.appeals),
-            "determinations": [rule.model_dump(mode="json") for rule in self.determinations],
-            "determinations_by_reference": {
-                reference: [rule.model_dump(mode="json") for rule in rules]
-                for reference, rules in self.determinations_by_reference.items()
-            },
-        }
 
     @property
     def config(self) -> PayerConfig:
@@ -209,7 +185,3 @@ def build_request_key(member_key: str, query: AuthorizationQuery) -> Hashable:
         str(query.start) if not keys else "",
         query.service_type if not keys else None,
     )
-
-
-def _dump_all(records: Mapping[str, Frozen]) -> dict[str, Any]:
-    return {key: record.model_dump(mode="json") for key, record in records.items()}

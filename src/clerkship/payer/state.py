@@ -3,12 +3,11 @@
 See docs/decisions/0019-payer-domain.md.
 """
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
-from typing import Any, cast
+from typing import Any
 
 from clerkship.events.event import Event
-from clerkship.model.frozen import Frozen
 from clerkship.payer import appeals, authorization_requests, scenario_changes
 from clerkship.payer.answer import (
     Appeal,
@@ -38,26 +37,23 @@ from clerkship.payer.events import (
 from clerkship.payer.inquiry import AuthorizationQuery, ClaimQuery, EligibilityInquiry, PartyQuery
 from clerkship.payer.members import ProviderOnFile
 from clerkship.payer.records import PayerRecords
+from clerkship.sandbox.agenda import find_first_due
+from clerkship.sandbox.plain_data import dump_attributes
 from clerkship.sandbox.state import ActionContext, DueWork, State
 
 
-class PayerState(State):
+class PayerState(State[PayerConfig]):
     """All payers of an environment: who is covered, what is authorized, appealed and claimed.
 
     A request that a payer does not process is answered with a Rejection. It is logged, and changes nothing.
     """
 
-    def __init__(self, config: Frozen, records: MutableMapping[str, Any]) -> None:
-        super().__init__(config, records)
-        base = getattr(records, "base", None)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        base = getattr(self.records, "base", None)
         dataset = base if isinstance(base, PayerDataset) else PayerDataset(())
-        self.current = PayerRecords(dataset.open_book(self.settings))
+        self.current = PayerRecords(dataset.open_book(self.config))
         """The records as they are now."""
-
-    @property
-    def settings(self) -> PayerConfig:
-        """The config."""
-        return cast(PayerConfig, self.config)
 
     @property
     def book(self) -> PayerBook:
@@ -74,7 +70,7 @@ class PayerState(State):
 
     def find_today(self, now: datetime) -> date:
         """Return the day at the payers."""
-        return now.astimezone(self.settings.local_zone).date()
+        return now.astimezone(self.config.local_zone).date()
 
     def _find_moment(self, action: ActionContext) -> Moment:
         return Moment(action.now, self.find_today(action.now))
@@ -161,12 +157,12 @@ class PayerState(State):
 
     def next_due(self) -> DueWork | None:
         """Return the earliest decision on a pending request or an appeal."""
-        record = self.current.find_due()
-        return DueWork(record.decision_due, record.cause) if record is not None and record.decision_due else None
+        return find_first_due(self.current.agenda)
 
     def run_due(self, action: ActionContext) -> None:
         """Make the earliest decision."""
-        record, moment = self.current.find_due(), self._find_moment(action)
+        first, moment = self.current.agenda.first(), self._find_moment(action)
+        record = None if first is None else self.current.waiting[first[1]]
         if isinstance(record, Authorization):
             authorization_requests.decide_due(self.current, action, record, moment)
         elif record is not None:
@@ -190,4 +186,4 @@ class PayerState(State):
 
     def dump(self) -> Any:
         """Return everything that differs from the start, as plain data."""
-        return self.current.dump()
+        return dump_attributes(self.current, without=("book", "waiting"))

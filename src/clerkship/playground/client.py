@@ -41,7 +41,8 @@ class GatewayClient:
     @property
     def config(self) -> Frozen:
         """The configuration of the simulator."""
-        return self.sandbox.state.config
+        config: Frozen = self.sandbox.state.config
+        return config
 
     @property
     def callbacks(self) -> Mapping[str, str]:

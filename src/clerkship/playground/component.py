@@ -130,7 +130,7 @@ class PreparedComponent:
     def __post_init__(self) -> None:
         freeze_fields(self.config)  # every playground has the same config
 
-    def new_state(self) -> State:
+    def new_state(self) -> State[Any]:
         """Build the state before any event."""
         return self.spec.state(self.config, Overlay(self.base))
 
@@ -146,7 +146,7 @@ class RunningComponent:
         self.spec = prepared.spec
         self.has_due_work = self.spec.state.next_due is not State.next_due
         """Whether its state may have work for later."""
-        self.state: State
+        self.state: State[Any]
         """Built when the playground starts, and again when it is rewound."""
 
 

@@ -36,7 +36,7 @@ MAX_REACTION_DEPTH = 32
 ContextFactory = Callable[[str, str, int | None], ActionContext]
 """Returns the context in which an actor changes a sandbox, given the sandbox, the actor and the causing event."""
 ACTOR = "system"
-S = TypeVar("S", bound=State)
+S = TypeVar("S", bound=State[Any])
 
 
 class ReactionLoop(PlatformError):
@@ -198,7 +198,7 @@ class DomainCaller:
     __slots__ = ("_actor", "_cause", "_domains", "_host", "_last", "_source")
 
     def __init__(
-        self, host: PlaygroundHost, domains: Mapping[str, State], source: str, actor: str, cause: int | None
+        self, host: PlaygroundHost, domains: Mapping[str, State[Any]], source: str, actor: str, cause: int | None
     ) -> None:
         self._host, self._domains = host, domains
         self._source, self._actor, self._cause, self._last = source, actor, cause, cause
@@ -209,7 +209,7 @@ class DomainCaller:
         self._last = event.seq
         return event
 
-    def find_domain(self, kind: type[State], name: str | None) -> tuple[State, ActionContext]:
+    def find_domain(self, kind: type[State[Any]], name: str | None) -> tuple[State[Any], ActionContext]:
         """Find a domain by the type of its state, and build the context in which the same actor changes it."""
         chosen, state = find_state(self._domains, kind, name)
         return state, self._host.context_for(chosen, self._actor, self._last)
@@ -432,7 +432,7 @@ class Playground:
         self.writer.close()
 
 
-def replay(prepared: Mapping[str, PreparedComponent], events: Iterable[Event]) -> dict[str, State]:
+def replay(prepared: Mapping[str, PreparedComponent], events: Iterable[Event]) -> dict[str, State[Any]]:
     """Rebuild the states of sandboxes and domains from their datasets and the events of a log."""
     states = {name: component.new_state() for name, component in prepared.items()}
     for event in events:

@@ -104,10 +104,10 @@ from clerkship.sandbox.authentication.scheme import AuthenticationScheme as Auth
 from clerkship.sandbox.authentication.signed import SignedRequest as SignedRequest
 from clerkship.sandbox.authentication.ssh import SshUser as SshUser
 from clerkship.sandbox.changes import RecordChange as RecordChange
+from clerkship.sandbox.component import DomainCall as DomainCall
+from clerkship.sandbox.component import DomainSpec as DomainSpec
 from clerkship.sandbox.component import NoConfig as NoConfig
 from clerkship.sandbox.cors import CorsPolicy as CorsPolicy
-from clerkship.sandbox.domain import DomainCall as DomainCall
-from clerkship.sandbox.domain import DomainSpec as DomainSpec
 from clerkship.sandbox.faults.contract import EventFault as EventFault
 from clerkship.sandbox.faults.contract import Fault as Fault
 from clerkship.sandbox.faults.contract import FaultEffect as FaultEffect

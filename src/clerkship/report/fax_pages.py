@@ -6,8 +6,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.formats.fax_pages.page import DOTS_PER_INCH, Resolution
-from clerkship.formats.fax_pages.words import PageWords
+from clerkship.formats.fax_pages.page import DOTS_PER_INCH, PageWords, Resolution
 
 PAGE_STORED = "fax.page.stored"
 FAX_EVENTS = frozenset({"fax.arrived", "fax.queued"})

@@ -10,10 +10,13 @@ from clerkship.model.environment import Environment
 from clerkship.model.errors import PlatformError
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.assertion import Assertion
-from clerkship.sandbox.state import State
+from clerkship.sandbox.state import ActionContext, State
 from clerkship.sandbox.steps.contract import Step
 from clerkship.suite_files.dataset_type import DatasetType
 from clerkship.suite_files.template import Filter
+
+DomainCall = Callable[[Any, ActionContext], object]
+"""One call of a domain: a function of its state and the context to change it in."""
 
 
 class InvalidSpec(PlatformError):
@@ -41,7 +44,7 @@ class ComponentSpec:
 
     kind: str
     summary: str
-    state: type[State]
+    state: type[State[Any]]
     events: tuple[type[Payload], ...]
     config: type[Frozen] = NoConfig
     dataset: str | None = None
@@ -71,3 +74,11 @@ def find_misnamed(spec: ComponentSpec) -> list[str]:
         for sort, name in named
         if not name.startswith(f"{spec.kind}.")
     ]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DomainSpec(ComponentSpec):
+    """The contract between a domain and the playground in which it runs."""
+
+    exercise: tuple[DomainCall, ...]
+    """Calls that lead to every event it declares, for the conformance suite. A call may be refused."""

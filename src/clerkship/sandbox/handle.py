@@ -189,6 +189,26 @@ class Handle(TransportWrapper):
         reply = self.request(method, path, query=query, body=body)
         return orjson.loads(reply.body) if reply.body else None
 
+    def _object(self, method: str, path: str, data: Any = None) -> dict[str, Any]:
+        """Send data as JSON; return the object in the reply."""
+        answer: dict[str, Any] = self._json(method, path, data)
+        return answer
+
+    def _list(self, path: str, name: str, query: QueryInput | None = None) -> list[dict[str, Any]]:
+        """Return the list that the reply to a GET has under a name."""
+        entries: list[dict[str, Any]] = self._json("GET", path, query=query)[name]
+        return entries
+
+    def _list_all(self, path: str, name: str, filters: Mapping[str, str]) -> list[dict[str, Any]]:
+        """Return the entries of all pages of a list; the reply of each has the entries under a name, and `next`."""
+        query, entries = {"count": "1000", **filters}, []
+        while True:
+            page = self._json("GET", path, query=query)
+            entries += page[name]
+            if "next" not in page:
+                return entries
+            query["after"] = page["next"]
+
 
 class ClockControl(Protocol):
     """The simulated clock as an agent uses it."""

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import orjson
 
+T = TypeVar("T")
 JSON = "application/json"
 REDIRECTS = (301, 302, 303, 307, 308)
 _LOCATION_SAFE = "%/?#[]@!$&'()*+,;=:~"
@@ -206,3 +207,11 @@ class Refusal(Exception):
 def refuse_as_json(refusal: Refusal) -> Reply:
     """Render a refusal as JSON, for protocols without a form of their own."""
     return json_reply(refusal.status, {"error": {"code": refusal.code, "message": refusal.reason}})
+
+
+def find_record(records: Mapping[str, T], name: str, id: str, hint: str = "") -> T:
+    """Return a record by its id; refused if there is none."""
+    record = records.get(id)
+    if record is None:
+        raise Refusal(404, f"no_such_{name}", f"there is no {name} {id[:64]}{hint}")
+    return record

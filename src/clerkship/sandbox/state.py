@@ -6,16 +6,19 @@ See docs/decisions/0001-event-log-as-state.md.
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
 from clerkship.events.event import Event, Payload
 from clerkship.events.states import NoSuchState
 from clerkship.kit.rng import Ids, Rng
 from clerkship.model.frozen import Frozen
+from clerkship.model.path import MISSING
 from clerkship.sandbox.changes import RecordChange, initial_records, record_changes
+from clerkship.sandbox.plain_data import dump_attributes, to_plain
 from clerkship.sandbox.request import Refusal
 
 R = TypeVar("R")
+C = TypeVar("C", bound=Frozen)
 P = TypeVar("P", bound=Payload)
 
 
@@ -33,7 +36,7 @@ def _no_reactions(event: Event) -> Sequence[ReactionResult]:
     return ()
 
 
-def _find_no_domain(kind: "type[State]", name: str | None) -> "tuple[State, ActionContext]":
+def _find_no_domain(kind: "type[State[Any]]", name: str | None) -> "tuple[State[Any], ActionContext]":
     """Raise NoSuchState: the environment has no domains."""
     raise NoSuchState.of(f"the environment has no domain with a {kind.__name__}")
 
@@ -54,8 +57,8 @@ class ActionContext(NamedTuple):
     """Appends an event to the log and applies it to the state; other sandboxes react before it returns."""
     reactions_to: Callable[[Event], Sequence[ReactionResult]] = _no_reactions
     """Returns the results of the reactions of other sandboxes to an emitted event, in order."""
-    find_domain: "Callable[[type[State], str | None], tuple[State, ActionContext]]" = _find_no_domain
-    reaction_source: "State | None" = None
+    find_domain: "Callable[[type[State[Any]], str | None], tuple[State[Any], ActionContext]]" = _find_no_domain
+    reaction_source: "State[Any] | None" = None
     """In a reaction, the state of the sandbox or domain whose event is reacted to; see `source`."""
     alter_event: Callable[[Payload], Payload] = _keep_event
     """Returns an event as the active faults of the sandbox alter it; see `apply_faults`."""
@@ -102,8 +105,11 @@ class DueWork(NamedTuple):
     """The seq of the event that led to it."""
 
 
-class State(ABC):
-    """The state of a sandbox or a domain. Its methods check and emit events; only `apply` changes anything."""
+class State(ABC, Generic[C]):
+    """The state of a sandbox or a domain. Its methods check and emit events; only `apply` changes anything.
+
+    It is generic over its config: `class PagerState(State[PagerConfig])`.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -115,7 +121,7 @@ class State(ABC):
                     f"or, if it is a constant, make it immutable or move it out of the class"
                 )
 
-    def __init__(self, config: Frozen, records: MutableMapping[str, Any]) -> None:
+    def __init__(self, config: C, records: MutableMapping[str, Any]) -> None:
         self.config = config
         self.records = records
         """Records by key, layered over those of the dataset. They are frozen: to change one, store a changed copy."""
@@ -124,9 +130,16 @@ class State(ABC):
     def apply(self, event: Event) -> None:
         """Apply one event of this sandbox or domain. The event has already happened, so this must not refuse it."""
 
-    @abstractmethod
     def dump(self) -> Any:
-        """Return the whole state as plain data, for comparison and reports."""
+        """Return the whole state as plain data, for comparison: its public attributes, and the changed records.
+
+        Attributes that begin with an underscore are indexes and caches, which follow from the others.
+        """
+        records = {
+            key: None if change.after is MISSING else to_plain(change.after)
+            for key, change in self.record_changes().items()
+        }
+        return {**dump_attributes(self, without=("config", "records")), "records": records}
 
     def next_due(self) -> DueWork | None:
         """Return the first work that the state has for later; None if it has none.
@@ -135,7 +148,7 @@ class State(ABC):
         """
         return None
 
-    def run_due(self, action: ActionContext) -> None:  # noqa: B027  (most states have no work for later)
+    def run_due(self, action: ActionContext) -> None:
         """Do the work that `next_due` returned, now that it is due. The actor of its events is `system`.
 
         It must emit an event that changes what `next_due` returns.
@@ -151,7 +164,7 @@ class State(ABC):
         return record_changes(self.records)
 
 
-S = TypeVar("S", bound=State)
+S = TypeVar("S", bound=State[Any])
 
 
 class Conversation(Protocol):

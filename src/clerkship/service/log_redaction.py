@@ -10,7 +10,7 @@ import orjson
 from clerkship.formats.fax_pages.document import UnreadableDocument
 from clerkship.formats.fax_pages.files import read_tiff, write_tiff
 from clerkship.formats.fax_pages.image import fill_boxes
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.model.redaction import Redactor
 from clerkship.model.run import BenchmarkRun, PageBox
 from clerkship.report.fax_pages import PAGE_STORED, load_field

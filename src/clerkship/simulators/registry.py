@@ -10,9 +10,8 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 from clerkship.by_name import load
 from clerkship.kit.registry import Deferred, Registry
-from clerkship.sandbox.component import ComponentSpec, InvalidSpec, find_misnamed
+from clerkship.sandbox.component import ComponentSpec, DomainSpec, InvalidSpec, find_misnamed
 from clerkship.sandbox.component_names import ComponentNames, list_names
-from clerkship.sandbox.domain import DomainSpec
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
 

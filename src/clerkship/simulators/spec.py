@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 from clerkship.sandbox.attack import NO_ATTACK, SandboxAttack
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme
-from clerkship.sandbox.component import ComponentSpec
+from clerkship.sandbox.component import ComponentSpec, DomainSpec
 from clerkship.sandbox.cors import CorsPolicy
-from clerkship.sandbox.domain import DomainSpec
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.listener import ProtocolListener
 from clerkship.sandbox.operation import Operation, OperationCall

@@ -7,6 +7,7 @@ from pydantic import Field
 
 from clerkship.events.event import Event, Payload
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.component import NoConfig
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import NO_INPUT, NoInput, OperationCall, OperationContext, operation
 from clerkship.sandbox.request import Refusal
@@ -22,7 +23,7 @@ class PageSent(Payload):
     text: str
 
 
-class PagerState(State):
+class PagerState(State[NoConfig]):
     """The pages that were sent, oldest first."""
 
     def __init__(self, *values: Any) -> None:

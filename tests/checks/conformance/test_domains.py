@@ -11,7 +11,7 @@ from clerkship.checks.conformance.checks import Check, a_replay_rebuilds_the_sta
 from clerkship.checks.conformance.domain_checks import DomainCheck
 from clerkship.checks.conformance.rig import NotConforming
 from clerkship.events.event import Payload
-from clerkship.sandbox.domain import DomainCall, DomainSpec
+from clerkship.sandbox.component import DomainCall, DomainSpec
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.registry import DOMAINS, DomainEntry

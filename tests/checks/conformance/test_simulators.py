@@ -180,7 +180,7 @@ def test_a_simulator_with_a_dataset_conforms() -> None:
 
 
 @pytest.mark.parametrize("leaky", [ChangesRecordInPlace, ChangesNestedRecordInPlace, ChangesPayload])
-def test_the_suite_catches_a_change_in_place(leaky: type[State]) -> None:
+def test_the_suite_catches_a_change_in_place(leaky: type[State[Any]]) -> None:
     with pytest.raises(SimulatorBroken, match="cannot be changed in place"):
         check_simulator(tickets(state=leaky))
 

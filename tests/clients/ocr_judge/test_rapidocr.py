@@ -8,7 +8,7 @@ import pytest
 
 from clerkship.formats.fax_pages.files import write_png
 from clerkship.formats.fax_pages.matching import find_value
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.simulators.fax.templates.registry import TEMPLATES
 from tests.clients.installs import CannotInstall, python_environment
 from tests.simulators.fax.test_templates import FULL

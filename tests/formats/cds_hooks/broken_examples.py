@@ -7,10 +7,9 @@ from typing import Any, Final
 
 from pydantic import ValidationError
 
-from clerkship.formats.cds_hooks.feedback import FeedbackRequest
-from clerkship.formats.cds_hooks.hook_request import HookRequest
 from clerkship.formats.cds_hooks.hooks import HOOK_NAMES, check_context
 from clerkship.formats.cds_hooks.validation import validate_discovery, validate_response
+from clerkship.formats.cds_hooks.wire_model import FeedbackRequest, HookRequest
 
 EXAMPLES = Path(__file__).parent / "examples"
 REMOVED: Final = object()

@@ -5,11 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.formats.cds_hooks.card import Card, CardLink, CardsResponse, SuggestedAction
-from clerkship.formats.cds_hooks.feedback import CardFeedback, build_feedback_body
-from clerkship.formats.cds_hooks.hook_request import FhirAuthorization, HookRequest
+from clerkship.formats.cds_hooks.card import Card, CardLink, SuggestedAction
 from clerkship.formats.cds_hooks.hooks import HOOK_NAMES, check_context, load_hooks
-from clerkship.formats.cds_hooks.service import CdsService
+from clerkship.formats.cds_hooks.wire_model import CardFeedback, FeedbackRequest, FhirAuthorization, HookRequest
 
 CARD: dict[str, Any] = {
     "summary": "Warfarin and ibuprofen: risk of bleeding",
@@ -41,10 +39,6 @@ def test_summary_of_140_characters_is_too_long() -> None:
     Card.model_validate({**CARD, "summary": "x" * 139})
     with pytest.raises(ValidationError, match="summary"):
         Card.model_validate({**CARD, "summary": "x" * 140})
-
-
-def test_empty_answer_keeps_its_empty_list_of_cards() -> None:
-    assert CardsResponse(cards=()).to_wire() == {"cards": []}
 
 
 @pytest.mark.parametrize("type", ["create", "update"])
@@ -97,14 +91,8 @@ def test_accepted_feedback_needs_suggestions() -> None:
 
 def test_feedback_body_is_an_object_with_an_array() -> None:
     entry = CardFeedback(card="c", outcome="overridden", outcome_timestamp="2026-01-01T00:00:00Z")
-    body = build_feedback_body((entry,))
+    body = FeedbackRequest(feedback=(entry,)).to_wire()
     assert body == {"feedback": [{"card": "c", "outcome": "overridden", "outcomeTimestamp": "2026-01-01T00:00:00Z"}]}
-
-
-def test_service_has_the_paths_of_the_specification() -> None:
-    service = CdsService(hook="patient-view", id="greeter", description="Greets")
-    assert service.path == "/cds-services/greeter"
-    assert service.feedback_path == "/cds-services/greeter/feedback"
 
 
 def test_every_hook_is_defined() -> None:

@@ -1,6 +1,6 @@
 """Words on a page, from text."""
 
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import PageWord, PageWords
 
 LETTER_WIDTH, HEIGHT, LINE_HEIGHT = 14, 24, 40
 

@@ -11,8 +11,7 @@ from clerkship.formats.fax_pages.header import add_header, format_header
 from clerkship.formats.fax_pages.image import to_image
 from clerkship.formats.fax_pages.layout import Column, PageFlow
 from clerkship.formats.fax_pages.marks import LOGOS, add_logo, add_note, add_stamp, blot_letters, circle_words
-from clerkship.formats.fax_pages.page import PAGE_WIDTH, FaxPage, Resolution
-from clerkship.formats.fax_pages.words import PageWords
+from clerkship.formats.fax_pages.page import PAGE_WIDTH, FaxPage, PageWords, Resolution
 from clerkship.kit.rng import Rng
 
 STYLE = FontStyle(size=10)

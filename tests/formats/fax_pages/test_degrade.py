@@ -6,8 +6,7 @@ from clerkship.formats.fax_pages.canvas import Canvas, DrawnPage
 from clerkship.formats.fax_pages.degradation import Degradation
 from clerkship.formats.fax_pages.degrade import degrade, degrade_words
 from clerkship.formats.fax_pages.fonts import FontStyle
-from clerkship.formats.fax_pages.page import LETTER_HEIGHT, FaxPage, Resolution
-from clerkship.formats.fax_pages.words import PageWord
+from clerkship.formats.fax_pages.page import LETTER_HEIGHT, FaxPage, PageWord, Resolution
 from tests.formats.fax_pages.pages import random_page
 
 ALL = Degradation(noise=0.5, speckle=100, skew=1.5, missing_lines=40, streaks=2, cut=0.25)

@@ -12,9 +12,8 @@ from clerkship.formats.fax_pages.degrade import degrade
 from clerkship.formats.fax_pages.matching import find_value
 from clerkship.formats.fax_pages.ocr import OcrUnavailable, find_language_data, read_page
 from clerkship.formats.fax_pages.ocr_cache import FOLDER, OcrCache
-from clerkship.formats.fax_pages.page import FaxPage, Resolution
+from clerkship.formats.fax_pages.page import FaxPage, PageWords, Resolution
 from clerkship.formats.fax_pages.text_pages import render_text
-from clerkship.formats.fax_pages.words import PageWords
 from clerkship.formats.fax_pages.worker import WorkerCrashed, WorkerProcess
 
 VALUES = ["W271885306", "XQH-4471-0093", "1093817465", "E11.65", "07/14/1958", "Maria Lopez", "99214"]

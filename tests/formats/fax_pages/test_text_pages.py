@@ -4,9 +4,8 @@ import pytest
 
 from clerkship.formats.fax_pages.document import MAX_PAGES, UnreadableDocument
 from clerkship.formats.fax_pages.image import to_image
-from clerkship.formats.fax_pages.page import LETTER_HEIGHT, PAGE_WIDTH, Resolution
+from clerkship.formats.fax_pages.page import LETTER_HEIGHT, PAGE_WIDTH, PageWords, Resolution
 from clerkship.formats.fax_pages.text_pages import LINES_PER_PAGE, render_text
-from clerkship.formats.fax_pages.words import PageWords
 from tests.waiting import processor_limit
 
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from clerkship.events.event import Event, parse_event, render_event
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.simulators.fax.events import PageStored
 
 

@@ -10,7 +10,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.model.dataset import Dataset
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.sandbox.domain import DomainSpec
+from clerkship.sandbox.component import DomainSpec
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.sandbox.steps.contract import Step, StepHost
@@ -45,7 +45,7 @@ class Booking(Frozen):
     reference: str
 
 
-class BookState(State):
+class BookState(State[BookConfig]):
     """Slots, each with the patient who holds it, or None."""
 
     def open(self, action: ActionContext, slot: str) -> None:
@@ -62,7 +62,7 @@ class BookState(State):
         if holder:
             raise Refusal(409, "slot_taken", f"{slot} is taken")
         held = sum(other == patient for other in self.records.values())
-        if held >= cast(BookConfig, self.config).most:
+        if held >= self.config.most:
             raise Refusal(409, "too_many", f"{patient} holds {held} slots")
         reference = action.ids.new("BK")
         action.emit(SlotTaken(slot=slot, patient=patient, reference=reference))

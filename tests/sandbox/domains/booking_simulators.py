@@ -4,6 +4,7 @@ from typing import Any, ClassVar
 
 from clerkship.events.event import Event, Payload
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.component import NoConfig
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.operation import OperationContext, operation
 from clerkship.sandbox.request import Request
@@ -28,7 +29,7 @@ class TicketPrinted(Payload):
     reference: str
 
 
-class DeskState(State):
+class DeskState(State[NoConfig]):
     """The slots that were requested."""
 
     def __init__(self, *args: Any) -> None:
@@ -51,7 +52,7 @@ class DeskState(State):
         return list(self.asked)
 
 
-class KioskState(State):
+class KioskState(State[NoConfig]):
     """Tickets that were printed."""
 
     def __init__(self, *args: Any) -> None:

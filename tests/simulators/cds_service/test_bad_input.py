@@ -53,7 +53,7 @@ def test_a_body_that_is_no_request_is_refused(rig: SimulatorRig, body: bytes, st
     for path in (PATH, f"{PATH}/feedback"):
         reply = rig.send(Request("POST", path, body=body))
         assert (reply.status, get_error(reply)[0]) == (status, code)
-    assert rig.dump()["calls"] == []
+    assert rig.dump()["calls"]["in_order"] == []
 
 
 @pytest.mark.parametrize("hook", ["patient-view", "order-unknown", "", 5, "x" * 100_000])
@@ -112,7 +112,7 @@ def test_elements_of_another_type_are_ignored(rig: SimulatorRig, field: str, val
 def test_refusals_leave_an_event_and_no_call(rig: SimulatorRig) -> None:
     assert post(rig, {}).status == 400
     assert [event.kind for event in rig.playground.log.events][-1] == "sandbox.refused"
-    assert rig.dump()["calls"] == []
+    assert rig.dump()["calls"]["in_order"] == []
 
 
 FEEDBACK = {"outcome": "accepted", "outcomeTimestamp": "2026-03-02T09:00:00Z"}
@@ -139,7 +139,7 @@ def test_invalid_feedback_is_refused_with_the_reason(rig: SimulatorRig, changes:
     reply = post(rig, {"feedback": [copy.deepcopy(feedback), feedback | changes]}, f"{PATH}/feedback")
     assert reply.status == 400
     assert said in get_error(reply)[1]
-    assert rig.dump()["feedback"] == [], "one invalid item refuses all"
+    assert not any(call["feedback"] for call in rig.dump()["calls"]["in_order"]), "one invalid item refuses all"
     assert post(rig, {"feedback": [feedback]}, f"{PATH}/feedback").status == 200
 
 
@@ -148,4 +148,6 @@ def test_a_reason_of_the_card_is_accepted(rig: SimulatorRig) -> None:
     reason = {"reason": card["overrideReasons"][0], "userComment": "One dose only."}
     feedback = {**FEEDBACK, "card": card["uuid"], "outcome": "overridden", "overrideReason": reason}
     assert post(rig, {"feedback": [feedback]}, f"{PATH}/feedback").status == 200
-    assert rig.dump()["feedback"][0]["feedback"]["overrideReason"] == reason
+    [call] = rig.dump()["calls"]["in_order"]
+    [event] = call["feedback"].values()
+    assert event["payload"]["feedback"]["overrideReason"] == reason

@@ -9,8 +9,8 @@ import orjson
 
 from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.events.event import Event
+from clerkship.formats.fax_pages.page import PageWords
 from clerkship.formats.fax_pages.text_pages import render_text
-from clerkship.formats.fax_pages.words import PageWords
 from clerkship.playground.in_process import InProcessTransport
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.request import Reply, Request

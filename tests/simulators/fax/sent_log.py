@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.simulators.fax.events import FaxQueued, FaxStatusChanged, PageStored
 from clerkship.simulators.fax.records import FaxHeader, FaxPart, FaxStatus
 from tests.assertions.log_builder import LogBuilder

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.model.dataset import Dataset
 from clerkship.simulators.fax.datasets import ShippedTexts, read_fax_texts, write_fax_texts
 from clerkship.suite_files.source import Unreadable

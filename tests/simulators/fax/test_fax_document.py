@@ -16,9 +16,8 @@ from clerkship.formats.fax_pages import conversion, ocr
 from clerkship.formats.fax_pages.files import write_png, write_tiff
 from clerkship.formats.fax_pages.fonts import FontStyle, load_font
 from clerkship.formats.fax_pages.image import from_image, to_image
-from clerkship.formats.fax_pages.page import FaxPage
+from clerkship.formats.fax_pages.page import FaxPage, PageWord, PageWords
 from clerkship.formats.fax_pages.text_pages import render_text
-from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.model.task import Task
 from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fax.assertions import page_search

@@ -114,8 +114,8 @@ def test_answer_is_matched_by_id_or_by_number_of_the_sender(expected: str, passe
 
 def test_fax_is_compared_with_the_time_of_an_event() -> None:
     log = SentLog()
-    log.add_fax("Early")
-    log.add_event(FaxRead(id="fax-in", format="pdf"), source="line")
+    early = log.add_fax("Early")
+    log.add_event(FaxRead(id=early, format="pdf"), source="line")
     assert check(log, before={"event": "fax.read"}).passed
     assert not check(log, after={"event": "fax.read"}).passed
     log.add_fax("Late")

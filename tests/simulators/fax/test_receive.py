@@ -10,8 +10,8 @@ from pydantic import ValidationError
 
 from clerkship.events.event import Event, parse_event
 from clerkship.formats.fax_pages.files import read_tiff, write_png, write_tiff
+from clerkship.formats.fax_pages.page import PageWords
 from clerkship.formats.fax_pages.text_pages import render_text
-from clerkship.formats.fax_pages.words import PageWords
 from clerkship.model.errors import InputError
 from clerkship.simulators.fax.events import EVENTS, FaxArrived, PageStored
 from clerkship.simulators.fax.records import FaxHeader

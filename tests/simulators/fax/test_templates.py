@@ -8,8 +8,7 @@ from pydantic import BaseModel, ValidationError
 
 from clerkship.formats.fax_pages.canvas import DrawnPage
 from clerkship.formats.fax_pages.image import to_image
-from clerkship.formats.fax_pages.page import FaxPage, Resolution
-from clerkship.formats.fax_pages.words import PageWords
+from clerkship.formats.fax_pages.page import FaxPage, PageWords, Resolution
 from clerkship.simulators.fax.templates.fields import LetterheadFields
 from clerkship.simulators.fax.templates.look import LETTERHEADS, look_of
 from clerkship.simulators.fax.templates.registry import TEMPLATES

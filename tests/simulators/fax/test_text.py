@@ -6,12 +6,12 @@ import orjson
 import pytest
 
 from clerkship.formats.fax_pages import ocr
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.playground.handlers import RequestContext
 from clerkship.sandbox.handle import Refused, Sandboxes
 from clerkship.sandbox.request import Request
 from clerkship.sandbox.route import HttpCall
-from clerkship.simulators.fax import text
+from clerkship.simulators.fax import operations
 from clerkship.simulators.fax.datasets import write_fax_texts
 from clerkship.simulators.fax.handle import Fax
 from tests.simulators.fax.clinic import BACK_OFFICE, FaxClinic
@@ -87,7 +87,7 @@ def test_text_of_a_long_fax_is_read_page_by_page() -> None:
 
 
 def test_reading_that_takes_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "MAX_SECONDS", -1.0)
+    monkeypatch.setattr(operations, "MAX_TEXT_SECONDS", -1.0)
     with FaxClinic() as clinic:
         reply = clinic.request("GET", f"/faxes/{clinic.receive()}/text")
         assert (reply.status, b"too_slow" in reply.body) == (413, True)

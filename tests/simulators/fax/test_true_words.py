@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from clerkship.events.event import Event
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.tools import build_tools
 from clerkship.simulators.fax import SPEC
@@ -25,7 +25,7 @@ def check_reply(reply: Reply) -> None:
 
 def list_requests(clinic: FaxClinic, id: str) -> list[Request]:
     """Return a request for each route, with the id of a fax and without input."""
-    values = {"{id}": id, "{page}": "1", "{project}": clinic.state.settings.project}
+    values = {"{id}": id, "{page}": "1", "{project}": clinic.state.config.project}
     paths = {
         (route.method, reduce(lambda path, name: path.replace(name, values[name]), values, route.path))
         for route in SPEC.routes

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from clerkship.simulators import messages
-from clerkship.simulators.messages.email.replies import SMTP_REFUSALS
+from clerkship.simulators.messages.email.connection import SMTP_REFUSALS
 from clerkship.simulators.messages.twilio.errors import BAD_REQUEST, CODES_BY_STATUS, REFUSALS
 
 FOLDER = Path(messages.__file__).parent

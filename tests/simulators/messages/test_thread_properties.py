@@ -7,9 +7,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clerkship.sandbox.request import Refusal
+from clerkship.simulators.messages.mailbox import normalize_subject
 from clerkship.simulators.messages.outgoing import IncomingMessage, OutgoingMessage
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.simulators.messages.threads import normalize_subject
 from tests.simulators.messages.desk import OWN, FrontDesk
 
 SECOND = "+15550100101"

@@ -14,11 +14,12 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.handle import Refused
-from clerkship.simulators.voice import SPEC, webhook
+from clerkship.simulators.voice import SPEC
 from clerkship.simulators.voice.config import MailboxConfig, VoiceConfig
 from clerkship.simulators.voice.handle import Voice
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.steps.call import CallAgent
+from clerkship.transports.outbound import event_webhook
 from tests.simulators.agent_server import AgentAnswer, AgentServer, PostedRequest
 
 OWN, ANA = "+15550100100", "+15550100001"
@@ -145,7 +146,7 @@ def test_a_failed_webhook_is_repeated_only_while_the_call_rings(office: Switchbo
 
 
 def test_a_webhook_that_hangs_does_not_stop_other_calls(office: Switchboard, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhook, "MAX_ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(event_webhook, "MAX_ANSWER_SECONDS", 0.05)
     server = AgentServer(lambda _: (server.released.wait(20), AgentAnswer())[1])
     office.handle.register_webhook(server.url)
     office.ring(voicemail="Call me.")

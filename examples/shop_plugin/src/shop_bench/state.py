@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from clerkship.plugin import ActionContext, Dataset, Event, Payload, Refusal, State
+from clerkship.plugin import ActionContext, Dataset, Event, NoConfig, Payload, Refusal, State
 
 
 class OrderRead(Payload):
@@ -27,7 +27,7 @@ def orders_by_id(datasets: Sequence[Dataset]) -> Mapping[str, Any]:
     return {str(record["id"]): record for record in records if record.get("type") == "Order"}
 
 
-class OrdersState(State):
+class OrdersState(State[NoConfig]):
     """Orders by id. `self.records` holds those of the dataset with the changes of this trial."""
 
     def read(self, action: ActionContext, id: str) -> Any:

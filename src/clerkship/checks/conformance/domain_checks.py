@@ -7,7 +7,7 @@ from clerkship.checks.conformance.rig import ComponentRig, require
 from clerkship.events.event import Event
 from clerkship.model.environment import Environment
 from clerkship.playground.component import PreparedComponent
-from clerkship.sandbox.domain import DomainCall, DomainSpec
+from clerkship.sandbox.component import DomainCall, DomainSpec
 from clerkship.sandbox.request import Refusal
 
 DomainCheck = Callable[[DomainSpec], None]

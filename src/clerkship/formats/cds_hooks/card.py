@@ -6,9 +6,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
-from clerkship.formats.cds_hooks.coding import CdsCoding
 from clerkship.formats.cds_hooks.hooks import is_reference
-from clerkship.formats.cds_hooks.wire_model import Extension, Text, WireModel
+from clerkship.formats.cds_hooks.wire_model import CdsCoding, Extension, Text, WireModel
 from clerkship.model.frozen import Flag
 
 Indicator = Literal["info", "warning", "critical"]
@@ -126,11 +125,3 @@ class Card(WireModel):
         if any(reason.display is None for reason in self.override_reasons):
             raise PydanticCustomError("override-reasons", "an override reason needs a display text")
         return self
-
-
-class CardsResponse(WireModel):
-    """The answer of a service: cards for the user, and actions that need no user."""
-
-    cards: tuple[Card, ...]
-    system_actions: tuple[SuggestedAction, ...] = ()
-    extension: Extension | None = None

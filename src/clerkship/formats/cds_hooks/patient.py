@@ -1,4 +1,4 @@
-"""Which patient a resource belongs to."""
+"""The resources of a request, and which patient each belongs to."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -29,3 +29,16 @@ def _parse_patient(reference: object) -> str:
     text = reference.get("reference") if isinstance(reference, Mapping) else None
     match = _PATIENT.fullmatch(text) if isinstance(text, str) else None
     return match[1] if match is not None else ""
+
+
+def list_resources(value: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the resources of a value: of a Bundle, of a list, or the value itself."""
+    if isinstance(value, list | tuple):
+        for item in value:
+            yield from list_resources(item)
+    elif isinstance(value, Mapping) and value.get("resourceType") == "Bundle":
+        entries = value.get("entry")
+        for entry in entries if isinstance(entries, list | tuple) else ():
+            yield from list_resources(entry.get("resource") if isinstance(entry, Mapping) else None)
+    elif isinstance(value, Mapping) and isinstance(value.get("resourceType"), str):
+        yield value

@@ -11,12 +11,10 @@ import orjson
 from pydantic import BaseModel, ValidationError
 
 from clerkship.formats.cds_hooks.card import Card, CardLink, CardSource, SuggestedAction, Suggestion
-from clerkship.formats.cds_hooks.coding import CdsCoding
 from clerkship.formats.cds_hooks.hooks import HOOK_NAMES
 from clerkship.formats.cds_hooks.patient import find_patients
 from clerkship.formats.cds_hooks.prefetch import MAX_TEMPLATES, find_template_problem
-from clerkship.formats.cds_hooks.service import CdsService
-from clerkship.formats.cds_hooks.wire_model import WireModel
+from clerkship.formats.cds_hooks.wire_model import CdsCoding, CdsService, WireModel
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.frozen import Flag, Frozen
 
@@ -245,7 +243,7 @@ class _Checker:
             return data
         nested, known = _NESTED.get(model, {}), _list_names(model)
         self.note_unknown(data, known, path)
-        kept: dict[str, Any] = {}
+        stripped: dict[str, Any] = {}
         for name, value in data.items():
             if name not in known:
                 continue
@@ -253,10 +251,10 @@ class _Checker:
                 self.note(f"{path}.{name}", "empty-value", "null and empty values are not allowed; leave the field out")
             elif name in nested and isinstance(value, list):
                 items = enumerate(value)
-                kept[name] = [self._strip(nested[name], item, f"{path}.{name}[{number}]") for number, item in items]
+                stripped[name] = [self._strip(nested[name], item, f"{path}.{name}[{number}]") for number, item in items]
             else:
-                kept[name] = self._strip(nested[name], value, f"{path}.{name}") if name in nested else value
-        return kept
+                stripped[name] = self._strip(nested[name], value, f"{path}.{name}") if name in nested else value
+        return stripped
 
     def _is_usable(self, card: Card, path: str) -> bool:
         """Check the rules that the model of a card does not have."""

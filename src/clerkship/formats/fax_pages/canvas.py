@@ -14,8 +14,7 @@ from clerkship.formats.fax_pages.fonts import (
     space_width,
     text_width,
 )
-from clerkship.formats.fax_pages.page import LETTER_HEIGHT, PAGE_WIDTH, FaxPage, Resolution
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import LETTER_HEIGHT, PAGE_WIDTH, FaxPage, PageWord, PageWords, Resolution
 
 if TYPE_CHECKING:
     from PIL import Image, ImageDraw

@@ -16,9 +16,8 @@ from typing import Any, NamedTuple
 import orjson
 
 from clerkship.formats.fax_pages.document import MAX_DOCUMENT_BYTES, DocumentFormat, FaxDocument, UnreadableDocument
-from clerkship.formats.fax_pages.page import MAX_CACHED_PAGES, FaxPage, Resolution
+from clerkship.formats.fax_pages.page import MAX_CACHED_PAGES, FaxPage, PageWords, Resolution
 from clerkship.formats.fax_pages.text_pages import render_text
-from clerkship.formats.fax_pages.words import PageWords
 from clerkship.formats.fax_pages.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
 from clerkship.kit.extras import describe_install
 from clerkship.model.errors import MissingExtra

@@ -8,9 +8,8 @@ from functools import lru_cache
 from random import Random  # noqa: TID251  (the type alone; the generators are those of kit.rng)
 
 from clerkship.formats.fax_pages.degradation import Degradation
-from clerkship.formats.fax_pages.page import MAX_CACHED_PAGES, FaxPage
+from clerkship.formats.fax_pages.page import MAX_CACHED_PAGES, FaxPage, PageWord, PageWords
 from clerkship.formats.fax_pages.skew import Skew
-from clerkship.formats.fax_pages.words import PageWord, PageWords
 from clerkship.kit.rng import Rng, derive_seed
 
 NOISE_DIGITS = 16

@@ -5,8 +5,7 @@ from datetime import datetime
 
 from clerkship.formats.fax_pages.canvas import Canvas
 from clerkship.formats.fax_pages.fonts import FontStyle, replace_missing_letters, text_width
-from clerkship.formats.fax_pages.page import FaxPage
-from clerkship.formats.fax_pages.words import PageWords
+from clerkship.formats.fax_pages.page import FaxPage, PageWords
 
 STYLE = FontStyle("sans", 9, bold=True)
 SMALLEST = 5.0

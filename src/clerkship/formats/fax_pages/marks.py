@@ -76,10 +76,10 @@ def circle_words(canvas: Canvas, text: str, random: Random) -> bool:
     """Draw a circle by hand around words on the page, and return whether they are there, one after the other."""
     words, wanted = canvas.sheet.words, text.split()
     for start in range(len(words) - len(wanted) + 1):
-        row = words[start : start + len(wanted)]
-        if [word.text for word in row] == wanted and len({word.line for word in row}) == 1:
-            left, right = row[0].left, row[-1].left + row[-1].width
-            top, bottom = min(word.top for word in row), max(word.top + word.height for word in row)
+        group = words[start : start + len(wanted)]
+        if [word.text for word in group] == wanted and len({word.line for word in group}) == 1:
+            left, right = group[0].left, group[-1].left + group[-1].width
+            top, bottom = min(word.top for word in group), max(word.top + word.height for word in group)
             _draw_circle(canvas, (left + right) // 2, (top + bottom) // 2, right - left, bottom - top, random)
             return True
     return False

@@ -23,7 +23,7 @@ from clerkship.formats.fax_pages.confusables import (
     list_letter_groups,
     to_latin_lookalikes,
 )
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.model.frozen import Frozen
 from clerkship.text.folding import MIN_SPELLED, SIGNS, fold, remove_accents
 from clerkship.text.spoken_words import MONTH_NAMES

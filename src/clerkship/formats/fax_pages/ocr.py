@@ -11,8 +11,7 @@ from pathlib import Path
 from sys import prefix
 
 from clerkship.formats.fax_pages.ocr_text import parse_ocr_words
-from clerkship.formats.fax_pages.page import FaxPage
-from clerkship.formats.fax_pages.words import OcrWords
+from clerkship.formats.fax_pages.page import FaxPage, OcrWords
 from clerkship.formats.fax_pages.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
 from clerkship.kit.extras import describe_install
 from clerkship.model.errors import MissingExtra, PlatformError

@@ -11,8 +11,7 @@ from pathlib import Path
 
 from clerkship.formats.fax_pages.ocr import OcrUnavailable, describe_engine, read_page
 from clerkship.formats.fax_pages.ocr_text import InvalidPageText, dump_ocr_words, parse_ocr_words
-from clerkship.formats.fax_pages.page import FaxPage
-from clerkship.formats.fax_pages.words import OcrWords
+from clerkship.formats.fax_pages.page import FaxPage, OcrWords
 from clerkship.kit.atomic_write import write_atomically
 
 FOLDER = "fax-text"

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from clerkship.formats.fax_pages.image import to_image
 from clerkship.formats.fax_pages.ocr_text import MAX_WORDS, dump_ocr_words
-from clerkship.formats.fax_pages.page import DOTS_PER_INCH, FaxPage, Resolution
-from clerkship.formats.fax_pages.words import OcrWords, PageWord
+from clerkship.formats.fax_pages.page import DOTS_PER_INCH, FaxPage, OcrWords, PageWord, Resolution
 
 if TYPE_CHECKING:
     from PIL import Image

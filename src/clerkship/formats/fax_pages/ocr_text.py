@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.formats.fax_pages.words import OcrWords, PageWord, PageWords
+from clerkship.formats.fax_pages.page import OcrWords, PageWord, PageWords
 
 WordRow = tuple[str, int, int, int, int, int]
 """Text, left, top, width, height and line of a word."""

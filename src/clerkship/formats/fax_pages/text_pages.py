@@ -15,9 +15,10 @@ from clerkship.formats.fax_pages.page import (
     MAX_CACHED_PAGES,
     PAGE_WIDTH,
     FaxPage,
+    PageWord,
+    PageWords,
     Resolution,
 )
-from clerkship.formats.fax_pages.words import PageWord, PageWords
 
 STYLE = FontStyle(size=11)
 # Text is drawn on a fine page, which is scaled to its resolution then.

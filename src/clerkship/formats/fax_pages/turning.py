@@ -4,8 +4,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from clerkship.formats.fax_pages.image import fill_boxes, from_image, to_image
-from clerkship.formats.fax_pages.page import DOTS_PER_INCH, FaxPage
-from clerkship.formats.fax_pages.words import PageWord, PageWords
+from clerkship.formats.fax_pages.page import DOTS_PER_INCH, FaxPage, PageWord, PageWords
 
 QuarterTurns = Literal[1, 2, 3]
 COMMON_WORDS = frozenset((

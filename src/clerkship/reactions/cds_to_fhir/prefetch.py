@@ -49,7 +49,7 @@ def _run_query(state: FhirState, action: ActionContext, query: PrefetchQuery, ac
         parameters = query.parameters
         if not any(name == "_count" for name, _ in parameters):
             # All at once: a service cannot follow a link to the next page.
-            parameters = (*parameters, ("_count", str(state.settings.max_page_size)))
+            parameters = (*parameters, ("_count", str(state.config.max_page_size)))
         search = TypeSearch(type=query.type, query=parameters)
         bundle: dict[str, Any] = orjson.loads(search_type.execute(transaction, search).body)
     if not bundle.get("entry"):

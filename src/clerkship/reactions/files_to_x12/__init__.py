@@ -32,12 +32,12 @@ def receive_renamed(state: X12State, action: ActionContext, event: Event) -> Non
 def is_outbound(state: X12State, path: str) -> bool:
     """Return whether a path is that of a finished file in the outbound folder."""
     folder, _, name = path.rpartition("/")
-    return folder == state.settings.batch.outbound and not name.startswith(".") and not name.endswith(UNFINISHED)
+    return folder == state.config.batch.outbound and not name.startswith(".") and not name.endswith(UNFINISHED)
 
 
 def receive_file(state: X12State, action: ActionContext, path: str, data: bytes) -> None:
     """Receive the interchanges of a file. Refused if it is not X12."""
-    for interchange in parse_file(data, state.settings):
+    for interchange in parse_file(data, state.config):
         receive_interchange(state, action, interchange, Receipt("batch", path))
 
 

@@ -21,7 +21,7 @@ def build_communication(
     header = message.header
     accounts = (header.sender,) if isinstance(message, MessageArrived) else header.to
     people = [_build_reference(account, messages, transaction) for account in accounts]
-    organization = {"display": messages.settings.organization}
+    organization = {"display": messages.config.organization}
     now = transaction.local_time.isoformat(timespec="seconds")
     resource: Resource = {
         "resourceType": COMMUNICATION,

@@ -3,13 +3,13 @@
 from abc import abstractmethod
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.faults.contract import EventFault, Fault
 from clerkship.sandbox.state import ActionContext, State
 
-S = TypeVar("S", bound=State)
+S = TypeVar("S", bound=State[Any])
 
 
 class StepHost(Protocol):

@@ -5,10 +5,9 @@ from dataclasses import replace
 from typing import Any, ClassVar, cast
 from urllib.parse import quote
 
-from clerkship.formats.cds_hooks.hook_request import FhirAuthorization, HookRequest
-from clerkship.formats.cds_hooks.service import DISCOVERY_PATH, CdsService
+from clerkship.formats.cds_hooks.wire_model import DISCOVERY_PATH, CdsService, FhirAuthorization, HookRequest
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.operation import Operation, OperationCall
+from clerkship.sandbox.operation import OperationCall
 from clerkship.sandbox.request import Reply
 from clerkship.simulators.cds import operations as ops
 from clerkship.simulators.cds.config import CdsConfig
@@ -20,9 +19,6 @@ from clerkship.transports.outbound.http import HttpLimits, HttpResponse, Outboun
 from clerkship.transports.outbound.policy import OutboundRefused, ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
 
-WAKING_EVENTS = frozenset(
-    {"cds.services.registered", "cds.services.discovered", "cds.hook.triggered", "cds.card.decided"}
-)
 MISSING_PREFETCH = 412
 OK = 200
 _REASONS: dict[str, FailureReason] = {
@@ -39,15 +35,16 @@ class CdsCall(OperationCall[Any, Any]):
 
     transport: ClassVar[str] = ops.PROTOCOL
 
-    def __init__(self, operation: Operation[Any, Any], input: Frozen, target: str = "", body: bytes = b"") -> None:
-        super().__init__(operation, input, target, body)
-
 
 class CdsDelivery(OutboundDelivery):
     """Calls the services of the agent. A call is never repeated: the clinician does not wait."""
 
     name: ClassVar[str] = "cds"
     link: ClassVar[str] = ops.LINK
+    wakes_on: ClassVar[tuple[str, ...]] = (
+        *("cds.services.registered", "cds.services.discovered"),
+        *("cds.hook.triggered", "cds.card.decided"),
+    )
 
     @classmethod
     def configured(cls, config: Frozen) -> str | None:
@@ -68,11 +65,6 @@ class CdsDelivery(OutboundDelivery):
     def pending(self, state: CdsState) -> Iterable[str]:
         """Return the outbound work of the state."""
         return state.list_pending()
-
-    def hear(self, kind: str) -> None:
-        """Wake up when there may be something to call."""
-        if kind in WAKING_EVENTS:
-            self.wake()
 
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
         """Make one call: discovery, a hook, or feedback."""

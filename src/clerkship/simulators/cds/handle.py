@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from clerkship.formats.cds_hooks.service import CdsService
+from clerkship.formats.cds_hooks.wire_model import CdsService
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.simulators.cds.serving import AnswerHook, ServedService, ServiceServer, TakeFeedback
 
@@ -22,18 +22,15 @@ class Cds(Handle):
 
     def services(self) -> list[dict[str, Any]]:
         """Return the services that the EHR discovered."""
-        services: list[dict[str, Any]] = self._json("GET", "/services")["services"]
-        return services
+        return self._list("/services", "services")
 
     def hooks(self) -> list[dict[str, Any]]:
         """Return the hooks that fired, with calls, cards and decisions."""
-        hooks: list[dict[str, Any]] = self._json("GET", "/hooks")["hooks"]
-        return hooks
+        return self._list("/hooks", "hooks")
 
     def hook(self, instance: str) -> dict[str, Any]:
         """Return one hook that fired."""
-        hook: dict[str, Any] = self._json("GET", f"/hooks/{instance}")
-        return hook
+        return self._object("GET", f"/hooks/{instance}")
 
     @contextmanager
     def serve(

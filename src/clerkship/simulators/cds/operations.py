@@ -5,9 +5,8 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from clerkship.formats.cds_hooks.feedback import FeedbackRequest
-from clerkship.formats.cds_hooks.service import CdsService
 from clerkship.formats.cds_hooks.validation import validate_discovery, validate_response
+from clerkship.formats.cds_hooks.wire_model import CdsService, FeedbackRequest
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.authentication.jwks import show_public_keys
 from clerkship.sandbox.operation import NoInput, OperationContext, operation

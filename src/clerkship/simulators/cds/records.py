@@ -6,10 +6,9 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from clerkship.formats.cds_hooks.card import Card, SuggestedAction
-from clerkship.formats.cds_hooks.hook_request import HookRequest
 from clerkship.formats.cds_hooks.hooks import list_bundle_resources
-from clerkship.formats.cds_hooks.service import CdsService
 from clerkship.formats.cds_hooks.validation import CdsProblem
+from clerkship.formats.cds_hooks.wire_model import CdsService, HookRequest
 from clerkship.simulators.cds.config import CardDecision
 from clerkship.simulators.cds.events import CardDecided, Json
 

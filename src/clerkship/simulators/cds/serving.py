@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.formats.cds_hooks.service import DISCOVERY_PATH, CdsService
+from clerkship.formats.cds_hooks.wire_model import DISCOVERY_PATH, CdsService
 
 MAX_REQUEST = 20_000_000
 OK, BAD_REQUEST, NOT_FOUND, TOO_LARGE, FAILED = 200, 400, 404, 413, 500

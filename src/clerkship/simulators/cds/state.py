@@ -1,21 +1,26 @@
 """The state of an EHR that calls CDS services. Only events change it."""
 
 import hashlib
-from collections.abc import Iterator
-from typing import Any, cast
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from clerkship.events.event import Event
 from clerkship.formats.cds_hooks.card import Card, SuggestedAction
-from clerkship.formats.cds_hooks.feedback import AcceptedSuggestion, CardFeedback, OverrideReason
-from clerkship.formats.cds_hooks.hook_request import HookRequest
 from clerkship.formats.cds_hooks.hooks import check_context
 from clerkship.formats.cds_hooks.prefetch import MAX_TEMPLATES, UnresolvedTemplate, parse_query, resolve_template
-from clerkship.formats.cds_hooks.service import CdsService
 from clerkship.formats.cds_hooks.validation import CdsProblem, ValidatedDiscovery, ValidatedResponse
-from clerkship.sandbox.request import Refusal
+from clerkship.formats.cds_hooks.wire_model import (
+    AcceptedSuggestion,
+    CardFeedback,
+    CdsCoding,
+    CdsService,
+    HookRequest,
+    OverrideReason,
+)
+from clerkship.model.pattern import has_match_in_time
+from clerkship.sandbox.request import find_record
 from clerkship.sandbox.state import ActionContext, State
-from clerkship.simulators.cds.clinician import ChosenOutcome, decide
 from clerkship.simulators.cds.config import CardDecision, CdsConfig
 from clerkship.simulators.cds.events import (
     ActionRefused,
@@ -42,7 +47,51 @@ MAX_HOOKS = 2_000
 """Hooks that one run may trigger."""
 
 
-class CdsState(State):
+class ChosenOutcome(NamedTuple):
+    """The outcome of a card."""
+
+    accepted: tuple[int, ...] = ()
+    """The numbers of the accepted suggestions."""
+    is_overridden: bool = False
+    reason: CdsCoding | None = None
+    comment: str | None = None
+
+
+def decide(card: Card, call: ServiceCall, decisions: Iterable[CardDecision]) -> ChosenOutcome:
+    """Return what the first decision that fits a card does with it. A card that none fits is ignored."""
+    decision = next((each for each in decisions if _fits(each, card, call)), None)
+    if decision is None or decision.do == "ignore":
+        return ChosenOutcome()
+    if decision.do == "accept":
+        return ChosenOutcome(accepted=_choose(card, decision))
+    reason = next((each for each in card.override_reasons if each.code == decision.reason), None)
+    if reason is None and decision.reason is not None:  # an EHR may have reasons of its own
+        reason = CdsCoding(code=decision.reason)
+    return ChosenOutcome(is_overridden=True, reason=reason, comment=decision.comment)
+
+
+def _fits(decision: CardDecision, card: Card, call: ServiceCall) -> bool:
+    return (
+        decision.hook in (None, call.hook)
+        and decision.service in (None, call.service.id)
+        and decision.indicator in (None, card.indicator)
+        and (decision.summary is None or has_match_in_time(decision.summary, card.summary))
+    )
+
+
+def _choose(card: Card, decision: CardDecision) -> tuple[int, ...]:
+    """Return the numbers of the suggestions to accept; at most one unless the card allows more."""
+    numbers = range(len(card.suggestions))
+    if decision.label is not None:
+        chosen = [n for n in numbers if has_match_in_time(decision.label, card.suggestions[n].label)]
+    elif decision.choose == "recommended":
+        chosen = [n for n in numbers if card.suggestions[n].is_recommended] or list(numbers[:1])
+    else:
+        chosen = list(numbers if decision.choose == "all" else numbers[:1])
+    return tuple(chosen if card.selection_behavior == "any" else chosen[:1])
+
+
+class CdsState(State[CdsConfig]):
     """The agent's services, the hooks that fired, and what became of the cards."""
 
     def __init__(self, *args: Any) -> None:
@@ -50,15 +99,10 @@ class CdsState(State):
         self.services: tuple[CdsService, ...] = ()
         self.is_discovered = False
         """Whether the discovery endpoint has answered."""
-        self.needs_discovery = self.settings.url is not None
+        self.needs_discovery = self.config.url is not None
         self.discoveries = 0
         self.hooks: dict[str, TriggeredHook] = {}
         self._calls: dict[str, ServiceCall] = {}
-
-    @property
-    def settings(self) -> CdsConfig:
-        """The config."""
-        return cast(CdsConfig, self.config)
 
     # The agent's services.
 
@@ -70,14 +114,14 @@ class CdsState(State):
         """Log that the agent removed its services."""
         action.emit(ServicesRemoved())
 
-    def discover(self, action: ActionContext, found: ValidatedDiscovery) -> None:
+    def discover(self, action: ActionContext, discovery: ValidatedDiscovery) -> None:
         """Store the services that the agent offers."""
-        if not found.is_readable:
-            self.fail_discovery(action, "invalid_response", 200, found.problems)
+        if not discovery.is_readable:
+            self.fail_discovery(action, "invalid_response", 200, discovery.problems)
             return
-        action.emit(ServicesDiscovered(services=tuple(service.to_wire() for service in found.services)))
-        if found.problems:
-            action.emit(ServiceRefused(problems=found.problems))
+        action.emit(ServicesDiscovered(services=tuple(service.to_wire() for service in discovery.services)))
+        if discovery.problems:
+            action.emit(ServiceRefused(problems=discovery.problems))
 
     def fail_discovery(
         self,
@@ -110,17 +154,11 @@ class CdsState(State):
 
     def find_hook(self, instance: str) -> TriggeredHook:
         """Return a hook by its instance; refused if it does not exist."""
-        hook = self.hooks.get(instance)
-        if hook is None:
-            raise Refusal(404, "no_such_hook", f"no hook with the instance {instance[:60]}; GET /hooks lists them")
-        return hook
+        return find_record(self.hooks, "hook", instance, "; GET /hooks lists them")
 
     def find_call(self, id: str) -> ServiceCall:
         """Return a call by its id; refused if it does not exist."""
-        call = self._calls.get(id)
-        if call is None:
-            raise Refusal(404, "no_such_call", f"no call with the id {id[:80]}")
-        return call
+        return find_record(self._calls, "call", id)
 
     def list_pending(self) -> Iterator[str]:
         """Iterate over the outbound work, the oldest first: `discover/1`, `call/…`, `feedback/…`."""
@@ -208,9 +246,9 @@ class CdsState(State):
         """Have the clinician deal with the cards of an answer, and apply what was accepted."""
         call = self.find_call(id)
         hook = self.hooks[call.instance]
-        if call.system_actions and self.settings.apply_system_actions:
+        if call.system_actions and self.config.apply_system_actions:
             self._accept(action, call, None, None, "system actions", call.system_actions)
-        decisions = (*hook.decisions, *self.settings.decisions)
+        decisions = (*hook.decisions, *self.config.decisions)
         for number, card in enumerate(call.cards):
             outcome = decide(card, call, decisions)
             self._log_decision(action, call, number, card, outcome)
@@ -334,7 +372,7 @@ class CdsState(State):
         call = self._calls[decided.call]
         call.decided.append(decided)
         feedback = _build_feedback(call.cards[decided.card], decided, event)
-        if feedback is not None and self.settings.send_feedback:
+        if feedback is not None and self.config.send_feedback:
             call.feedback = (*call.feedback, feedback.to_wire())
             call.wants_feedback = True
 
@@ -346,30 +384,6 @@ class CdsState(State):
                 drafts.pop(each.target or "", None)
             else:
                 drafts[each.target or ""] = each.resource or {}
-
-    def dump(self) -> Any:
-        """Return the state as plain data."""
-        return {
-            "services": [service.to_wire() for service in self.services],
-            "discoveries": self.discoveries,
-            "hooks": [_dump_hook(hook) for hook in self.hooks.values()],
-        }
-
-
-def _dump_hook(hook: TriggeredHook) -> list[Any]:
-    calls = [
-        [
-            call.id,
-            call.service.id,
-            call.status,
-            call.failure,
-            [card.to_wire() for card in call.cards],
-            [[each.card, each.outcome, list(each.suggestions)] for each in call.decided],
-            call.wants_feedback,
-        ]
-        for call in hook.calls or ()
-    ]
-    return [hook.instance, hook.hook, hook.context, hook.drafts, calls]
 
 
 def _resolve_prefetch(service: CdsService, hook: TriggeredHook) -> Iterator[PrefetchRequest]:

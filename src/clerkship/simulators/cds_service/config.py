@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 from clerkship.formats.cds_hooks.card import Card
 from clerkship.formats.cds_hooks.hooks import HookName
 from clerkship.formats.cds_hooks.prefetch import find_template_problem
-from clerkship.formats.cds_hooks.service import CdsService
+from clerkship.formats.cds_hooks.wire_model import CdsService
 from clerkship.model.closed import NameOf
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.authentication.client_jwt import MAX_CLIENTS, JwtClient

@@ -15,8 +15,7 @@ class CdsServices(Handle):
 
     def services(self) -> list[dict[str, Any]]:
         """Return the services."""
-        services: list[dict[str, Any]] = self._json("GET", "/cds-services")["services"]
-        return services
+        return self._list("/cds-services", "services")
 
     def call_service(
         self,

@@ -47,7 +47,7 @@ class SignedServiceFeedback(ServiceFeedback):
 def list_services(context: Context, _: NoInput) -> dict[str, Any]:
     """List the CDS services with their hooks and prefetch templates."""
     context.action.emit(ServicesListed())
-    return {"services": [service.describe().to_wire() for service in context.state.settings.services]}
+    return {"services": [service.describe().to_wire() for service in context.state.config.services]}
 
 
 @operation()
@@ -79,7 +79,7 @@ def register_client(context: Context, client: JwtClient) -> dict[str, Any]:
 
 
 def _require_jwt(context: Context, sent: ServiceRequestCall | ServiceFeedback) -> None:
-    if context.state.settings.require_jwt and not isinstance(sent, SignedServiceCall | SignedServiceFeedback):
+    if context.state.config.require_jwt and not isinstance(sent, SignedServiceCall | SignedServiceFeedback):
         raise refuse_jwt("this service needs a JWT as the bearer token of each HTTP request")
 
 

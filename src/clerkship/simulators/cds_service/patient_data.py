@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from clerkship.formats.cds_hooks.hooks import list_bundle_resources
+from clerkship.formats.cds_hooks.patient import list_resources
 from clerkship.simulators.cds_service.drugs import (
     find_allergens,
     find_named_substances,
@@ -55,8 +55,8 @@ class PatientData(NamedTuple):
 
 def read_patient_data(context: Mapping[str, Any], prefetch: Mapping[str, Any]) -> PatientData:
     """Read the context and the prefetch of a request. Elements of the wrong type are ignored."""
-    known = {key: list_resources(value) for key, value in prefetch.items()}
-    drafted = list_resources(context.get("draftOrders"))
+    known = {key: list(list_resources(value)) for key, value in prefetch.items()}
+    drafted = list(list_resources(context.get("draftOrders")))
     medications = _index_medications([*drafted, *(resource for group in known.values() for resource in group)])
     prescribed = [each for each in known.get("medications", []) if each["resourceType"] == "MedicationRequest"]
     return PatientData(
@@ -83,13 +83,6 @@ def without_medications(context: dict[str, Any]) -> dict[str, Any]:
 def _is_medication(entry: object) -> bool:
     resource = entry.get("resource") if isinstance(entry, dict) else None
     return isinstance(resource, dict) and resource.get("resourceType") == MEDICATION
-
-
-def list_resources(value: object) -> list[Resource]:
-    """Return the resources of a prefetch value: a Bundle, one resource, or None."""
-    resources = list_bundle_resources(value)
-    items = [value] if resources is None else resources
-    return [each for each in items if isinstance(each, Mapping) and isinstance(each.get("resourceType"), str)]
 
 
 def read_drug(request: Resource, medications: Mapping[str, Resource]) -> PatientDrug:

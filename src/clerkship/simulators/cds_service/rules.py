@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from clerkship.formats.cds_hooks.card import Card, CardSource, Indicator, SuggestedAction, Suggestion
-from clerkship.formats.cds_hooks.coding import CdsCoding
 from clerkship.formats.cds_hooks.hooks import is_reference
 from clerkship.formats.cds_hooks.validation import MAX_CARDS
+from clerkship.formats.cds_hooks.wire_model import CdsCoding
 from clerkship.simulators.cds_service.config import RuleName, ServiceConfig
 from clerkship.simulators.cds_service.drugs import (
     RXNORM,
@@ -257,9 +257,9 @@ def _build_suggestions(item: RuleInput, finding: Finding) -> Iterator[Suggestion
     if alternative is not None:
         code, product = alternative
         # Neither the dose nor the supply of the old drug is right for the new one.
-        kept = {key: value for key, value in order.items() if key not in (*_OF_THE_OLD_DRUG, *_OF_ITS_SUPPLY)}
+        fields = {key: value for key, value in order.items() if key not in (*_OF_THE_OLD_DRUG, *_OF_ITS_SUPPLY)}
         coding = {"system": RXNORM, "code": code, "display": product.display}
-        changed = {**kept, "medicationCodeableConcept": {"coding": [coding], "text": product.display}}
+        changed = {**fields, "medicationCodeableConcept": {"coding": [coding], "text": product.display}}
         text = f"Order {product.display} instead, and choose its dose"
         action = SuggestedAction(type="update", description=text, resource=changed)
         yield Suggestion(label=f"Order {product.display} instead", actions=(action,))

@@ -3,18 +3,19 @@
 import re
 import uuid
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 from pydantic import ValidationError
 
 from clerkship.events.event import Event
 from clerkship.formats.cds_hooks.card import Card
-from clerkship.formats.cds_hooks.feedback import CardFeedback, FeedbackRequest
-from clerkship.formats.cds_hooks.hook_request import HookRequest
 from clerkship.formats.cds_hooks.hooks import check_context
+from clerkship.formats.cds_hooks.patient import list_resources
+from clerkship.formats.cds_hooks.wire_model import CardFeedback, FeedbackRequest, HookRequest
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.route import describe_first_error
 from clerkship.sandbox.state import ActionContext, State
+from clerkship.simulators.cds_service.calls import ServiceCallTable
 from clerkship.simulators.cds_service.config import CdsServiceConfig, ServiceConfig
 from clerkship.simulators.cds_service.events import (
     CardsChanged,
@@ -23,7 +24,7 @@ from clerkship.simulators.cds_service.events import (
     ServiceAnswered,
     ServiceCalled,
 )
-from clerkship.simulators.cds_service.patient_data import list_resources, without_medications
+from clerkship.simulators.cds_service.patient_data import without_medications
 from clerkship.simulators.cds_service.rules import apply_rules
 
 MISSING_PREFETCH = 412
@@ -33,31 +34,22 @@ MAX_ORDERS = 100
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
 
 
-class CdsServiceState(State):
+class CdsServiceState(State[CdsServiceConfig]):
     """Cards that steps have set, the service of each card that was returned, and feedback."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         self.cards: dict[str, tuple[dict[str, Any], ...]] = {}
         """The cards that a step has set, by service; they replace those of the config and of the rules."""
-        self.returned: dict[str, dict[str, Any]] = {}
-        """The service, the suggestions (by uuid) and the override reasons (by code) of each card, by uuid."""
-        self.feedback: list[dict[str, Any]] = []
-        self.calls: list[ServiceCalled] = []
-        self.contexts: dict[tuple[str, str], Mapping[str, Any]] = {}
-        """The context of each call, by service and hook instance: another call has another instance."""
+        self.calls = ServiceCallTable()
         self.clients: dict[str, int] = {}
         """How many public keys each client has registered, by issuer."""
 
-    @property
-    def settings(self) -> CdsServiceConfig:
-        return cast(CdsServiceConfig, self.config)
-
     def find_service(self, id: str) -> ServiceConfig:
         """Return a service; refuse an unknown one."""
-        service = next((each for each in self.settings.services if each.id == id), None)
+        service = next((each for each in self.config.services if each.id == id), None)
         if service is None:
-            known = ", ".join(each.id for each in self.settings.services)
+            known = ", ".join(each.id for each in self.config.services)
             raise build_refusal(404, f"unknown service `{id[:80]}` (known: {known})")
         return service
 
@@ -98,12 +90,13 @@ class CdsServiceState(State):
             uuid.UUID(request.hook_instance)
         except ValueError:
             raise build_refusal(400, "hookInstance must be a UUID") from None
-        if self.contexts.get((service.id, request.hook_instance), request.context) != request.context:
+        earlier = self.calls.find(service.id, request.hook_instance)
+        if earlier is not None and earlier.called.context != request.context:
             raise build_refusal(
                 400, f"hookInstance {request.hook_instance} is of an earlier call about another context"
             )
         orders = request.context.get("draftOrders")
-        if isinstance(orders, dict) and len(list_resources(orders)) > MAX_ORDERS:
+        if isinstance(orders, dict) and len(list(list_resources(orders))) > MAX_ORDERS:
             raise build_refusal(400, f"context.draftOrders: expected at most {MAX_ORDERS} resources")
         for problem in check_context(service.hook, without_medications(request.context)):
             raise build_refusal(400, f"context.{problem.field}: {problem.text}")
@@ -135,14 +128,15 @@ class CdsServiceState(State):
 
     def _find_feedback_problem(self, service: str, item: CardFeedback) -> str:
         """Return what is wrong with feedback on a card; nothing if it refers to what the service returned."""
-        card = self.returned.get(item.card)
-        if card is None or card["service"] != service:
+        card = self.calls.find_card(service, item.card)
+        if card is None:
             return f"{service} has not returned a card `{item.card[:80]}`"
         for suggestion in item.accepted_suggestions:
-            if suggestion.id not in card["suggestions"]:
+            if suggestion.id not in [str(each.get("uuid")) for each in card.get("suggestions", ())]:
                 return f"the card `{item.card[:80]}` has no suggestion `{suggestion.id[:80]}`"
         reason = item.override_reason.reason if item.override_reason is not None else None
-        if reason is not None and reason.code not in card["reasons"]:
+        codes = [str(each.get("code")) for each in card.get("overrideReasons", ())]
+        if reason is not None and reason.code not in codes:
             return f"`{reason.code[:80]}` is none of the overrideReasons of the card"
         if _TIMESTAMP.fullmatch(item.outcome_timestamp) is None:
             return "outcomeTimestamp must be a time in ISO 8601, such as 2026-03-02T09:00:00Z"
@@ -155,32 +149,12 @@ class CdsServiceState(State):
 
     def apply(self, event: Event) -> None:
         """Apply an event."""
+        self.calls.apply(event)
         match event.payload:
             case CardsChanged(service=service, cards=cards):
                 self.cards[service] = cards
-            case ServiceCalled() as called:
-                self.calls.append(called)
-                self.contexts[called.service, called.instance] = called.context
-            case ServiceAnswered(service=service, cards=cards):
-                self.returned.update((str(card.get("uuid")), _summarize(service, card)) for card in cards)
             case ClientRegistered(issuer=issuer, keys=keys):
                 self.clients[issuer] = keys
-            case FeedbackReceived() as received:
-                self.feedback.append(received.model_dump(mode="json"))
-
-    def dump(self) -> Any:
-        """Return the state as plain data."""
-        cards = {service: list(cards) for service, cards in self.cards.items()}
-        calls = [called.model_dump(mode="json") for called in self.calls]
-        known = {"cards": cards, "returned": self.returned, "clients": self.clients}
-        return {**known, "calls": calls, "feedback": self.feedback}
-
-
-def _summarize(service: str, card: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what feedback on a card may refer to."""
-    suggestions = [str(each.get("uuid")) for each in card.get("suggestions", ())]
-    reasons = [str(each.get("code")) for each in card.get("overrideReasons", ())]
-    return {"service": service, "suggestions": suggestions, "reasons": reasons}
 
 
 def build_refusal(status: int, reason: str) -> Refusal:

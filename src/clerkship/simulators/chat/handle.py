@@ -15,8 +15,7 @@ class Chat(Handle):
 
     def messages(self, after: int = 0) -> list[dict[str, Any]]:
         """Return all messages, or those after a message id."""
-        messages: list[dict[str, Any]] = self._json("GET", "/messages", query={"after": str(after)})["messages"]
-        return messages
+        return self._list("/messages", "messages", {"after": str(after)})
 
     @property
     def is_open(self) -> bool:

@@ -3,12 +3,13 @@
 from typing import Any
 
 from clerkship.events.event import Event
+from clerkship.sandbox.component import NoConfig
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.chat.events import ChatMessageSent, SessionEnded, SessionStarted
 
 
-class ChatState(State):
+class ChatState(State[NoConfig]):
     """The person in the conversation, and the messages."""
 
     def __init__(self, *args: Any) -> None:
@@ -54,11 +55,3 @@ class ChatState(State):
                 self.open, self.person = True, person
             case SessionEnded():
                 self.open = False
-
-    def dump(self) -> Any:
-        """Return the state as plain data."""
-        messages = [
-            {"seq": message.seq, "from": message.actor, "payload": message.payload.model_dump()}
-            for message in self.messages
-        ]
-        return {"open": self.open, "person": self.person, "turns": self.turns, "messages": messages}

@@ -8,7 +8,7 @@ import orjson
 from pydantic import Field
 
 from clerkship.formats.fax_pages.ocr_text import InvalidPageText, build_words, dump_words, parse_words
-from clerkship.formats.fax_pages.words import PageWords
+from clerkship.formats.fax_pages.page import PageWords
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.suite_files.dataset_type import DatasetSource, DatasetType
 from clerkship.suite_files.entities import NoRecordFinder

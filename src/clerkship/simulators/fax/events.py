@@ -6,8 +6,7 @@ from pydantic import Field
 
 from clerkship.events.event import Payload
 from clerkship.formats.fax_pages.degradation import Degradation
-from clerkship.formats.fax_pages.page import Resolution
-from clerkship.formats.fax_pages.words import PageWords
+from clerkship.formats.fax_pages.page import PageWords, Resolution
 from clerkship.simulators.fax.records import FaxHeader, FaxPart, FaxStatus
 
 

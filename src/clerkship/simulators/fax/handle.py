@@ -20,8 +20,7 @@ class Fax(Handle):
         """
         documents: list[dict[str, str]] = [] if text is None else [{"text": text}]
         documents += [{"name": name, "base64": base64.b64encode(data).decode()} for name, data in (files or {}).items()]
-        sent: dict[str, Any] = self._json("POST", "/faxes", {"to": to, "documents": documents, **fields})
-        return sent
+        return self._object("POST", "/faxes", {"to": to, "documents": documents, **fields})
 
     def reply(self, id: str, *, text: str | None = None, files: Mapping[str, bytes] | None = None) -> dict[str, Any]:
         """Send a fax to the sender of one that arrived; return it."""
@@ -33,12 +32,11 @@ class Fax(Handle):
 
     def faxes(self, **filters: str) -> list[dict[str, Any]]:
         """Return faxes, oldest first; filters are `direction`, `status`, `address`, `unread` and `since`."""
-        return self._list("/faxes", "faxes", filters)
+        return self._list_all("/faxes", "faxes", filters)
 
     def status(self, id: str) -> dict[str, Any]:
         """Return a fax: its status, its numbers and how many pages it has."""
-        fax: dict[str, Any] = self._json("GET", f"/faxes/{id}")
-        return fax
+        return self._object("GET", f"/faxes/{id}")
 
     def page(self, id: str, number: int) -> bytes:
         """Return one page of a fax as a PNG picture; the first is 1."""
@@ -65,8 +63,7 @@ class Fax(Handle):
 
     def mark(self, id: str, *, unread: bool = False) -> dict[str, Any]:
         """Mark a fax that arrived as read or unread; return it."""
-        fax: dict[str, Any] = self._json("POST", f"/faxes/{id}/read", {"unread": unread})
-        return fax
+        return self._object("POST", f"/faxes/{id}/read", {"unread": unread})
 
     def delete_content(self, id: str) -> None:
         """Delete the pages of a fax."""
@@ -74,7 +71,7 @@ class Fax(Handle):
 
     def contacts(self, name: str = "", number: str = "") -> list[dict[str, Any]]:
         """Return the contacts whose name contains a text, or who have a number."""
-        return self._list("/contacts", "contacts", {"name": name, "number": number})
+        return self._list_all("/contacts", "contacts", {"name": name, "number": number})
 
     @property
     def numbers(self) -> list[str]:
@@ -85,12 +82,3 @@ class Fax(Handle):
     def register_webhook(self, url: str) -> None:
         """Have the URL called for each fax that arrives, and for each that is done; an empty URL ends it."""
         self._json("POST", "/webhook", {"url": url})
-
-    def _list(self, path: str, name: str, filters: Mapping[str, str]) -> list[dict[str, Any]]:
-        query, entries = {"count": "1000", **filters}, []
-        while True:
-            page = self._json("GET", path, query=query)
-            entries += page[name]
-            if "next" not in page:
-                return entries
-            query["after"] = page["next"]

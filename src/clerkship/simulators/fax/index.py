@@ -3,11 +3,21 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from clerkship.model.conversation_key import normalize_phone
-from clerkship.sandbox.request import Refusal
-from clerkship.simulators.fax.records import Direction, FaxRecord, FaxStatus
+from clerkship.events.event import Event, Payload
+from clerkship.model.conversation_key import normalize_any_address
+from clerkship.sandbox.request import find_record
+from clerkship.simulators.fax.events import (
+    FaxArrived,
+    FaxContentDeleted,
+    FaxMarked,
+    FaxQueued,
+    FaxRead,
+    FaxStatusChanged,
+    PageStored,
+)
+from clerkship.simulators.fax.records import Direction, FaxHeader, FaxRecord, FaxStatus
 
 
 class FaxFilter(NamedTuple):
@@ -23,26 +33,63 @@ class FaxFilter(NamedTuple):
 
 
 class FaxIndex:
-    """All faxes in order."""
+    """All faxes in order, their pages, and how each event changes them."""
+
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (
+        *(PageStored, FaxQueued, FaxArrived, FaxStatusChanged, FaxRead, FaxMarked, FaxContentDeleted),
+    )
 
     def __init__(self) -> None:
         self.faxes: dict[str, FaxRecord] = {}
+        self.pages: dict[str, PageStored] = {}
+        """Pages by their hash, with their true words. The agent must not get the words."""
+        self.stored_bytes = 0
+        self.calls: dict[str, int] = {}
+        """Number -> how many calls to it were made."""
         self.in_order: list[FaxRecord] = []
         """All faxes; the one with number n is at n - 1."""
         self._by_address: dict[str, list[int]] = {}
         """Number at the other end -> numbers of faxes."""
         self._unread: dict[int, None] = {}
 
-    def add(self, record: FaxRecord) -> None:
-        """Add a fax that was sent or has arrived; its number is the next one."""
+    def apply(self, event: Event) -> None:
+        """Change a fax by one of `applied_events`."""
+        match event.payload:
+            case PageStored() as page:
+                if page.hash not in self.pages:
+                    self.stored_bytes += len(page.data)
+                self.pages[page.hash] = page
+            case FaxQueued(header=header):
+                self._add(event, header, "queued")
+            case FaxArrived(header=header):
+                self._add(event, header, "received")
+            case FaxStatusChanged() as changed:
+                self._change_status(event, changed)
+            case FaxRead(id=id):
+                self._mark(self.faxes[id], unread=False)
+            case FaxMarked(id=id, unread=unread):
+                self._mark(self.faxes[id], unread=unread)
+            case FaxContentDeleted(id=id):
+                self.faxes[id].is_content_deleted = True
+
+    def _add(self, event: Event, header: FaxHeader, status: FaxStatus) -> None:
+        record = FaxRecord(event, header, len(self.in_order) + 1, status, event.at)
+        answered = self.faxes.get(header.in_reply_to or "")
+        record.answered = answered.header if answered is not None and answered.is_inbound else None
         self.faxes[record.id] = record
         self.in_order.append(record)
         self._by_address.setdefault(record.correspondent, []).append(record.number)
         if record.is_unread:
             self._unread[record.number] = None
 
-    def mark(self, record: FaxRecord, *, unread: bool) -> None:
-        """Mark a fax that arrived as read or unread."""
+    def _change_status(self, event: Event, changed: FaxStatusChanged) -> None:
+        record = self.faxes[changed.id]
+        if record.status != "sending":
+            record.line_call = self.calls[record.header.to] = self.calls.get(record.header.to, 0) + 1
+        record.status, record.status_at = changed.status, event.at
+        record.attempts, record.pages_sent, record.error = changed.attempt, changed.pages_sent, changed.error
+
+    def _mark(self, record: FaxRecord, *, unread: bool) -> None:
         if record.is_unread == unread or not record.is_inbound:
             return
         record.is_read = not unread
@@ -59,10 +106,7 @@ class FaxIndex:
 
     def find(self, id: str) -> FaxRecord:
         """Return a fax; refused if it does not exist."""
-        record = self.faxes.get(id)
-        if record is None:
-            raise Refusal(404, "no_such_fax", f"there is no fax {id[:60]}")
-        return record
+        return find_record(self.faxes, "fax", id)
 
     def list_faxes(self, wanted: FaxFilter, after: int = 0) -> Iterator[FaxRecord]:
         """Iterate over the faxes with a number greater than `after` that a filter selects, oldest first."""
@@ -83,7 +127,7 @@ class FaxIndex:
     def _numbers(self, wanted: FaxFilter) -> Sequence[int]:
         if wanted.address is None:
             return range(1, len(self.in_order) + 1)
-        return self._by_address.get(_normalize(wanted.address), ())
+        return self._by_address.get(normalize_any_address(wanted.address), ())
 
     def _candidates(self, wanted: FaxFilter, after: int) -> Iterable[int]:
         """Return the numbers of the faxes that may be wanted, from the smallest index."""
@@ -93,15 +137,11 @@ class FaxIndex:
         return (numbers[place] for place in range(bisect_right(numbers, after), len(numbers)))
 
 
-def _normalize(number: str) -> str:
-    return normalize_phone(number) or number
-
-
 def _is_wanted(record: FaxRecord, wanted: FaxFilter) -> bool:
     return (
         (wanted.direction is None or record.header.direction == wanted.direction)
         and (wanted.status is None or record.status == wanted.status)
-        and (wanted.address is None or record.correspondent == _normalize(wanted.address))
+        and (wanted.address is None or record.correspondent == normalize_any_address(wanted.address))
         and (wanted.unread is None or record.is_unread == wanted.unread)
         and (wanted.since is None or record.created_at >= wanted.since)
     )

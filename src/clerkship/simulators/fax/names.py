@@ -4,17 +4,12 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from clerkship.model.closed import NameOf
-from clerkship.model.conversation_key import is_phone, normalize_phone
+from clerkship.model.conversation_key import is_phone, normalize_any_address
 from clerkship.simulators.fax.config import FaxConfig
 
-
-def _normalize(number: str) -> str:
-    return normalize_phone(number) or number
-
-
-OWN_NUMBER = NameOf("own fax number", _normalize)
-FAX_NUMBER = NameOf("fax number", _normalize, or_mentioned=True, has_form=is_phone)
-FAX = NameOf("fax", _normalize, or_mentioned=True)
+OWN_NUMBER = NameOf("own fax number", normalize_any_address)
+FAX_NUMBER = NameOf("fax number", normalize_any_address, or_mentioned=True, has_form=is_phone)
+FAX = NameOf("fax", normalize_any_address, or_mentioned=True)
 """An id that a step gives, or the number that a fax came from."""
 
 

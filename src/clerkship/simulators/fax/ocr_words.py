@@ -1,8 +1,7 @@
 """The words that an OCR engine reads on a page, cached in the folder of the settings."""
 
 from clerkship.formats.fax_pages.ocr_cache import open_ocr_cache
-from clerkship.formats.fax_pages.page import FaxPage
-from clerkship.formats.fax_pages.words import OcrWords
+from clerkship.formats.fax_pages.page import FaxPage, OcrWords
 from clerkship.settings import load_settings
 
 

@@ -9,18 +9,20 @@ from pydantic import AwareDatetime, Field
 
 from clerkship.formats.fax_pages.files import write_pdf, write_png, write_tiff
 from clerkship.formats.fax_pages.page import Resolution
-from clerkship.model.conversation_key import normalize_phone
+from clerkship.kit.wall import monotonic
+from clerkship.model.conversation_key import normalize_any_address
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.fax.config import FaxContact
 from clerkship.simulators.fax.events import FaxWebhookRegistered
 from clerkship.simulators.fax.index import FaxFilter
+from clerkship.simulators.fax.ocr_words import read_words
 from clerkship.simulators.fax.outgoing import DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, OutgoingDocument, OutgoingFax
-from clerkship.simulators.fax.records import Direction, FaxStatus
+from clerkship.simulators.fax.records import Direction, FaxRecord, FaxStatus
 from clerkship.simulators.fax.state import FaxState
-from clerkship.simulators.fax.text import read_text
-from clerkship.simulators.fax.views import view_contact, view_fax
-from clerkship.transports.outbound.address import BadAddress, OutboundAddress
+from clerkship.transports.outbound.event_webhook import register_url
 
 Context = OperationContext[FaxState]
 WEBHOOK_LINK = "webhook"
@@ -28,6 +30,70 @@ WEBHOOK_LINK = "webhook"
 MAX_LISTED = 1000
 After = Annotated[str, Field(description="the next of the previous page")]
 Count = Annotated[int, Field(ge=1, le=MAX_LISTED, description="the largest number of entries to return")]
+MAX_TEXT_SECONDS = 30.0
+"""Wall time after which no further page of a request is read. The playground waits as long."""
+MAX_TEXT_PAGES = 20
+"""Pages whose text one request reads, because a page takes a second or more."""
+
+
+def view_fax(record: FaxRecord) -> dict[str, Any]:
+    """Describe a fax."""
+    header = record.header
+    view = {
+        "id": header.id,
+        "direction": header.direction,
+        "sender": header.sender,
+        "to": header.to,
+        "at": record.created_at.isoformat(),
+        "status": record.status,
+        "pages": len(header.pages),
+        "resolution": header.resolution,
+    }
+    view |= {"unread": record.is_unread} if record.is_inbound else _view_sending(record)
+    return view | ({"content_deleted": True} if record.is_content_deleted else {})
+
+
+def _view_sending(record: FaxRecord) -> dict[str, Any]:
+    """Describe what only a fax that was sent has."""
+    header = record.header
+    optional = {"in_reply_to": header.in_reply_to, "labels": dict(header.labels), "error": record.error}
+    return {
+        "status_at": record.status_at.isoformat(),
+        "documents": [{"name": part.name, "format": part.format, "pages": len(part.pages)} for part in header.parts],
+        "header": header.header_text,
+        "attempts": record.attempts,
+        "pages_sent": record.pages_sent,
+        "max_retries": header.max_retries,
+        "retry_delay": header.retry_delay,
+        **{name: value for name, value in optional.items() if value},
+    }
+
+
+def view_contact(contact: FaxContact) -> dict[str, Any]:
+    """Describe a contact, without how its line behaves."""
+    return {"name": contact.name, "number": contact.number}
+
+
+def read_text(state: FaxState, action: ActionContext, id: str, page: int | None) -> dict[str, Any]:
+    """Return the text of each page of a fax, or of one page.
+
+    The words are never the true ones: they are those of the datasets, or else those that the engine reads. Raises
+    OcrUnavailable, an error of the platform, if there is neither. Refused for all pages of a long fax.
+    """
+    count = len(state.find_fax(id).header.pages)
+    if page is None and count > MAX_TEXT_PAGES:
+        limit = f"the text of at most {MAX_TEXT_PAGES} is read at once"
+        raise Refusal(413, "too_many_pages", f"fax {id[:60]} has {count} pages, and {limit}: give a page")
+    pages = state.read_pages(action, id, "text", page)
+    texts = []
+    deadline = monotonic() + MAX_TEXT_SECONDS
+    for number, (stored, dots) in enumerate(pages, page or 1):
+        if monotonic() > deadline:
+            raise Refusal(413, "too_slow", f"the pages of fax {id[:60]} take too long to read at once: give a page")
+        shipped = state.shipped_words(stored.hash)
+        words = read_words(dots) if shipped is None else shipped
+        texts.append({"page": number, "text": words.text})
+    return {"id": id, "pages": texts}
 
 
 class FaxId(Frozen):
@@ -118,7 +184,7 @@ def show_line(context: Context, _: NoInput) -> dict[str, Any]:
 
     The project is its id in the Sinch API.
     """
-    settings = context.state.settings
+    settings = context.state.config
     return {
         "organization": settings.organization,
         "numbers": list(settings.numbers),
@@ -138,7 +204,7 @@ def list_contacts(context: Context, page: FaxContactList) -> dict[str, Any]:
             if contact.number == page.after:
                 break
     part = page.name.casefold()
-    number = page.number and (normalize_phone(page.number) or page.number)
+    number = normalize_any_address(page.number)
     wanted = (each for each in contacts if part in each.name.casefold() and number in ("", each.number))
     return _page("contacts", [view_contact(contact) for contact in islice(wanted, page.count)], page.count, "number")
 
@@ -202,12 +268,7 @@ def delete_fax_content(context: Context, fax: FaxId) -> None:
 @operation(tool=False, logs_body=False)
 def register_webhook(context: Context, webhook: WebhookUrl) -> None:
     """Register the URL that is called for each fax that arrives and for each that is done; an empty one ends it."""
-    try:
-        if webhook.url and OutboundAddress.parse(webhook.url).scheme == "tcp":
-            raise BadAddress("expected an http or https URL")
-    except BadAddress as error:
-        raise Refusal(400, "bad_url", str(error)) from None
-    context.register_callback(WEBHOOK_LINK, webhook.url)  # first, because it may refuse the address
+    register_url(context, WEBHOOK_LINK, webhook.url)  # first, because it may refuse the address
     context.action.emit(FaxWebhookRegistered(registered=bool(webhook.url)))
 
 

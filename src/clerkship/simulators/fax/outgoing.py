@@ -6,8 +6,7 @@ from pydantic import Field
 
 from clerkship.formats.fax_pages.degradation import Degradation
 from clerkship.formats.fax_pages.document import DocumentFormat
-from clerkship.formats.fax_pages.page import FaxPage, Resolution
-from clerkship.formats.fax_pages.words import PageWords
+from clerkship.formats.fax_pages.page import FaxPage, PageWords, Resolution
 from clerkship.model.frozen import Flag, Frozen, Whole
 
 DEFAULT_RETRIES = 3

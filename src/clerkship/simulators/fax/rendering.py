@@ -9,8 +9,7 @@ from clerkship.formats.fax_pages.degradation import Degradation
 from clerkship.formats.fax_pages.degrade import degrade, degrade_words
 from clerkship.formats.fax_pages.document import MAX_PAGES, DocumentFormat, FaxDocument, UnreadableDocument
 from clerkship.formats.fax_pages.header import add_header, format_header
-from clerkship.formats.fax_pages.page import FaxPage
-from clerkship.formats.fax_pages.words import PageWords
+from clerkship.formats.fax_pages.page import FaxPage, PageWords
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.fax.checks import refuse_document
@@ -101,14 +100,14 @@ def _degrade(rendered: RenderedPage, degradation: Degradation, seed: str) -> Ren
 
 def _lose_pages(documents: Sequence[RenderedDocument], lost: Collection[int]) -> list[RenderedDocument]:
     """Leave out pages by their numbers in the fax; a document without pages is left out, too."""
-    kept, number = [], 0
+    remaining, number = [], 0
     for document in documents:
         numbered = list(enumerate(document.pages, number + 1))
         number += len(numbered)
         pages = [page for place, page in numbered if place not in lost]
         if pages:
-            kept.append(document._replace(pages=pages))
-    return kept
+            remaining.append(document._replace(pages=pages))
+    return remaining
 
 
 def _draw_headers(documents: Sequence[RenderedDocument], header: HeaderLine) -> list[RenderedDocument]:

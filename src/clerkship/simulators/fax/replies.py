@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Any
+from datetime import timedelta
 
 from clerkship.events.event import Event
 from clerkship.formats.fax_pages.files import read_single_page
+from clerkship.sandbox.agenda import Agenda
+from clerkship.sandbox.state import DueWork
 from clerkship.simulators.fax.events import PageStored, ReplyPlanned
 from clerkship.simulators.fax.outgoing import IncomingDocument, IncomingFax, IncomingPage
 
@@ -16,7 +17,7 @@ class PlannedReply:
     """A planned fax, and when it is due."""
 
     plan: ReplyPlanned
-    due: tuple[datetime, int] | None = None
+    due: DueWork | None = None
     """When it arrives, and the event because of which; None until a fax reached its sender."""
 
     def build_fax(self, pages: Mapping[str, PageStored]) -> IncomingFax:
@@ -45,36 +46,30 @@ class PlannedReplies:
     """The planned faxes in order. Each fax that reaches a number makes the next one from there due."""
 
     def __init__(self) -> None:
-        self._waiting: list[PlannedReply] = []
+        self.planned: dict[int, PlannedReply] = {}
+        """Those that have not arrived, by the seq of their ReplyPlanned."""
+        self.agenda = Agenda(self._find_due)
 
-    def add(self, plan: ReplyPlanned) -> None:
-        """Add a planned fax."""
-        self._waiting.append(PlannedReply(plan))
+    def _find_due(self, seq: int) -> DueWork | None:
+        return self.planned[seq].due if seq in self.planned else None
 
     def has_id(self, id: str) -> bool:
         """Return whether a planned fax will have an id."""
-        return bool(id) and any(each.plan.fax_id == id for each in self._waiting)
+        return bool(id) and any(each.plan.fax_id == id for each in self.planned.values())
 
     def answer(self, event: Event, number: str) -> None:
         """Make the next fax from a number due, because a fax reached it."""
-        reply = next((each for each in self._waiting if each.due is None and each.plan.sender == number), None)
-        if reply is not None:
-            reply.due = (event.at + timedelta(seconds=reply.plan.delay), event.seq)
+        for seq, reply in self.planned.items():
+            if reply.due is None and reply.plan.sender == number:
+                reply.due = self.agenda.schedule(seq, event.at + timedelta(seconds=reply.plan.delay), event.seq)
+                return
 
     def remove(self, cause: int | None) -> None:
         """Remove the fax that arrived because of an event."""
-        self._waiting = [each for each in self._waiting if each.due is None or each.due[1] != cause]
-
-    def first(self) -> PlannedReply | None:
-        """Return the fax that is due first; None if none is due."""
-        return min((each for each in self._waiting if each.due), key=lambda each: each.due or (), default=None)
-
-    def dump(self) -> list[Any]:
-        """Return plain data."""
-        return [
-            [each.plan.model_dump(mode="json"), [each.due[0].isoformat(), each.due[1]] if each.due else None]
-            for each in self._waiting
-        ]
+        for seq, reply in self.planned.items():
+            if reply.due is not None and reply.due.cause == cause:
+                del self.planned[seq]
+                return
 
 
 def _build_page(stored: PageStored) -> IncomingPage:

@@ -3,22 +3,19 @@
 See docs/decisions/0023-fax.md.
 """
 
-from collections.abc import Mapping, MutableMapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta, timezone
-from typing import Any, cast
+from typing import Any
 
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.formats.fax_pages.files import read_single_page, write_tiff
-from clerkship.formats.fax_pages.page import FaxPage, Resolution
-from clerkship.formats.fax_pages.words import PageWords
-from clerkship.model.frozen import Frozen
-from clerkship.sandbox.request import Refusal
+from clerkship.formats.fax_pages.page import FaxPage, PageWords, Resolution
+from clerkship.sandbox.agenda import Agenda, find_first_due
+from clerkship.sandbox.request import Refusal, find_record
 from clerkship.sandbox.state import ActionContext, DueWork, State
-from clerkship.simulators.fax.agenda import FaxAgenda
 from clerkship.simulators.fax.checks import MAX_HEADER_TEXT, check_number, check_outgoing, check_own_number
 from clerkship.simulators.fax.config import FaxConfig
-from clerkship.simulators.fax.dump import dump_fax, dump_page
 from clerkship.simulators.fax.events import (
     FaxArrived,
     FaxContentDeleted,
@@ -50,31 +47,22 @@ MAX_STORED_BYTES = 1_000_000_000
 """Bytes of all pages of a line."""
 
 
-class FaxState(State):
+class FaxState(State[FaxConfig]):
     """The faxes of one organization.
 
     `send` and `receive` check a fax, render its pages, give it an id and emit its events. What was sent is transmitted
     later, in simulated time.
     """
 
-    def __init__(self, config: Frozen, records: MutableMapping[str, Any]) -> None:
-        super().__init__(config, records)
-        self.line = FaxLine(self.settings)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.line = FaxLine(self.config)
         """The machines that can be called."""
         self.index = FaxIndex()
-        self.calls: dict[str, int] = {}
-        """Number -> how many calls to it were made."""
         self.answered_calls: set[tuple[str, str]] = set()
         """Name of a delivery and id of a fax: the agent answered the call, so it is not made again after a rewind."""
-        self._pages: dict[str, PageStored] = {}
-        self._stored_bytes = 0
-        self._agenda = FaxAgenda(self.index.faxes)
-        self._replies = PlannedReplies()
-
-    @property
-    def settings(self) -> FaxConfig:
-        """The config."""
-        return cast(FaxConfig, self.config)
+        self._agenda = Agenda[str](lambda id: self.index.faxes[id].due)
+        self.replies = PlannedReplies()
 
     @property
     def faxes(self) -> Mapping[str, FaxRecord]:
@@ -87,10 +75,7 @@ class FaxState(State):
 
     def page(self, hash: str) -> PageStored:
         """Return a page with its true words; refused if it is not stored. The agent must not get the words."""
-        stored = self._pages.get(hash)
-        if stored is None:
-            raise Refusal(404, "no_such_page", f"there is no page {hash[:64]}")
-        return stored
+        return find_record(self.index.pages, "page", hash)
 
     def pages_of(self, id: str) -> list[PageStored]:
         """Return the pages of a fax in order, also if the agent deleted them."""
@@ -111,7 +96,7 @@ class FaxState(State):
         """
         try:
             checked = self._check(fax)
-            header_line = HeaderLine(_get_local_time(action, self.settings), checked.header_text or "", checked.sender)
+            header_line = HeaderLine(_get_local_time(action, self.config), checked.header_text or "", checked.sender)
             documents = render_outgoing(checked, header_line, self._find_words)
             pages = self._build_pages(documents)
         except Refusal as refusal:
@@ -135,7 +120,7 @@ class FaxState(State):
 
     def receive(self, action: ActionContext, fax: IncomingFax) -> Event:
         """Let a fax to the organization arrive; return its FaxArrived. Raises Refusal if a number is not valid."""
-        sender, to = check_number(fax.sender, "sender"), check_own_number(fax.to, self.settings)
+        sender, to = check_number(fax.sender, "sender"), check_own_number(fax.to, self.config)
         if not any(document.pages for document in fax.documents):
             raise Refusal(422, "no_pages", "documents: expected at least one page")
         if fax.id in self.faxes:
@@ -144,8 +129,8 @@ class FaxState(State):
             self.find_fax(fax.in_reply_to)
         contact = self.line.contacts.get(sender)
         name = fax.header_text if fax.header_text is not None else contact.name if contact is not None else ""
-        degradation = self.settings.degradation if fax.degradation is None else fax.degradation
-        documents = render_incoming(fax, HeaderLine(_get_local_time(action, self.settings), name, sender), degradation)
+        degradation = self.config.degradation if fax.degradation is None else fax.degradation
+        documents = render_incoming(fax, HeaderLine(_get_local_time(action, self.config), name, sender), degradation)
         self._store(action, self._build_pages(documents))
         header = FaxHeader(
             id=fax.id or action.ids.new("fax"),
@@ -164,7 +149,7 @@ class FaxState(State):
         """Let a fax arrive some time after the next fax to its sender was delivered, also in part; return its
         ReplyPlanned. Raises Refusal if a number is not valid.
         """
-        if fax.id in self.faxes or self._replies.has_id(fax.id):
+        if fax.id in self.faxes or self.replies.has_id(fax.id):
             raise Refusal(409, "id_in_use", f"id: there is already a fax {fax.id}")
         documents = [
             RenderedDocument(each.name, each.format, [RenderedPage(page.page, page.words) for page in each.pages])
@@ -172,7 +157,7 @@ class FaxState(State):
         ]
         plan = ReplyPlanned(
             sender=check_number(fax.sender, "sender"),
-            to=check_own_number(fax.to, self.settings),
+            to=check_own_number(fax.to, self.config),
             delay=delay.total_seconds(),
             parts=_build_parts(documents),
             missing_pages=fax.missing_pages,
@@ -222,13 +207,13 @@ class FaxState(State):
         action.emit(FaxContentDeleted(id=id))
 
     def _check(self, fax: OutgoingFax) -> OutgoingFax:
-        if len(self.faxes) >= self.settings.max_faxes:
-            raise Refusal(429, "too_many_faxes", f"the line has {self.settings.max_faxes} faxes, its maximum")
+        if len(self.faxes) >= self.config.max_faxes:
+            raise Refusal(429, "too_many_faxes", f"the line has {self.config.max_faxes} faxes, its maximum")
         answered = None if fax.in_reply_to is None else self.find_fax(fax.in_reply_to)
-        return check_outgoing(fax, self.settings, answered)
+        return check_outgoing(fax, self.config, answered)
 
     def _find_words(self, hash: str) -> PageWords | None:
-        stored = self._pages.get(hash)
+        stored = self.index.pages.get(hash)
         return None if stored is None else stored.true_words
 
     def _build_pages(self, documents: Sequence[RenderedDocument]) -> list[PageStored]:
@@ -236,7 +221,7 @@ class FaxState(State):
         built: dict[str, PageStored] = {}
         for document in documents:
             for page, words in document.pages:
-                known = built.get(page.hash) or self._pages.get(page.hash)
+                known = built.get(page.hash) or self.index.pages.get(page.hash)
                 if known is not None and (known.true_words is not None or words is None):
                     continue
                 built[page.hash] = PageStored(
@@ -247,7 +232,7 @@ class FaxState(State):
                     data=write_tiff([page]),
                     true_words=words,
                 )
-        if self._stored_bytes + sum(len(page.data) for page in built.values()) > MAX_STORED_BYTES:
+        if self.index.stored_bytes + sum(len(page.data) for page in built.values()) > MAX_STORED_BYTES:
             raise Refusal(507, "storage_full", f"the pages of all faxes have {MAX_STORED_BYTES} bytes, the maximum")
         return list(built.values())
 
@@ -259,24 +244,21 @@ class FaxState(State):
 
     def next_due(self) -> DueWork | None:
         """Return the first change of a status that is due, or the first planned fax."""
-        first = self._find_due()
-        return None if first is None or first.due is None else DueWork(*first.due)
-
-    def _find_due(self) -> FaxRecord | PlannedReply | None:
-        waiting = [each for each in (self._agenda.first(), self._replies.first()) if each is not None and each.due]
-        return min(waiting, key=lambda each: each.due or (), default=None)
+        return find_first_due(self._agenda, self.replies.agenda)
 
     def run_due(self, action: ActionContext) -> None:
         """Change the status of the fax that is due: call its number, or finish sending its pages. A planned fax that is
         due arrives.
         """
-        record = self._find_due()
-        if isinstance(record, PlannedReply):
-            self.receive(action, record.build_fax(self._pages))
-        if not isinstance(record, FaxRecord):
-            return
+        change, reply = self._agenda.first(), self.replies.agenda.first()
+        if reply is not None and (change is None or reply[0] < change[0]):
+            self.receive(action, self.replies.planned[reply[1]].build_fax(self.index.pages))
+        elif change is not None:
+            self._change_status(action, self.faxes[change[1]])
+
+    def _change_status(self, action: ActionContext, record: FaxRecord) -> None:
         is_sending = record.status == "sending"
-        number = record.line_call if is_sending else self.calls.get(record.header.to, 0) + 1
+        number = record.line_call if is_sending else self.index.calls.get(record.header.to, 0) + 1
         change = change_status(record, self._dial(record, number))
         action.emit(
             FaxStatusChanged(
@@ -300,64 +282,26 @@ class FaxState(State):
 
     def apply(self, event: Event) -> None:
         """Change the state by an event."""
+        self.index.apply(event)
         match event.payload:
-            case PageStored() as page:
-                if page.hash not in self._pages:
-                    self._stored_bytes += len(page.data)
-                self._pages[page.hash] = page
             case FaxQueued(header=header):
-                record = FaxRecord(header, event.at, len(self.faxes) + 1, "queued", event.at)
-                self.index.add(record)
-                self._schedule(record, event)
-            case FaxArrived(header=header):
-                self.index.add(FaxRecord(header, event.at, len(self.faxes) + 1, "received", event.at))
-                self._replies.remove(event.cause)
+                self._schedule(self.faxes[header.id], event)
+            case FaxArrived():
+                self.replies.remove(event.cause)
             case ReplyPlanned() as plan:
-                self._replies.add(plan)
-            case FaxStatusChanged() as changed:
-                self._apply_status(event, changed)
-            case FaxRead(id=id):
-                self.index.mark(self.faxes[id], unread=False)
-            case FaxMarked(id=id, unread=unread):
-                self.index.mark(self.faxes[id], unread=unread)
-            case FaxContentDeleted(id=id):
-                self.faxes[id].is_content_deleted = True
+                self.replies.planned[event.seq] = PlannedReply(plan)
+            case FaxStatusChanged(id=id, status=status):
+                if status in ("delivered", "partial"):
+                    self.replies.answer(event, self.faxes[id].header.to)
+                self._schedule(self.faxes[id], event)
             # A call that was under way during a rewind may be of a fax that is undone.
-            case OutboundAttempted(channel=channel, message=id) as attempt if id in self.faxes:
-                self.answered_calls.update({(channel, id)} if _is_answered(attempt) else ())
-
-    def _apply_status(self, event: Event, changed: FaxStatusChanged) -> None:
-        record = self.faxes[changed.id]
-        if record.status != "sending":
-            number = self.calls.get(record.header.to, 0) + 1
-            self.calls[record.header.to] = record.line_call = number
-        record.status, record.status_at = changed.status, event.at
-        record.attempts, record.pages_sent, record.error = changed.attempt, changed.pages_sent, changed.error
-        if changed.status in ("delivered", "partial"):
-            self._replies.answer(event, record.header.to)
-        self._schedule(record, event)
+            case OutboundAttempted(channel=channel, message=id, is_answered=True) if id in self.faxes:
+                self.answered_calls.add((channel, id))
 
     def _schedule(self, record: FaxRecord, event: Event) -> None:
         call = self._dial(record, record.line_call) if record.status == "sending" else None
-        due = find_due(record, event.at, self.line, call)
-        if due is None:
-            record.due = None
-        else:
-            self._agenda.schedule(record, due, event.seq)
-
-    def dump(self) -> Any:
-        """Return plain data."""
-        return {
-            "faxes": [dump_fax(record) for record in self.faxes.values()],
-            "pages": {hash: dump_page(page) for hash, page in self._pages.items()},
-            "calls": dict(self.calls),
-            "replies": self._replies.dump(),
-        }
-
-
-def _is_answered(attempt: OutboundAttempted) -> bool:
-    """Return whether the agent has answered a call, and no other attempt follows."""
-    return attempt.outcome in ("delivered", "rejected") and attempt.retry_in is None
+        at = find_due(record, event.at, self.line, call)
+        record.due = None if at is None else self._agenda.schedule(record.id, at, event.seq)
 
 
 def _build_parts(documents: Sequence[RenderedDocument]) -> tuple[FaxPart, ...]:

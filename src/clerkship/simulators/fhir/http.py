@@ -148,7 +148,7 @@ def parse_request(read: InputReader, call: HttpCall, context: Context) -> Any:
     pairs = address.rewrite_pairs(request.pairs) if request.query else ()
     check_accepted_format(request.headers, request.query.get("_format") if pairs else None)
     body = address.rewrite_json(request.body) if request.body else b""
-    return read(FhirRequest(call.params, pairs, request.headers, address, context.state.settings.max_depth, body))
+    return read(FhirRequest(call.params, pairs, request.headers, address, context.state.config.max_depth, body))
 
 
 def render_response(call: HttpCall, context: Context, response: FhirResponse) -> Reply:

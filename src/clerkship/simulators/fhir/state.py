@@ -107,7 +107,7 @@ def parse_instant(text: str) -> datetime | None:
     return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
 
 
-class FhirState(State):
+class FhirState(State[FhirConfig]):
     """The current resources of the server, by `Type/id`: those of the dataset, overlaid by what was written since.
 
     It implements `ChartView`, so that searches can run on it.
@@ -122,13 +122,9 @@ class FhirState(State):
         self._cached_by_type: dict[str, Any] = {}
 
     @property
-    def settings(self) -> FhirConfig:
-        return cast(FhirConfig, self.config)
-
-    @property
     def zone(self) -> int:
         """The time zone of the server, in minutes ahead of UTC."""
-        return self.settings.zone or 0
+        return self.config.zone or 0
 
     @property
     def chart(self) -> Chart:

@@ -148,7 +148,7 @@ class Transaction:
 
     @property
     def settings(self) -> FhirConfig:
-        return self.state.settings
+        return self.state.config
 
     @property
     def zone(self) -> int:

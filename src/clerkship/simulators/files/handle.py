@@ -23,8 +23,7 @@ class Files(Handle):
 
     def stat(self, path: str) -> dict[str, Any]:
         """Describe a file or folder: `path`, `folder`, `size` and `modified`."""
-        entry: dict[str, Any] = self._json("GET", f"/stat/{path}")
-        return entry
+        return self._object("GET", f"/stat/{path}")
 
     def read(self, path: str) -> bytes:
         """Return the bytes of a file."""

@@ -217,7 +217,7 @@ def stat_outermost(context: Context, target: OutermostStat) -> FileEntry | None:
 @operation(tool=False)
 def space(context: Context, _: NoInput) -> Quota:
     """Return the quota and the free space, in bytes."""
-    quota = context.state.limits.quota
+    quota = context.state.config.quota
     return Quota(quota, max(0, quota - context.state.volume.used))
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from itertools import islice
-from typing import Any, cast
+from typing import Any
 
 from clerkship.events.event import Event
 from clerkship.sandbox.request import Refusal
@@ -28,17 +28,12 @@ DEFAULT_MODIFIED = datetime(2026, 1, 1, tzinfo=UTC)
 """The modification time of a dataset's files, unless the config says otherwise."""
 
 
-class FilesState(State):
+class FilesState(State[FilesConfig]):
     """The files of a drop. Its methods check an action and emit its event."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.volume = Volume(self.records, self.limits.folders, self.limits.modified or DEFAULT_MODIFIED)
-
-    @property
-    def limits(self) -> FilesConfig:
-        """The config."""
-        return cast(FilesConfig, self.config)
+        self.volume = Volume(self.records, self.config.folders, self.config.modified or DEFAULT_MODIFIED)
 
     def stat(self, path: str) -> FileEntry:
         """Describe a file or folder. Nothing is logged."""
@@ -100,8 +95,8 @@ class FilesState(State):
         self._check_no_folder(path)
         self._check_size(path, size, coming)
         size_before = len(self.records[path]) if path in self.records else None
-        room = self.limits.quota - self.volume.used_without(path)
-        return FileSpace(size_before, min(room, self.limits.max_file), room, action.now)
+        room = self.config.quota - self.volume.used_without(path)
+        return FileSpace(size_before, min(room, self.config.max_file), room, action.now)
 
     def stamp(self, action: ActionContext, path: str, modified: datetime) -> None:
         """Set the modification time of a file or folder."""
@@ -198,16 +193,16 @@ class FilesState(State):
             raise Refusal(409, "is_a_folder", f"{path} is a folder")
 
     def _check_writable(self, action: ActionContext) -> None:
-        if self.limits.read_only and action.actor == "agent":
+        if self.config.read_only and action.actor == "agent":
             raise Refusal(403, "read_only", "this drop is read-only")
 
     def _check_size(self, path: str, size: int, coming: int = 0) -> None:
-        if size > self.limits.max_file:
-            raise Refusal(413, "too_large", f"a file may have {self.limits.max_file} bytes, not {size}")
+        if size > self.config.max_file:
+            raise Refusal(413, "too_large", f"a file may have {self.config.max_file} bytes, not {size}")
         used = self.volume.used_without(path)
-        if used + coming + size > self.limits.quota:
+        if used + coming + size > self.config.quota:
             usage = f"{used} are used" + (f" and {coming} are being uploaded" if coming else "")
-            reason = f"the drop may hold {self.limits.quota} bytes, and {usage}; there is no room for {size}"
+            reason = f"the drop may hold {self.config.quota} bytes, and {usage}; there is no room for {size}"
             raise Refusal(507, "quota", reason)
 
     def _check_empty(self, folder: str) -> None:

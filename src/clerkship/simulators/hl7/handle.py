@@ -21,14 +21,12 @@ class Hl7(Handle):
 
     def sent(self) -> list[dict[str, Any]]:
         """Return the messages that were sent, each with the code of its acknowledgment."""
-        messages: list[dict[str, Any]] = self._json("GET", "/hl7/outbound")["messages"]
-        return messages
+        return self._list("/hl7/outbound", "messages")
 
     def inbox(self, all: bool = False) -> list[dict[str, Any]]:
         """Return the messages that are not acknowledged, or all that arrived."""
         query = {"all": "true"} if all else {}
-        messages: list[dict[str, Any]] = self._json("GET", "/hl7/inbox", query=query)["messages"]
-        return messages
+        return self._list("/hl7/inbox", "messages", query)
 
     def take(self, id: str) -> str:
         """Return a message of the inbox, in ER7."""

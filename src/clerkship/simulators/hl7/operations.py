@@ -76,7 +76,7 @@ class Acknowledgments(NamedTuple):
 
 
 def _mask(context: Context) -> FacilityMask:
-    return FacilityMask(context.secret_address, context.state.settings.facility)
+    return FacilityMask(context.secret_address, context.state.config.facility)
 
 
 @operation()
@@ -127,7 +127,7 @@ def _build_batch_header(headers: Sequence[Segment], id: str, at: datetime) -> Se
 def _receive(context: Context, message: Hl7Message, batch_flaws: Sequence[Flaw], stated_size: int) -> Hl7Message | None:
     state = context.state
     size = max(count_bytes(message.render), stated_size)
-    if size > state.settings.max_message:
+    if size > state.config.max_message:
         return state.refuse_oversized(context.action, extract_header(message), size)
     return state.receive(context.action, message, batch_flaws)
 

@@ -6,7 +6,7 @@ Only events change the state. An accepted message is identified by its sender an
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from clerkship.events.event import Event
 from clerkship.formats.hl7.ack import Ack, build_ack, parse_ack
@@ -104,7 +104,7 @@ class InboxEntry:
 MessageKey = tuple[str, str, str]
 
 
-class Hl7State(State):
+class Hl7State(State[Hl7Config]):
     """The messages that the agent sent, and its inbox."""
 
     def __init__(self, *args: Any) -> None:
@@ -115,11 +115,6 @@ class Hl7State(State):
         self._accepted: dict[MessageKey, SentMessage] = {}
         self._parsed: Hl7Message | None = None
         """The message being received, so that its text is not parsed again when its event is applied."""
-
-    @property
-    def settings(self) -> Hl7Config:
-        """The config."""
-        return cast(Hl7Config, self.config)
 
     # Messages from the agent.
 
@@ -132,7 +127,7 @@ class Hl7State(State):
         """
         if message.type == ACK and message.first("MSA") is not None:
             return self._receive_ack(action, message)
-        verdict = evaluate_message(message, self.settings, batch_flaws)
+        verdict = evaluate_message(message, self.config, batch_flaws)
         if verdict.accepted:
             earlier = self._accepted.get(_message_key(message.header))
             if earlier is not None and earlier.text == message.render:
@@ -144,7 +139,7 @@ class Hl7State(State):
 
     def refuse_oversized(self, action: ActionContext, header: Hl7Message, size: int) -> Hl7Message | None:
         """Refuse a message that is too large; only its MSH is logged."""
-        text = f"a message may have {self.settings.max_message} bytes, not {size}"
+        text = f"a message may have {self.config.max_message} bytes, not {size}"
         return self._log_and_answer(action, header, MessageVerdict("R", [build_header_flaw("207", text)]))
 
     def _log_and_answer(self, action: ActionContext, message: Hl7Message, verdict: MessageVerdict) -> Hl7Message | None:
@@ -328,24 +323,6 @@ class Hl7State(State):
         entry = self.sent[index]
         self._accepted.pop(_message_key(entry.message.header), None)
         self.sent[index] = entry._replace(ack=objected.ack, reasons=objected.reasons)
-
-    def dump(self) -> Any:
-        """Return the state as plain data."""
-        return {
-            "sent": [[each.seq, each.type, each.control_id, each.ack, *each.reasons, each.text] for each in self.sent],
-            "inbox": [
-                [
-                    entry.id,
-                    entry.type,
-                    entry.control_id,
-                    entry.text,
-                    entry.delivery_count,
-                    [ack[2:] for ack in entry.acks],
-                ]
-                for entry in self.inbox.values()
-            ],
-            "listening": self.is_listening,
-        }
 
 
 def _can_acknowledge(entry: InboxEntry, code: str) -> bool:

@@ -7,10 +7,10 @@ from clerkship.model.conversation_key import normalize_address, normalize_phone
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.contacts import ContactDirectory
+from clerkship.simulators.messages.mailbox import MessageThread
 from clerkship.simulators.messages.outgoing import IncomingMessage, NewAttachment, OutgoingMessage
 from clerkship.simulators.messages.records import Channel
 from clerkship.simulators.messages.segments import MAX_SMS_LENGTH
-from clerkship.simulators.messages.threads import MessageThread
 
 CanReach = Callable[[Channel, str], bool]
 """Returns whether a message gets to an address."""

@@ -34,10 +34,10 @@ def find_effective_keyword(text: str, consent: Consent) -> tuple[KeywordKind, st
     START and YES have none for a contact who has not opted out, so that "reply YES to confirm" works. STOP and HELP
     have none for one who has.
     """
-    found = find_keyword(text)
-    if found is None or (consent == "opted_out") != (found[0] == "start"):
+    keyword = find_keyword(text)
+    if keyword is None or (consent == "opted_out") != (keyword[0] == "start"):
         return None
-    return found
+    return keyword
 
 
 def build_automatic_reply(kind: KeywordKind, organization: str, help_text: str = "") -> str:

@@ -21,14 +21,12 @@ class Messages(Handle):
         """
         recipients = [to] if isinstance(to, str) else list(to)
         message = {"channel": channel, "to": recipients, "text": text, **_encode_attachments(fields)}
-        sent: dict[str, Any] = self._json("POST", "/messages", message)
-        return sent
+        return self._object("POST", "/messages", message)
 
     def reply(self, id: str, text: str, **fields: Any) -> dict[str, Any]:
         """Answer a message on its channel; return the answer."""
         message = {"in_reply_to": id, "text": text, **_encode_attachments(fields)}
-        sent: dict[str, Any] = self._json("POST", "/messages", message)
-        return sent
+        return self._object("POST", "/messages", message)
 
     def inbox(self, *, unread: bool = True, **filters: str) -> list[dict[str, Any]]:
         """Return the messages that arrived: unread ones, or all."""
@@ -36,26 +34,23 @@ class Messages(Handle):
 
     def messages(self, **filters: str) -> list[dict[str, Any]]:
         """Return messages, oldest first; filters are `channel`, `direction`, `address`, `thread`, `unread`, `since`."""
-        return self._list("/messages", "messages", filters)
+        return self._list_all("/messages", "messages", filters)
 
     def read(self, id: str) -> dict[str, Any]:
         """Return a message with its whole text; one that arrived is then marked as read."""
-        message: dict[str, Any] = self._json("GET", f"/messages/{id}")
-        return message
+        return self._object("GET", f"/messages/{id}")
 
     def threads(self, **filters: str) -> list[dict[str, Any]]:
         """Return the threads, the one with the latest message first."""
-        return self._list("/threads", "threads", filters)
+        return self._list_all("/threads", "threads", filters)
 
     def thread(self, id: str) -> dict[str, Any]:
         """Return a thread with its messages."""
-        thread: dict[str, Any] = self._json("GET", f"/threads/{id}")
-        return thread
+        return self._object("GET", f"/threads/{id}")
 
     def close(self, id: str) -> dict[str, Any]:
         """Close a portal thread."""
-        thread: dict[str, Any] = self._json("POST", f"/threads/{id}/close", {})
-        return thread
+        return self._object("POST", f"/threads/{id}/close", {})
 
     def attachment(self, id: str) -> bytes:
         """Return the content of an attachment."""
@@ -63,12 +58,11 @@ class Messages(Handle):
 
     def contacts(self, name: str = "", address: str = "") -> list[dict[str, Any]]:
         """Return the contacts whose name contains a text, or who have an address."""
-        return self._list("/contacts", "contacts", {"name": name, "address": address})
+        return self._list_all("/contacts", "contacts", {"name": name, "address": address})
 
     def consents(self) -> list[dict[str, Any]]:
         """Return who opted out of text messages, or in again."""
-        consents: list[dict[str, Any]] = self._json("GET", "/consents")["consents"]
-        return consents
+        return self._list("/consents", "consents")
 
     def register_webhook(self, url: str, number: str | None = None) -> None:
         """Have each text message to an own number, the first by default, posted to a URL; an empty URL ends it."""
@@ -81,15 +75,6 @@ class Messages(Handle):
     def smtp(self) -> ConnectionInfo:
         """How to connect over SMTP: host, port, user, password, and the certificate of STARTTLS in PEM."""
         return self._find_listener("smtp")
-
-    def _list(self, path: str, name: str, filters: Mapping[str, str]) -> list[dict[str, Any]]:
-        query, entries = {"count": "1000", **filters}, []
-        while True:
-            page = self._json("GET", path, query=query)
-            entries += page[name]
-            if "next" not in page:
-                return entries
-            query["after"] = page["next"]
 
 
 def _encode_attachments(fields: dict[str, Any]) -> dict[str, Any]:

@@ -1,16 +1,71 @@
-"""The messages of an organization with their threads, and the indexes that keep lists and lookups fast."""
+"""The messages of an organization with their threads, and the indexes that keep lists and lookups fast.
 
+A thread of text messages is a pair of numbers. An e-mail belongs to the thread of a message that its In-Reply-To or
+References name (RFC 5322 §3.6.4), or else to the thread with the same subject and correspondent. A thread of portal
+messages is explicit.
+"""
+
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.model.conversation_key import normalize_address
-from clerkship.sandbox.request import Refusal
-from clerkship.simulators.messages.events import AttachmentStored, MessageArrived, MessageSent
+from clerkship.sandbox.request import find_record
+from clerkship.simulators.messages.events import (
+    AttachmentStored,
+    MessageArrived,
+    MessageRead,
+    MessageSent,
+    MessageStatusChanged,
+    ThreadClosed,
+)
 from clerkship.simulators.messages.records import Channel, MessageHeader, MessageRecord
-from clerkship.simulators.messages.threads import MessageThread, ThreadKey, build_email_keys, build_sms_key
+from clerkship.simulators.messages.twilio.events import SmsDeleted
+
+_REPLY_PREFIX = re.compile(r"^\s*(?:(?:re|fw|fwd|aw|wg)\s*(?:\[\d{1,3}\])?\s*:\s*)+", re.IGNORECASE)
+_SPACES = re.compile(r"\s+")
+ThreadKey = tuple[str, str, str]
+"""A channel, and two texts: numbers of a text message; a subject and a correspondent of an e-mail."""
+
+
+@dataclass(slots=True)
+class MessageThread:
+    """Messages that belong together."""
+
+    id: str
+    channel: Channel
+    subject: str | None
+    correspondents: dict[str, None] = field(default_factory=dict)
+    """The addresses at the other end, in order of their first message."""
+    messages: list[int] = field(default_factory=list)
+    """The numbers of its messages, in order."""
+    unread: int = 0
+    is_closed: bool = False
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses at the other end, as they are compared."""
+        return [normalize_address(self.channel, address) for address in self.correspondents]
+
+
+def normalize_subject(subject: str | None) -> str:
+    """Return a subject without the prefixes of replies, in lower case, with single spaces."""
+    return _SPACES.sub(" ", _REPLY_PREFIX.sub("", subject or "")).strip().casefold()
+
+
+def build_sms_key(own_number: str, number: str) -> ThreadKey:
+    """Return the key of the thread of two numbers."""
+    return "sms", own_number, number
+
+
+def build_email_keys(subject: str | None, correspondents: Iterable[str]) -> list[ThreadKey]:
+    """Return a key for each correspondent; none for an e-mail without a subject, which begins its own thread."""
+    normalized = normalize_subject(subject)
+    return [("email", normalized, address.casefold()) for address in correspondents] if normalized else []
 
 
 class MessageFilter(NamedTuple):
@@ -27,7 +82,11 @@ class MessageFilter(NamedTuple):
 
 
 class Mailbox:
-    """All messages in order, and their threads."""
+    """All messages in order, their threads and attachments, and how each event changes them."""
+
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (
+        *(MessageSent, MessageArrived, MessageStatusChanged, MessageRead, SmsDeleted, ThreadClosed, AttachmentStored),
+    )
 
     def __init__(self) -> None:
         self.messages: dict[str, MessageRecord] = {}
@@ -47,13 +106,27 @@ class Mailbox:
         self.references: dict[str, str] = {}
         """Key of a Communication in a chart -> id of the message that was sent for it."""
 
-    def add(self, event: Event, *, is_inbound: bool) -> MessageRecord:
-        """Add a message that was sent or has arrived."""
-        payload = event.payload
-        assert isinstance(payload, MessageSent | MessageArrived)
-        header = payload.header
-        status = payload.status if isinstance(payload, MessageSent) else "received"
-        record = MessageRecord(len(self.in_order) + 1, event, header, status, unread=is_inbound)
+    def apply(self, event: Event) -> None:
+        """Change a message, a thread or an attachment by one of `applied_events`."""
+        match event.payload:
+            case MessageSent(header=header, status=status):
+                self._add(MessageRecord(len(self.in_order) + 1, event, header, status))
+            case MessageArrived(header=header):
+                self._add(MessageRecord(len(self.in_order) + 1, event, header, "received", unread=True))
+            case MessageStatusChanged() as changed:
+                record = self.messages[changed.id]
+                record.status, record.error_code, record.status_at = changed.status, changed.error_code, event.at
+            case SmsDeleted(id=id, only_text=only_text):
+                self.messages[id].deleted = "text" if only_text else "message"
+            case MessageRead(id=id, unread=unread):
+                self._mark(self.messages[id], unread=unread)
+            case ThreadClosed(thread=id, closed=closed):
+                self.threads[id].is_closed = closed
+            case AttachmentStored() as attachment:
+                self.attachments[attachment.id] = attachment
+
+    def _add(self, record: MessageRecord) -> None:
+        header = record.header
         self.in_order.append(record)
         self.messages[header.id] = record
         if header.message_id:
@@ -63,10 +136,9 @@ class Mailbox:
         for address in dict.fromkeys(record.correspondents):
             key = (header.channel, normalize_address(header.channel, address))
             self._by_address.setdefault(key, []).append(record.number)
-            if is_inbound:
+            if record.is_inbound:
                 self._writers.add(key)
         self._add_to_thread(record)
-        return record
 
     def _add_to_thread(self, record: MessageRecord) -> None:
         header = record.header
@@ -84,9 +156,7 @@ class Mailbox:
             thread.is_closed = False
             self._unread[record.number] = None
 
-    def mark(self, id: str, *, unread: bool) -> None:
-        """Mark a message as read or unread."""
-        record = self.messages[id]
+    def _mark(self, record: MessageRecord, *, unread: bool) -> None:
         if record.unread == unread:
             return
         record.unread = unread
@@ -99,17 +169,11 @@ class Mailbox:
 
     def find_message(self, id: str) -> MessageRecord:
         """Return a message; refused if it does not exist."""
-        record = self.messages.get(id)
-        if record is None:
-            raise Refusal(404, "no_such_message", f"there is no message {id[:60]}")
-        return record
+        return find_record(self.messages, "message", id)
 
     def find_thread(self, id: str) -> MessageThread:
         """Return a thread; refused if it does not exist."""
-        thread = self.threads.get(id)
-        if thread is None:
-            raise Refusal(404, "no_such_thread", f"there is no thread {id[:60]}")
-        return thread
+        return find_record(self.threads, "thread", id)
 
     @property
     def unread(self) -> int:
@@ -158,8 +222,8 @@ class Mailbox:
         if wanted.address is not None:
             channels: tuple[Channel, ...] = (wanted.channel,) if wanted.channel else ("sms", "email", "portal")
             keys = [(channel, normalize_address(channel, wanted.address)) for channel in channels]
-            found = [self._by_address[key] for key in keys if key in self._by_address]
-            lists.append(found[0] if len(found) == 1 else sorted({number for each in found for number in each}))
+            matches = [self._by_address[key] for key in keys if key in self._by_address]
+            lists.append(matches[0] if len(matches) == 1 else sorted({number for each in matches for number in each}))
         smallest = min(lists, key=len)
         if wanted.unread and len(self._unread) < len(smallest):
             return (number for number in self._unread if number > after)

@@ -3,33 +3,19 @@
 from collections.abc import Callable, Collection, Mapping
 
 from clerkship.model.closed import NameOf
-from clerkship.model.conversation_key import is_address
+from clerkship.model.conversation_key import is_address, normalize_any_address
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.contacts import PatientContacts
-
-_PHONE_SIGNS = str.maketrans("", "", " -.()")
-
-
-def normalize_address(address: str) -> str:
-    """Return an address as it is compared: a phone number without separators, others in lower case."""
-    plain = address.strip()
-    if plain.startswith("Patient/"):
-        return plain
-    digits = plain.translate(_PHONE_SIGNS)
-    if not digits.removeprefix("+").isdigit():
-        return plain.lower()
-    # A number of ten digits is one of North America, whose country code is 1.
-    return f"+1{digits}" if len(digits) == 10 else f"+{digits.removeprefix('+')}"
 
 
 def _is_address(text: str) -> bool:
     return is_address("sms", text) or is_address("email", text) or is_address("portal", text)
 
 
-OWN_ADDRESS = NameOf("own address", normalize_address)
+OWN_ADDRESS = NameOf("own address", normalize_any_address)
 ADDRESS = NameOf(
     "address",
-    normalize_address,
+    normalize_any_address,
     or_mentioned=True,
     has_form=_is_address,
     form="a phone number, an e-mail address, or a portal account such as Patient/pat-0001",
@@ -37,7 +23,7 @@ ADDRESS = NameOf(
 
 
 def _list_own(config: MessagesConfig, base: PatientContacts) -> Collection[str]:
-    return set(map(normalize_address, (*config.numbers, *config.addresses)))
+    return set(map(normalize_any_address, (*config.numbers, *config.addresses)))
 
 
 def _list_addresses(config: MessagesConfig, base: PatientContacts) -> Collection[str]:
@@ -47,7 +33,7 @@ def _list_addresses(config: MessagesConfig, base: PatientContacts) -> Collection
         for address in (*entry.phones, *entry.landlines, *entry.emails, entry.portal)
         if address
     ]
-    return {*_list_own(config, base), *map(normalize_address, entries)}
+    return {*_list_own(config, base), *map(normalize_any_address, entries)}
 
 
 NAMES: Mapping[str, Callable[[MessagesConfig, PatientContacts], Collection[str]]] = {

@@ -12,11 +12,10 @@ from clerkship.model.frozen import Flag, Frozen
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.contacts import ContactEntry
-from clerkship.simulators.messages.mailbox import MessageFilter
+from clerkship.simulators.messages.mailbox import MessageFilter, MessageThread
 from clerkship.simulators.messages.outgoing import BINARY_TYPE, NewAttachment, OutgoingMessage
 from clerkship.simulators.messages.records import Channel, MessageRecord
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.simulators.messages.threads import MessageThread
 
 Context = OperationContext[MessagesState]
 MAX_PAGE = 1000
@@ -116,7 +115,7 @@ class ContactPage(Frozen):
 @operation()
 def show_organization(context: Context, _: NoInput) -> dict[str, Any]:
     """Show the organization's own numbers and addresses: {"organization", "numbers", "addresses", "unread"}."""
-    settings = context.state.settings
+    settings = context.state.config
     return {
         "organization": settings.organization,
         "numbers": list(settings.numbers),
@@ -184,10 +183,10 @@ def list_threads(context: Context, page: ThreadPage) -> dict[str, Any]:
 @operation()
 def read_thread(context: Context, thread: ThreadId) -> dict[str, Any]:
     """Show a thread with its last messages, oldest first. It does not mark them as read."""
-    state, found = context.state, context.state.find_thread(thread.id)
-    after = found.messages[-MAX_PAGE - 1] if len(found.messages) > MAX_PAGE else 0
-    records = state.mailbox.list_messages(MessageFilter(thread=found.id), after)
-    return {**view_thread(found), "messages": [summarize_message(record) for record in records]}
+    state, stored = context.state, context.state.find_thread(thread.id)
+    after = stored.messages[-MAX_PAGE - 1] if len(stored.messages) > MAX_PAGE else 0
+    records = state.mailbox.list_messages(MessageFilter(thread=stored.id), after)
+    return {**view_thread(stored), "messages": [summarize_message(record) for record in records]}
 
 
 @operation()
@@ -208,8 +207,8 @@ def list_contacts(context: Context, page: ContactPage) -> dict[str, Any]:
     entries = iter(context.state.directory)
     if page.address:
         channels: tuple[Channel, ...] = ("sms", "email", "portal")
-        found = (entry for channel in channels for entry in context.state.directory.find(channel, page.address))
-        entries = iter({entry.id: entry for entry in found}.values())
+        matches = (entry for channel in channels for entry in context.state.directory.find(channel, page.address))
+        entries = iter({entry.id: entry for entry in matches}.values())
     if page.after:
         for entry in entries:
             if entry.id == page.after:
@@ -223,7 +222,7 @@ def list_contacts(context: Context, page: ContactPage) -> dict[str, Any]:
 def list_consents(context: Context, _: NoInput) -> dict[str, Any]:
     """List who opted out of text messages, or in again: {"consents": [{"number", "own_number", "consent"}]}."""
     state = context.state
-    initial = {(own, number): "opted_out" for number in state.directory.opted_out() for own in state.settings.numbers}
+    initial = {(own, number): "opted_out" for number in state.directory.opted_out() for own in state.config.numbers}
     consents = initial | state.consents
     return {
         "consents": [

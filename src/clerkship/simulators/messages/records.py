@@ -8,6 +8,7 @@ from pydantic import Field
 
 from clerkship.events.event import Event
 from clerkship.model.frozen import Frozen
+from clerkship.sandbox.state import DueWork
 
 Channel = Literal["sms", "email", "portal"]
 DeliveryStatus = Literal["queued", "sent", "delivered", "undelivered", "failed", "received"]
@@ -58,7 +59,7 @@ class MessageRecord:
     status: DeliveryStatus
     error_code: str | None = None
     unread: bool = False
-    due: tuple[datetime, int] | None = None
+    due: DueWork | None = None
     """When its status changes next, and the seq of the event that leads to it."""
     status_at: datetime | None = None
     """When its status changed last."""

@@ -3,16 +3,15 @@
 See docs/decisions/0021-messages.md.
 """
 
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, is_by_agent
 from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.model.conversation_key import normalize_address, normalize_phone
-from clerkship.model.frozen import Frozen
-from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.agenda import Agenda, find_first_due
+from clerkship.sandbox.request import Refusal, find_record
 from clerkship.sandbox.state import ActionContext, DueWork, State
-from clerkship.simulators.messages.agenda import DeliveryAgenda
 from clerkship.simulators.messages.checks import (
     check_email,
     check_incoming,
@@ -26,9 +25,7 @@ from clerkship.simulators.messages.checks import (
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.consent import Consent, KeywordKind, find_effective_keyword
 from clerkship.simulators.messages.contacts import PatientContacts
-from clerkship.simulators.messages.conversation import MessagesConversation
 from clerkship.simulators.messages.delivery import build_bounce, build_reply, deliver
-from clerkship.simulators.messages.dump import dump_conversations, dump_mailbox
 from clerkship.simulators.messages.events import (
     AttachmentStored,
     ConsentChanged,
@@ -42,13 +39,16 @@ from clerkship.simulators.messages.events import (
     ThreadClosed,
 )
 from clerkship.simulators.messages.headers import build_header, complete_answer, new_message_id
-from clerkship.simulators.messages.mailbox import Mailbox
+from clerkship.simulators.messages.mailbox import Mailbox, MessageThread
 from clerkship.simulators.messages.outgoing import IncomingMessage, OutgoingMessage
-from clerkship.simulators.messages.people import ConversationTable
-from clerkship.simulators.messages.records import Channel, DeliveryStatus, MessageHeader, MessageRecord
+from clerkship.simulators.messages.records import (
+    Channel,
+    ConversationRecord,
+    DeliveryStatus,
+    MessageHeader,
+    MessageRecord,
+)
 from clerkship.simulators.messages.segments import count_segments
-from clerkship.simulators.messages.threads import MessageThread
-from clerkship.simulators.messages.twilio.events import SmsDeleted
 
 MAX_REFUSED_TEXT = 1000
 MAX_REFUSED_RECIPIENTS = 10
@@ -57,18 +57,57 @@ _FIRST_STATUS: Mapping[Channel, DeliveryStatus] = {"sms": "queued", "email": "se
 """An SMTP server that accepts an e-mail has sent it; a portal message is in the inbox at once."""
 
 
-class MessagesState(State):
+class ConversationTable:
+    """The last conversation at each address."""
+
+    def __init__(self) -> None:
+        self.by_address: dict[tuple[Channel, str], ConversationRecord] = {}
+        """Channel and normalized address -> the conversation there, open or not."""
+
+    def find(self, channel: Channel, address: str) -> ConversationRecord | None:
+        """Return the conversation at an address, open or not."""
+        return self.by_address.get((channel, normalize_address(channel, address)))
+
+    def find_open(self, channel: Channel, address: str) -> ConversationRecord | None:
+        """Return the open conversation at an address."""
+        conversation = self.find(channel, address)
+        return conversation if conversation is not None and conversation.is_open else None
+
+    def current_turn(self, channel: Channel, addresses: Iterable[str]) -> int:
+        """Return the turn of the open conversations at some addresses; 0 if there is none."""
+        conversations = (self.find_open(channel, address) for address in addresses)
+        return max((conversation.turns for conversation in conversations if conversation is not None), default=0)
+
+    def start(self, person: str, channel: Channel, address: str) -> None:
+        """Start a conversation."""
+        key = (channel, normalize_address(channel, address))
+        self.by_address[key] = ConversationRecord(person, channel, address)
+
+    def end(self, channel: Channel, address: str) -> None:
+        """End the conversation at an address."""
+        self.by_address[channel, normalize_address(channel, address)].is_open = False
+
+    def add(self, event: Event, channel: Channel, addresses: Iterable[str], turn: int) -> None:
+        """Add a message to the open conversations at some addresses."""
+        for address in dict.fromkeys(addresses):
+            conversation = self.find_open(channel, address)
+            if conversation is not None:
+                conversation.messages.append(event)
+                conversation.turns = max(conversation.turns, turn)
+
+
+class MessagesState(State[MessagesConfig]):
     """The messages, threads, attachments and consents of one organization.
 
     `send` and `receive` check a message, give it an id and a thread, and emit its events. Text messages and e-mail are
     delivered later, in simulated time.
     """
 
-    def __init__(self, config: Frozen, records: MutableMapping[str, Any]) -> None:
-        super().__init__(config, records)
-        base = getattr(records, "base", None)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        base = getattr(self.records, "base", None)
         patients = base if isinstance(base, PatientContacts) else PatientContacts(())
-        self.directory = patients.open_directory(self.settings)
+        self.directory = patients.open_directory(self.config)
         """Whom the organization can write to."""
         self.mailbox = Mailbox()
         self.consents: dict[tuple[str, str], Consent] = {}
@@ -77,14 +116,9 @@ class MessagesState(State):
         """The conversations with simulated people."""
         self.answered_calls: set[tuple[str, str]] = set()
         """Delivery and message, such as `("twilio-status", "SM1/sent")`, of calls that the agent has answered."""
-        self._agenda = DeliveryAgenda(self.mailbox.messages)
-        self._replies: dict[str, KeywordKind] = {}
+        self._agenda = Agenda[str](lambda id: self.mailbox.messages[id].due)
+        self.automatic_replies: dict[str, KeywordKind] = {}
         """Id of an arrived keyword -> the automatic reply that is due."""
-
-    @property
-    def settings(self) -> MessagesConfig:
-        """The config."""
-        return cast(MessagesConfig, self.config)
 
     @property
     def messages(self) -> Mapping[str, MessageRecord]:
@@ -106,10 +140,7 @@ class MessagesState(State):
 
     def attachment(self, id: str) -> AttachmentStored:
         """Return an attachment with its content; refused if it does not exist."""
-        attachment = self.mailbox.attachments.get(id)
-        if attachment is None:
-            raise Refusal(404, "no_such_attachment", f"there is no attachment {id[:60]}")
-        return attachment
+        return find_record(self.mailbox.attachments, "attachment", id)
 
     def consent_of(self, own_number: str, number: str) -> Consent:
         """Return whether a number may get text messages from one of the organization's own numbers."""
@@ -134,7 +165,7 @@ class MessagesState(State):
         except Refusal as refusal:
             action.emit(_build_refused(message, refusal))
             raise
-        header = build_header(action, self.mailbox, checked, self.settings)
+        header = build_header(action, self.mailbox, checked, self.config)
         return action.emit(
             MessageSent(
                 header=header,
@@ -151,9 +182,9 @@ class MessagesState(State):
 
         STOP, START and HELP are handled as Twilio does by default. The automatic reply is due at once, by `run_due`.
         """
-        checked = check_incoming(message, self.settings)
+        checked = check_incoming(message, self.config)
         checked = checked.model_copy(update=complete_answer(self.mailbox, checked))
-        header = build_header(action, self.mailbox, checked, self.settings)
+        header = build_header(action, self.mailbox, checked, self.config)
         handled = _find_keyword(self, header, checked.text)
         conversation = self.conversations.find_open(checked.channel, checked.sender)
         event = action.emit(
@@ -173,7 +204,7 @@ class MessagesState(State):
             )
         return event
 
-    def conversation(self, channel: str, address: str) -> MessagesConversation:
+    def conversation(self, channel: str, address: str) -> "MessagesConversation":
         """Return the conversation with the simulated person at an address."""
         return MessagesConversation(self, cast(Channel, channel), address)
 
@@ -207,23 +238,23 @@ class MessagesState(State):
         contact = normalize_phone(number)
         if contact is None:
             raise Refusal(400, "21211", f"{number[:40]} is not a phone number")
-        if own_number and own_number not in self.settings.numbers:
+        if own_number and own_number not in self.config.numbers:
             raise Refusal(400, "21659", f"{own_number[:40]} is not a number of the organization")
-        for each in (own_number,) if own_number else self.settings.numbers:
+        for each in (own_number,) if own_number else self.config.numbers:
             action.emit(ConsentChanged(number=contact, own_number=each, consent=consent))
 
     def _check_outgoing(self, message: OutgoingMessage, *, in_past: bool) -> OutgoingMessage:
-        check_number(message, len(self.messages), self.settings)
+        check_number(message, len(self.messages), self.config)
         check_texts(message)
         message = message.model_copy(update=complete_answer(self.mailbox, message))
-        check_size(message, self.settings)
+        check_size(message, self.config)
         if message.channel == "email":
-            return check_email(message, self.settings, self.directory)
+            return check_email(message, self.config, self.directory)
         if message.channel == "portal":
             if message.thread is not None:
                 check_thread(self.find_thread(message.thread), message.to)
-            return check_portal(message, self.settings, self.can_reach)
-        checked = check_sms(message, self.settings)
+            return check_portal(message, self.config, self.can_reach)
+        checked = check_sms(message, self.config)
         if not in_past and self.consent_of(checked.sender, checked.to[0]) == "opted_out":
             raise Refusal(400, "21610", f"{checked.to[0]} has opted out of messages from {checked.sender}")
         return checked
@@ -240,29 +271,29 @@ class MessagesState(State):
 
     def next_due(self) -> DueWork | None:
         """Return the first automatic reply or change of a status that is due."""
-        record = self._agenda.first()
-        return None if record is None or record.due is None else DueWork(*record.due)
+        return find_first_due(self._agenda)
 
     def run_due(self, action: ActionContext) -> None:
         """Send the automatic reply that is due, or change the status of a message."""
-        record = self._agenda.first()
-        if record is None:
+        first = self._agenda.first()
+        if first is None:
             return
-        kind = self._replies.get(record.id)
+        record = self.messages[first[1]]
+        kind = self.automatic_replies.get(record.id)
         if kind is not None:
             self._send_automatic(action, record, kind)
         else:
             self._change_status(action, record)
 
     def _send_automatic(self, action: ActionContext, record: MessageRecord, kind: KeywordKind) -> None:
-        header, text = build_reply(record, kind, self.settings, new_message_id(action, self.mailbox, "sms"))
+        header, text = build_reply(record, kind, self.config, new_message_id(action, self.mailbox, "sms"))
         segments, turn = count_segments(text), self.conversations.current_turn("sms", header.to)
         action.emit(
             MessageSent(header=header, text=text, turn=turn, segments=segments, status="delivered", automatic=True)
         )
 
     def _change_status(self, action: ActionContext, record: MessageRecord) -> None:
-        delivery = deliver(record, self.settings, self.directory, self.can_reach)
+        delivery = deliver(record, self.config, self.directory, self.can_reach)
         action.emit(MessageStatusChanged(id=record.id, status=delivery.status, error_code=delivery.error_code))
         payload = record.payload
         if delivery.copies:
@@ -279,64 +310,40 @@ class MessagesState(State):
 
     def apply(self, event: Event) -> None:
         """Change the state by an event."""
+        self.mailbox.apply(event)
+        messages = self.mailbox.messages
         match event.payload:
-            case MessageSent() as sent:
-                self._apply_sent(event, sent)
-            case MessageArrived() as arrived:
-                self._apply_arrived(event, arrived)
-            case MessageStatusChanged() as changed:
-                record = self.mailbox.messages[changed.id]
-                record.status, record.error_code, record.status_at = changed.status, changed.error_code, event.at
-                record.due = None
-                if changed.status == "sent":
-                    self._agenda.schedule(record, record.event.at + self.settings.deliver_after, event.seq)
-            case SmsDeleted(id=id, only_text=only_text):
-                self.messages[id].deleted = "text" if only_text else "message"
-            case MessageRead(id=id, unread=unread):
-                self.mailbox.mark(id, unread=unread)
-            case ThreadClosed(thread=id, closed=closed):
-                self.mailbox.threads[id].is_closed = closed
-            case AttachmentStored() as attachment:
-                self.mailbox.attachments[attachment.id] = attachment
+            case MessageSent(header=header) as sent:
+                if sent.automatic and header.in_reply_to is not None:
+                    self.automatic_replies.pop(header.in_reply_to, None)
+                    messages[header.in_reply_to].due = None
+                self._schedule(messages[header.id], event)
+                self.conversations.add(event, header.channel, header.recipients, sent.turn)
+            case MessageArrived(header=header) as arrived:
+                keyword = _find_keyword(self, header, arrived.text)
+                if keyword is not None:
+                    self.automatic_replies[header.id] = keyword[0]
+                    messages[header.id].due = self._agenda.schedule(header.id, event.at, event.seq)
+                self.conversations.add(event, header.channel, (header.sender,), arrived.turn)
+            case MessageStatusChanged(id=id):
+                self._schedule(messages[id], event)
             case ConsentChanged() as change:
                 self.consents[change.own_number, change.number] = change.consent
             # A call that was under way during a rewind may be of a message that is undone.
-            case OutboundAttempted(channel=channel, message=id) as attempt if id.partition("/")[0] in self.messages:
-                self.answered_calls.update({(channel, id)} if _is_answered(attempt) else ())
+            case OutboundAttempted(channel=channel, message=id, is_answered=True):
+                if id.partition("/")[0] in messages:
+                    self.answered_calls.add((channel, id))
             case ConversationStarted(person=person, channel=channel, address=address):
                 self.conversations.start(person, channel, address)
             case ConversationEnded(channel=channel, address=address):
                 self.conversations.end(channel, address)
 
-    def _apply_sent(self, event: Event, sent: MessageSent) -> None:
-        record = self.mailbox.add(event, is_inbound=False)
-        if sent.automatic and sent.header.in_reply_to is not None:
-            self._replies.pop(sent.header.in_reply_to, None)
-            self.mailbox.messages[sent.header.in_reply_to].due = None
-        if sent.status == "queued":
-            self._agenda.schedule(record, event.at + self.settings.deliver_after / 2, event.seq)
-        elif sent.status == "sent":
-            self._agenda.schedule(record, event.at + self.settings.deliver_after, event.seq)
-        self.conversations.add(event, sent.header.channel, sent.header.recipients, sent.turn)
-
-    def _apply_arrived(self, event: Event, arrived: MessageArrived) -> None:
-        record = self.mailbox.add(event, is_inbound=True)
-        handled = _find_keyword(self, arrived.header, arrived.text)
-        if handled is not None:
-            self._replies[record.id] = handled[0]
-            self._agenda.schedule(record, event.at, event.seq)
-        self.conversations.add(event, arrived.header.channel, (arrived.header.sender,), arrived.turn)
-
-    def dump(self) -> Any:
-        """Return plain data."""
-        consents = {" ".join(numbers): consent for numbers, consent in self.consents.items()}
-        conversations = dump_conversations(self.conversations)
-        return {**dump_mailbox(self.mailbox), "consents": consents, "conversations": conversations}
-
-
-def _is_answered(attempt: OutboundAttempted) -> bool:
-    """Return whether the agent has answered a call, and no other attempt follows."""
-    return attempt.outcome in ("delivered", "rejected") and attempt.retry_in is None
+    def _schedule(self, record: MessageRecord, event: Event) -> None:
+        """Schedule the next change of the status of a message; the first one, to `sent`, comes half way."""
+        record.due = None
+        if record.status in ("queued", "sent"):
+            delay = self.config.deliver_after / (2 if record.status == "queued" else 1)
+            record.due = self._agenda.schedule(record.header.id, record.event.at + delay, event.seq)
 
 
 def _find_keyword(state: MessagesState, header: MessageHeader, text: str) -> tuple[KeywordKind, str] | None:
@@ -359,3 +366,77 @@ def _build_refused(message: OutgoingMessage, refusal: Refusal) -> MessageRefused
 
 def _clean(text: str) -> str:
     return text[:MAX_REFUSED_TEXT].encode(errors="replace").decode()
+
+
+class MessagesConversation:
+    """A conversation by text message, e-mail or portal message: one channel and one address."""
+
+    def __init__(self, state: MessagesState, channel: Channel, address: str) -> None:
+        self._state, self._channel, self._address = state, channel, normalize_address(channel, address)
+
+    @property
+    def _record(self) -> ConversationRecord | None:
+        return self._state.conversations.find(self._channel, self._address)
+
+    @property
+    def open(self) -> bool:
+        """Whether the person can be reached at the address."""
+        return self._record is not None and self._record.is_open
+
+    @property
+    def turns(self) -> int:
+        """How many messages the person has sent."""
+        return self._record.turns if self._record is not None else 0
+
+    @property
+    def messages(self) -> Sequence[Event]:
+        """The messages to and from the address since the conversation was started."""
+        return self._record.messages if self._record is not None else ()
+
+    def start(self, action: ActionContext, person: str) -> Event:
+        """Start the conversation with a person; refuse if it is open."""
+        if self.open:
+            raise Refusal(409, "already_open", f"the conversation at {self._address} is already open")
+        return action.emit(ConversationStarted(person=person, channel=self._channel, address=self._address))
+
+    def say(self, action: ActionContext, text: str, subject: str | None = None, **extra: Any) -> Event:
+        """Send a message to the person, or let one of theirs arrive, as a reply to the last one of the other side.
+
+        `subject` is for a message that answers none.
+        """
+        if not self.open:
+            raise Refusal(409, "not_open", f"there is no conversation at {self._address}")
+        is_reply_of_agent = action.actor == "agent"
+        answered = self._find_answered(by_agent=not is_reply_of_agent)
+        fields: dict[str, Any] = {
+            "channel": self._channel,
+            "text": text,
+            "subject": self._build_subject(answered, subject),
+            "in_reply_to": answered.id if answered is not None else None,
+        }
+        if is_reply_of_agent:
+            return self._state.send(action, OutgoingMessage(to=(self._address,), **fields), **extra)
+        own_address = (answered.sender,) if answered is not None and self._channel != "portal" else ()
+        return self._state.receive(action, IncomingMessage(sender=self._address, to=own_address, **fields), **extra)
+
+    def end(self, action: ActionContext, reason: str, detail: str | None = None) -> Event:
+        """End the conversation; refuse if it is not open."""
+        if not self.open:
+            raise Refusal(409, "not_open", f"there is no conversation at {self._address}")
+        return action.emit(
+            ConversationEnded(channel=self._channel, address=self._address, reason=reason, detail=detail)
+        )
+
+    def _find_answered(self, *, by_agent: bool) -> MessageHeader | None:
+        """Return the header of the last message of one side; None if there is none."""
+        event = next((event for event in reversed(self.messages) if is_by_agent(event) == by_agent), None)
+        return cast(MessageSent | MessageArrived, event.payload).header if event is not None else None
+
+    def _build_subject(self, answered: MessageHeader | None, subject: str | None) -> str | None:
+        if self._channel == "sms":
+            return None
+        if answered is None or answered.subject is None:
+            return subject
+        if self._channel == "portal" or answered.subject.casefold().startswith("re:"):
+            return answered.subject
+        return f"Re: {answered.subject}"

@@ -1,13 +1,13 @@
 """All calls of a sandbox, and how each event changes them."""
 
 from collections.abc import Callable, Iterator, Mapping
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any, ClassVar
 
 from clerkship.events.event import Event, Payload
+from clerkship.sandbox.agenda import Agenda
 from clerkship.sandbox.request import Refusal
-from clerkship.simulators.voice.agenda import CallAgenda
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.events import (
     AgentSpoke,
@@ -29,7 +29,15 @@ from clerkship.simulators.voice.events import (
     SpeechCut,
 )
 from clerkship.simulators.voice.lines import LineTable
-from clerkship.simulators.voice.records import CallSound, CallTurn, KeyPress, PhoneCall, Verification, VisitedNode
+from clerkship.simulators.voice.records import (
+    CallSound,
+    CallTurn,
+    DueKind,
+    KeyPress,
+    PhoneCall,
+    Verification,
+    VisitedNode,
+)
 
 BEEP = "beep"
 WATCHED_EVENTS = (FarEndSpoke, MusicStarted, BeepPlayed, CallStarted, CallAnswered, CallEnded)
@@ -117,7 +125,7 @@ class CallTable:
         """Number -> how often it was called or a call was transferred to it."""
         self.changed: list[str] = []
         """For each event of WATCHED_EVENTS, in order, the id of its call."""
-        self.agenda = CallAgenda(self.by_id)
+        self.agenda = Agenda[tuple[str, DueKind]](lambda key: self.by_id[key[0]].due.get(key[1]))
         self._changes: dict[type[Payload], Callable[[PhoneCall, Event, Any], None]] = {
             **dict.fromkeys((CallAnswered, CallTransferred, CallEnded), self._change_connection),
             **dict.fromkeys((FarEndSpoke, AgentSpoke, SpeechCut), self._change_speech),
@@ -180,7 +188,11 @@ class CallTable:
         ring = self._settings.ring_timeout
         if started.ring_seconds is not None:
             ring = timedelta(seconds=started.ring_seconds)
-        self.agenda.schedule(call, "ring", event.at + ring, event.seq)
+        self.schedule(call, "ring", event.at + ring, event.seq)
+
+    def schedule(self, call: PhoneCall, kind: DueKind, at: datetime, seq: int) -> None:
+        """Schedule work of a call; `seq` is that of the event that leads to it."""
+        call.due[kind] = self.agenda.schedule((call.id, kind), at, seq)
 
     def _change_connection(
         self, call: PhoneCall, event: Event, payload: CallAnswered | CallTransferred | CallEnded
@@ -202,13 +214,13 @@ class CallTable:
             if payload.ring_seconds is not None:
                 self.rung[call.number] = self.rung.get(call.number, 0) + 1
                 ring = timedelta(seconds=payload.ring_seconds)
-                self.agenda.schedule(call, "ring", event.at + ring, event.seq)
+                self.schedule(call, "ring", event.at + ring, event.seq)
             return
         if call.status == "ringing":
             call.status, call.answered_at = "connected", event.at
-            self.agenda.schedule(call, "limit", event.at + self._settings.max_call_length, event.seq)
+            self.schedule(call, "limit", event.at + self._settings.max_call_length, event.seq)
         if payload.drops_after is not None:
-            self.agenda.schedule(call, "drop", event.at + timedelta(seconds=payload.drops_after), event.seq)
+            self.schedule(call, "drop", event.at + timedelta(seconds=payload.drops_after), event.seq)
 
     def _change_speech(self, call: PhoneCall, event: Event, payload: FarEndSpoke | AgentSpoke | SpeechCut) -> None:
         if isinstance(payload, SpeechCut):
@@ -230,12 +242,12 @@ class CallTable:
         if isinstance(payload, AgentSpoke):
             turn.is_heard, turn.listener = payload.is_heard, call.find_listener()
             if payload.is_heard and call.session is not None:
-                self.agenda.schedule(call, "speech", turn.end, event.seq)
+                self.schedule(call, "speech", turn.end, event.seq)
         else:
             turn.node = payload.node
             if call.status == "ringing":
                 call.due.pop("ring", None)
-                self.agenda.schedule(call, "hang_up", turn.end, event.seq)
+                self.schedule(call, "hang_up", turn.end, event.seq)
         call.add_turn(turn)
 
     def _cut_speech(self, call: PhoneCall, cut: SpeechCut) -> None:
@@ -255,4 +267,4 @@ class CallTable:
         if payload.session is None:
             call.due.pop("speech", None)
         if payload.timer_seconds is not None:
-            self.agenda.schedule(call, "timer", event.at + timedelta(seconds=payload.timer_seconds), event.seq)
+            self.schedule(call, "timer", event.at + timedelta(seconds=payload.timer_seconds), event.seq)

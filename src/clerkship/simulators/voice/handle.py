@@ -15,8 +15,7 @@ class Voice(Handle):
     def dial(self, to: str, from_number: str | None = None) -> dict[str, Any]:
         """Call a number, from the first own number by default; return the call."""
         fields = {"to": to} if from_number is None else {"to": to, "from": from_number}
-        call: dict[str, Any] = self._json("POST", "/calls", fields)
-        return call
+        return self._object("POST", "/calls", fields)
 
     def hear(self, call: CallReference, seconds: float | None = None) -> dict[str, Any]:
         """Listen until the far end waits for the agent, at most some seconds; return what was heard."""
@@ -64,8 +63,7 @@ class Voice(Handle):
 
     def show_call(self, call: CallReference) -> dict[str, Any]:
         """Return a call with what was said, pressed and heard so far."""
-        record: dict[str, Any] = self._json("GET", f"/calls/{_get_id(call)}")
-        return record
+        return self._object("GET", f"/calls/{_get_id(call)}")
 
     def voicemails(self, **filters: str) -> list[dict[str, Any]]:
         """Return the voicemails of the agent's mailboxes, oldest first; filters are `mailbox` and `unread`."""
@@ -73,13 +71,11 @@ class Voice(Handle):
 
     def read_voicemail(self, id: str) -> dict[str, Any]:
         """Return a voicemail with its text; it is then marked as read."""
-        message: dict[str, Any] = self._json("GET", f"/voicemails/{id}")
-        return message
+        return self._object("GET", f"/voicemails/{id}")
 
     def mark_voicemail(self, id: str, *, read: bool = True) -> dict[str, Any]:
         """Mark a voicemail as read or unread."""
-        message: dict[str, Any] = self._json("POST", f"/voicemails/{id}", {"read": read})
-        return message
+        return self._object("POST", f"/voicemails/{id}", {"read": read})
 
     def delete_voicemail(self, id: str) -> None:
         """Delete a voicemail."""
@@ -99,8 +95,7 @@ class Voice(Handle):
             query["after"] = page["next"]
 
     def _act(self, call: CallReference, verb: str, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        result: dict[str, Any] = self._json("POST", f"/calls/{_get_id(call)}/{verb}", dict(fields or {}))
-        return result
+        return self._object("POST", f"/calls/{_get_id(call)}/{verb}", dict(fields or {}))
 
 
 def _get_id(call: CallReference) -> str:

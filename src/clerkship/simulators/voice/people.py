@@ -1,11 +1,12 @@
 """The simulated people who can be reached by phone, and the calls in which they are."""
 
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from heapq import heappop, heappush
-from typing import Any, ClassVar, NamedTuple
+from datetime import timedelta
+from typing import ClassVar
 
 from clerkship.events.event import Event, Payload
+from clerkship.sandbox.agenda import Agenda
+from clerkship.sandbox.state import DueWork
 from clerkship.simulators.voice.events import (
     AgentSpoke,
     CallAnswered,
@@ -34,18 +35,8 @@ class PersonByPhone:
     messages: list[Event] = field(default_factory=list)
     pauses: list[Event] = field(default_factory=list)
     """The PersonPaused events."""
-    open_pauses: set[int] = field(default_factory=set)
-    """The numbers of the pauses that are not over."""
-
-
-class DuePause(NamedTuple):
-    """A pause of a person that ends."""
-
-    at: datetime
-    seq: int
-    """The seq of the PersonPaused event."""
-    number: str
-    pause: int
+    open_pauses: dict[int, DueWork] = field(default_factory=dict)
+    """When each pause that is not over ends, by its number."""
 
 
 class PeopleByPhone:
@@ -67,8 +58,8 @@ class PeopleByPhone:
         self.by_number: dict[str, PersonByPhone] = {}
         self._calls: dict[str, str] = {}
         """Number -> id of the call in which the person is connected with the agent."""
-        self._pauses: list[DuePause] = []
-        """A heap of pauses. One that is over stays until it is the first."""
+        self.agenda = Agenda(self._find_due)
+        """The ends of pauses, by number of the person and of the pause."""
 
     def __contains__(self, number: object) -> bool:
         """Return whether a person answers at a number."""
@@ -87,14 +78,8 @@ class PeopleByPhone:
         """Return the id of the call in which a person is connected with the agent."""
         return self._calls.get(number)
 
-    def first_pause(self) -> DuePause | None:
-        """Return the pause that ends first."""
-        while self._pauses:
-            first = self._pauses[0]
-            if first.pause in self.by_number[first.number].open_pauses:
-                return first
-            heappop(self._pauses)
-        return None
+    def _find_due(self, key: tuple[str, int]) -> DueWork | None:
+        return self.by_number[key[0]].open_pauses.get(key[1])
 
     def next_turn(self, number: str) -> int:
         """Return the turn of the next thing that the far end at a number says; 0 if no person is there."""
@@ -122,7 +107,7 @@ class PeopleByPhone:
             case PersonPaused(number=number, pause=pause, seconds=seconds):
                 self._pause(event, number, pause, seconds)
             case PersonResumed(number=number, pause=pause):
-                self.by_number[number].open_pauses.discard(pause)
+                self.by_number[number].open_pauses.pop(pause, None)
             case CallAnswered(call=call, far_end=number):
                 self._disconnect(call)
                 if number in self.by_number:
@@ -134,15 +119,6 @@ class PeopleByPhone:
             case AgentSpoke(far_end=number):
                 self._add(event, number, 0)
 
-    def dump(self) -> dict[str, Any]:
-        """Return the people as plain data; of events, their numbers."""
-        names = ("person", "greeting", "is_open", "turns", "open_pauses")
-        return {
-            number: {name: getattr(person, name) for name in names}
-            | {"messages": [event.seq for event in person.messages], "pauses": [event.seq for event in person.pauses]}
-            for number, person in self.by_number.items()
-        }
-
     def _disconnect(self, call: str) -> None:
         for number in [number for number, id in self._calls.items() if id == call]:
             del self._calls[number]
@@ -150,8 +126,8 @@ class PeopleByPhone:
     def _pause(self, event: Event, number: str, pause: int, seconds: float) -> None:
         person = self.by_number[number]
         person.pauses.append(event)
-        person.open_pauses.add(pause)
-        heappush(self._pauses, DuePause(event.at + timedelta(seconds=seconds), event.seq, number, pause))
+        end = event.at + timedelta(seconds=seconds)
+        person.open_pauses[pause] = self.agenda.schedule((number, pause), end, event.seq)
 
     def _add(self, event: Event, number: str, turn: int) -> None:
         person = self.by_number.get(number)

@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from clerkship.formats.phone_tree.session import FarEndSession
+from clerkship.sandbox.state import DueWork
 
 Direction = Literal["inbound", "outbound"]
 CallStatus = Literal["ringing", "connected", "ended"]
@@ -151,7 +152,7 @@ class PhoneCall:
     """The version of the line's phone tree when the call came to it; a later one does not change the call."""
     mailbox: str = ""
     """The mailbox that records the call; empty before the beep."""
-    due: dict[DueKind, tuple[datetime, int]] = field(default_factory=dict)
+    due: dict[DueKind, DueWork] = field(default_factory=dict)
     """When work for later is due, and the event that led to it."""
     heard_until: datetime | None = None
     """Up to when the agent has listened."""
@@ -207,7 +208,7 @@ class PhoneCall:
             self.end_hold(party, at)
 
     @property
-    def timer(self) -> tuple[datetime, int] | None:
+    def timer(self) -> DueWork | None:
         """When the far end is to be called again, and the event that led to it."""
         return self.due.get("timer")
 

@@ -16,6 +16,7 @@ from clerkship.formats.phone_tree.session import (
     SpeechStarted,
     TimerFired,
 )
+from clerkship.sandbox.agenda import find_first_due
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork
 from clerkship.simulators.voice.callers import repeats_opening
@@ -152,17 +153,17 @@ class VoiceState(PhoneTables):
 
     def next_due(self) -> DueWork | None:
         """Return the first work that is due in a call, or the first end of a person's pause."""
-        work, pause = self.calls.agenda.first(), self.people.first_pause()
-        due = [DueWork(each.at, each.seq) for each in (work, pause) if each is not None]
-        return min(due, default=None)
+        return find_first_due(self.calls.agenda, self.people.agenda)
 
     def run_due(self, action: ActionContext) -> None:
         """Do the work that is due in a call, or end the pause of a person."""
-        work, pause = self.calls.agenda.first(), self.people.first_pause()
-        if pause is not None and (work is None or pause[:2] < work[:2]):
-            action.emit(PersonResumed(number=pause.number, pause=pause.pause))
+        work, pause = self.calls.agenda.first(), self.people.agenda.first()
+        if pause is not None and (work is None or pause[0] < work[0]):
+            number, place = pause[1]
+            action.emit(PersonResumed(number=number, pause=place))
         elif work is not None:
-            _run_work(self, action, work.call, work.kind)
+            id, kind = work[1]
+            _run_work(self, action, self.find_call(id), kind)
 
     def _find_ringing(self, id: str) -> PhoneCall:
         call = self.find_call(id)

@@ -1,14 +1,12 @@
 """What a telephone has: its lines, calls, people, mailboxes and cases, and how each event changes them."""
 
-from collections.abc import Callable, MutableMapping
+from collections.abc import Callable, Collection
 from typing import Any, cast
-
-from pydantic_core import to_jsonable_python
 
 from clerkship.events.event import Event, Payload
 from clerkship.formats.fhir.chart import Chart
 from clerkship.formats.fhir.chart_cache import load_chart
-from clerkship.model.frozen import Frozen
+from clerkship.sandbox.plain_data import to_plain
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import State
 from clerkship.simulators.voice.calls import CallTable
@@ -22,12 +20,12 @@ from clerkship.simulators.voice.records import PhoneCall
 from clerkship.simulators.voice.webhook_record import WebhookRecord
 
 
-class PhoneTables(State):
+class PhoneTables(State[VoiceConfig]):
     """The tables of a telephone, which only events change."""
 
-    def __init__(self, config: Frozen, records: MutableMapping[str, Any]) -> None:
-        super().__init__(config, records)
-        base = getattr(records, "base", None)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        base = getattr(self.records, "base", None)
         self.chart = base if isinstance(base, Chart) else load_chart(())
         """The resources of the FHIR datasets."""
         self.zone = self.settings.local_zone
@@ -44,7 +42,12 @@ class PhoneTables(State):
     @property
     def settings(self) -> VoiceConfig:
         """The config."""
-        return cast(VoiceConfig, self.config)
+        return self.config
+
+    @property
+    def answered_calls(self) -> Collection[tuple[str, str]]:
+        """The webhook's calls that the agent answered."""
+        return self.webhook.answered
 
     def find_call(self, id: str) -> PhoneCall:
         """Return a call; refused if there is none."""
@@ -82,20 +85,20 @@ class PhoneTables(State):
         """Let a person who has left hang up when they have finished speaking."""
         call = self.find_call_of(cast(PhoneConversationEnded, event.payload).number)
         if call is not None and call.speech_end is not None and call.speech_end > event.at:
-            self.calls.agenda.schedule(call, "hang_up", call.speech_end, event.seq)
+            self.calls.schedule(call, "hang_up", call.speech_end, event.seq)
 
     def dump(self) -> Any:
         """Return plain data."""
-        return to_jsonable_python(
+        return to_plain(
             {
                 "calls": self.calls.by_id,
                 "rung": self.calls.rung,
                 "lines": self.lines.dump_changes(),
-                "people": self.people.dump(),
+                "people": self.people.by_number,
                 "voicemails": self.mailboxes.messages,
                 "wrong_pins": self.mailboxes.wrong_pins,
-                "locked_mailboxes": sorted(self.mailboxes.locked),
+                "locked_mailboxes": self.mailboxes.locked,
                 "cases": self.cases.by_member,
-                "webhook": {"events": self.webhook.events, "answered": sorted(self.webhook.answered)},
+                "webhook": self.webhook,
             }
         )

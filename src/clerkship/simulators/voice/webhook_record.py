@@ -8,7 +8,7 @@ from clerkship.simulators.voice.events import VoiceWebhookRegistered, WebhookEve
 
 
 class WebhookRecord:
-    """Which events the agent asked for, and which it was told."""
+    """Which events the agent wants, and which calls to it were answered."""
 
     applied_events: ClassVar[tuple[type[Payload], ...]] = (VoiceWebhookRegistered, OutboundAttempted)
 
@@ -22,5 +22,5 @@ class WebhookRecord:
         match event.payload:
             case VoiceWebhookRegistered(events=events):
                 self.events = events
-            case OutboundAttempted(channel=channel, message=id, outcome="delivered" | "rejected", retry_in=None):
+            case OutboundAttempted(channel=channel, message=id, is_answered=True):
                 self.answered.add((channel, id))

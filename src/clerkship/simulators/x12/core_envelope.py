@@ -155,7 +155,7 @@ def build_core_reply(
         "ProcessingMode": "RealTime",
         "PayloadID": str(uuid5(namespace, f"{state.last_control_number} {sent}")),
         "TimeStamp": sent,
-        "SenderID": state.settings.receiver.id,
+        "SenderID": state.config.receiver.id,
         "ReceiverID": envelope.fields.get("SenderID", "")[:MAX_FIELD_LENGTH],
         "CORERuleVersion": RULE_VERSION,
         "ErrorCode": error.code if error else SUCCESS,

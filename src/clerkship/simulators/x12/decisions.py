@@ -22,7 +22,7 @@ def send_decision(state: X12State, action: ActionContext, answer: AuthorizationA
     if request is None:
         return
     tree = validate_set(request.parse()).tree
-    sent, charset = state.local_time(action.now), state.settings.character_set
+    sent, charset = state.local_time(action.now), state.config.character_set
     response = write_authorization(tree, answer, ReplyHeader(CONTROL_NUMBER, sent, request.delimiters, charset))
     group, id = _find_group(state, request), str(len(state.transactions) + 1)
     action.emit(

@@ -13,8 +13,7 @@ class X12(Handle):
 
     def profile(self) -> dict[str, Any]:
         """Return what an interchange must state: ids of sender and receiver, usage, guides of the transactions."""
-        profile: dict[str, Any] = self._json("GET", "/x12")
-        return profile
+        return self._object("GET", "/x12")
 
     def send(self, edi: str) -> str:
         """Send an interchange and return the reply as EDI; empty if there is none."""
@@ -28,21 +27,17 @@ class X12(Handle):
 
     def interchanges(self) -> list[dict[str, Any]]:
         """Return the interchanges that were sent, each with what was in it and in its reply."""
-        interchanges: list[dict[str, Any]] = self._json("GET", "/x12/interchanges")["interchanges"]
-        return interchanges
+        return self._list("/x12/interchanges", "interchanges")
 
     def interchange(self, id: str) -> dict[str, Any]:
         """Return an interchange with the content of its replies."""
-        interchange: dict[str, Any] = self._json("GET", f"/x12/interchanges/{id}")
-        return interchange
+        return self._object("GET", f"/x12/interchanges/{id}")
 
     def transactions(self, transaction: str = "", trace: str = "") -> list[dict[str, Any]]:
         """Return the transactions that were sent and received: all, those of a kind, or with a trace number."""
         query = {"transaction": transaction, "trace": trace}
-        transactions: list[dict[str, Any]] = self._json("GET", "/x12/transactions", query=query)["transactions"]
-        return transactions
+        return self._list("/x12/transactions", "transactions", query)
 
     def transaction(self, id: str) -> dict[str, Any]:
         """Return a transaction with its content, as JSON and as EDI."""
-        transaction: dict[str, Any] = self._json("GET", f"/x12/transactions/{id}")
-        return transaction
+        return self._object("GET", f"/x12/transactions/{id}")

@@ -76,7 +76,7 @@ def read_profile(context: Context, nothing: NoInput) -> dict[str, Any]:
     """Return what an interchange must state: the ids of sender and receiver, the usage indicator, and the guides of the
     transactions that are answered.
     """
-    return view_profile(context.state.settings)
+    return view_profile(context.state.config)
 
 
 @operation(shorter_hint="send fewer transaction sets at once")
@@ -84,7 +84,7 @@ def send_interchange(context: Context, sent: NewInterchange) -> InterchangeRepli
     """Send an X12 5010 interchange (270, 276 or 278) and get the reply: 271, 277 or 278. A transaction set with errors
     is refused with a 999, an interchange with errors with a TA1. Use a new control number (ISA13) each time.
     """
-    interchanges = parse_content(sent.edi, context.state.settings)
+    interchanges = parse_content(sent.edi, context.state.config)
     received = _receive(context, interchanges, Receipt())
     return InterchangeReplies(received, render_replies(context.state, received), sent.view == "json")
 
@@ -107,7 +107,7 @@ def submit_envelope(context: Context, envelope: CoreEnvelope) -> CoreReply:
     """Send an interchange in the multipart envelope of the CAQH CORE connectivity rule, in real time."""
     state, action = context.state, context.action
     try:
-        interchanges = check_envelope(envelope, state.settings)
+        interchanges = check_envelope(envelope, state.config)
     except CoreError as error:
         action.emit(EnvelopeRefused(code=error.code, reason=error.reason))
         return build_core_reply(state, action.now, envelope, error)

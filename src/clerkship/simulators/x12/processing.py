@@ -81,7 +81,7 @@ class _InterchangeProcess:
     def run(self) -> X12Interchange:
         """Process it."""
         interchange = self._interchange
-        problem = find_interchange_problem(interchange, self._state.settings, self._state.used_numbers(interchange))
+        problem = find_interchange_problem(interchange, self._state.config, self._state.used_numbers(interchange))
         if problem is not None:
             self._refuse(problem)
         else:
@@ -160,7 +160,7 @@ class _InterchangeProcess:
         if group.problems:
             verdict = SetVerdict(transaction, None, ())
         else:
-            verdict = check_transaction(transaction, self._state.settings)
+            verdict = check_transaction(transaction, self._state.config)
         if group.problems or not verdict.is_accepted:
             self._refuse_set(group, verdict)
         else:
@@ -199,7 +199,7 @@ class _InterchangeProcess:
                 edi=transaction.render(),
             )
         )
-        sent, charset = self._state.local_time(self._action.now), self._state.settings.character_set
+        sent, charset = self._state.local_time(self._action.now), self._state.config.character_set
         header = ReplyHeader(f"{number:04}", sent, transaction.delimiters, charset)
         reply = ANSWERS[transaction.code](verdict.tree, self._action, header)
         answer, answer_id = ANSWERED_SETS[transaction.code], self._new_id()

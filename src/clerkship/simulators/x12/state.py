@@ -2,8 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta, timezone
-from heapq import heappop, heappush
-from typing import Any, cast
+from typing import Any
 
 from clerkship.events.event import Event
 from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
@@ -11,6 +10,7 @@ from clerkship.formats.x12.header import NO_SEPARATOR
 from clerkship.formats.x12.interchange import Interchange
 from clerkship.formats.x12.segment import X12Segment
 from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
+from clerkship.sandbox.agenda import Agenda, find_first_due
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
 from clerkship.simulators.x12.config import X12Config
@@ -36,7 +36,7 @@ _FILE_ENDINGS: dict[ReplyPart, str] = {
 }
 
 
-class X12State(State):
+class X12State(State[X12Config]):
     """The interchanges that the agent sent, their transactions, and the replies."""
 
     def __init__(self, *args: Any) -> None:
@@ -51,15 +51,9 @@ class X12State(State):
         """GS06 of the last group in a reply."""
         self._pending: dict[str, InterchangeReply] = {}
         """Replies to batches that are not delivered yet, by their control number."""
-        self._agenda: list[tuple[datetime, int, str]] = []
-        """A heap of (time, seq, control number) for `_pending`. What was delivered stays until it is the first."""
-        self._requests: dict[str, str] = {}
+        self._agenda = Agenda(self._find_due)
+        self.requests: dict[str, str] = {}
         """Reference number of an authorization -> id of the transaction that last requested or changed it."""
-
-    @property
-    def settings(self) -> X12Config:
-        """The config."""
-        return cast(X12Config, self.config)
 
     # What the agent asks for.
 
@@ -86,13 +80,13 @@ class X12State(State):
 
     def local_time(self, at: datetime) -> datetime:
         """Return a time in the zone of the clearinghouse."""
-        return at.astimezone(timezone(timedelta(minutes=self.settings.zone or 0)))
+        return at.astimezone(timezone(timedelta(minutes=self.config.zone or 0)))
 
     # Replies.
 
     def render_reply(self, interchange: X12Interchange, reply: InterchangeReply) -> str:
         """Write a reply: its envelopes, with the transactions in them."""
-        settings, header = self.settings, interchange.header.split(interchange.header[3])
+        settings, header = self.config, interchange.header.split(interchange.header[3])
         envelope = OutgoingEnvelope(
             sender=settings.receiver.id,
             sender_qualifier=settings.receiver.qualifier,
@@ -128,24 +122,31 @@ class X12State(State):
 
     def find_authorization_request(self, reference: str) -> X12Transaction | None:
         """Return the 278 that last requested or changed an authorization; None if none was sent here."""
-        return self.transactions.get(self._requests.get(reference, ""))
+        return self.transactions.get(self.requests.get(reference, ""))
 
     def next_due(self) -> DueWork | None:
         """Return the first reply to a batch that is to be delivered."""
-        return DueWork(*self._agenda[0][:2]) if self._agenda else None
+        return find_first_due(self._agenda)
 
     def run_due(self, action: ActionContext) -> None:
         """Deliver the first reply that is due."""
-        reply = self._pending[self._agenda[0][2]]
+        first = self._agenda.first()
+        if first is None:
+            return
+        reply = self._pending[first[1]]
         interchange, number = self.interchanges[reply.interchange], reply.control_number
         path = self._reply_path(interchange, reply)
         action.emit(BatchReplied(id=interchange.id, part=reply.part, control_number=number, path=path))
+
+    def _find_due(self, control_number: str) -> DueWork | None:
+        reply = self._pending.get(control_number)
+        return None if reply is None or reply.due is None else DueWork(reply.due, reply.seq)
 
     def _reply_path(self, interchange: X12Interchange, reply: InterchangeReply) -> str:
         name = interchange.file.rpartition("/")[2]
         stem = name.rpartition(".")[0] or name
         ending = _FILE_ENDINGS[reply.part]
-        return f"{self.settings.batch.inbound}/{stem}.{reply.control_number}.{ending}.edi"
+        return f"{self.config.batch.inbound}/{stem}.{reply.control_number}.{ending}.edi"
 
     # Changes.
 
@@ -168,7 +169,7 @@ class X12State(State):
                 self._add_received(event, answered)
                 self.transactions[answered.request].other = answered.id
                 if answered.reference:
-                    self._requests[answered.reference] = answered.request
+                    self.requests[answered.reference] = answered.request
             case AcknowledgmentSent() as acknowledgment:
                 self._add_received(event, acknowledgment)
             case InterchangeReplied() as replied:
@@ -235,31 +236,18 @@ class X12State(State):
         self.last_control_number = int(replied.control_number)
         self.last_group_number = max([self.last_group_number, *(int(group.control_number) for group in replied.groups)])
         if interchange.received_as == "batch":
-            batch = self.settings.batch
+            batch = self.config.batch
             delay = batch.answer_after if replied.part == "answers" else batch.acknowledge_after
             reply.due = event.at + delay
             self._pending[replied.control_number] = reply
-            heappush(self._agenda, (reply.due, reply.seq, replied.control_number))
+            self._agenda.schedule(replied.control_number, reply.due, reply.seq)
         interchange.replies.append(reply)
 
     def _deliver(self, delivered: BatchReplied) -> None:
         reply = self._pending.pop(delivered.control_number)
         reply.due = None
-        while self._agenda and self._agenda[0][2] not in self._pending:
-            heappop(self._agenda)
         for id in reply.transactions:
             self.transactions[id].is_delivered = True
-
-    def dump(self) -> Any:
-        """Return the state as plain data."""
-        return {
-            "interchanges": [_dump_interchange(each) for each in self.interchanges.values()],
-            "transactions": [_dump_transaction(each) for each in self.transactions.values()],
-            "numbers": {sender: sorted(numbers) for sender, numbers in self.interchange_numbers.items()},
-            "last": [self.last_control_number, self.last_group_number],
-            "pending": list(self._pending),
-            "requests": self._requests,
-        }
 
 
 def sender_of(interchange: Interchange) -> str:
@@ -275,24 +263,3 @@ def receiver_of(interchange: Interchange) -> str:
 def _ids(ids: Iterable[str]) -> str:
     last = max(map(int, ids), default=0)
     return f"there are 1 to {last}" if last else "none was received"
-
-
-def _dump_interchange(interchange: X12Interchange) -> list[Any]:
-    replies = [
-        [reply.part, reply.control_number, str(reply.due or ""), *reply.transactions] for reply in interchange.replies
-    ]
-    return [
-        interchange.id,
-        interchange.control_number,
-        interchange.sender,
-        interchange.received_as,
-        interchange.file,
-        interchange.code,
-        list(interchange.transactions),
-        replies,
-    ]
-
-
-def _dump_transaction(each: X12Transaction) -> list[Any]:
-    facts = [each.id, each.interchange, each.transaction, each.control_number, each.trace, each.outcome, each.other]
-    return [*facts, each.is_delivered, list(each.reasons), "".join(each.delimiters), each.edi]

@@ -125,8 +125,8 @@ class OutboundDelivery(ABC):
 
     A name such as `listener/1` is the address for some messages only; see `find_address`.
     """
-    wakes_on: ClassVar[str] = ".arrived"
-    """The ending of the event kinds after which there may be a message to deliver."""
+    wakes_on: ClassVar[str | tuple[str, ...]] = ".arrived"
+    """The ending, or the endings, of the event kinds after which there may be a message to deliver."""
     in_order: ClassVar[bool] = True
     """Whether later messages wait while an earlier one is retried."""
 

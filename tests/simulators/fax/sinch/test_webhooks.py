@@ -7,7 +7,7 @@ import pytest
 
 from clerkship.playground import clock_hold
 from clerkship.playground.playground import SavedLog
-from clerkship.simulators.fax import webhook
+from clerkship.transports.outbound import event_webhook
 from tests.simulators.agent_server import AgentAnswer, AgentServer
 from tests.simulators.fax.sinch.clinic import BUSY, LAB, FaxingClinic
 
@@ -149,7 +149,7 @@ def test_errors_of_the_agent_are_retried_in_simulated_time_and_given_up(clinic: 
 
 
 def test_a_callback_that_hangs_is_given_up(clinic: FaxingClinic, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(webhook, "MAX_ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(event_webhook, "MAX_ANSWER_SECONDS", 0.05)
     agent = AgentServer(lambda _: (agent.released.wait(20), AgentAnswer())[1])
     clinic.create(callbackUrl=f"{agent.url}/hang")
     clinic.pass_time("24h")

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from clerkship.simulators.messages.html_text import read_html
+from clerkship.simulators.messages.email.text import read_html
 from clerkship.text.folding import fold_text
 from clerkship.text.identity import Identity, read_identity
 from clerkship.text.index import MentionIndex, MentionQuery

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
-from clerkship.simulators.messages.email import content
+from clerkship.simulators.messages.email import connection
 from clerkship.simulators.messages.email.connection import MAX_ERRORS, MAX_EXCESS_RECIPIENTS, MAX_OTHER_COMMANDS
 from clerkship.simulators.messages.email.smtp import LIMITS, Smtp
 from tests.simulators.messages.email.conftest import Serve
@@ -116,7 +116,7 @@ def test_attachment_of_30_megabytes_is_refused_and_not_held(clinic: SmtpClinic) 
 
 @pytest.mark.parametrize("piece", [b"x" * 100_000, b"x\r\n" * 30_000], ids=["one line", "many lines"])
 def test_endless_data_is_cut(serve: Serve, monkeypatch: pytest.MonkeyPatch, piece: bytes) -> None:
-    monkeypatch.setattr(content, "MAX_DISCARDED_BYTES", 5 * MEGABYTE)
+    monkeypatch.setattr(connection, "MAX_DISCARDED_BYTES", 5 * MEGABYTE)
     clinic = serve(max_message_bytes=MEGABYTE)
     client = RawSmtp(clinic)
     client.begin()

@@ -6,8 +6,8 @@ import pytest
 
 from clerkship.playground.playground import SavedLog
 from clerkship.simulators.messages.events import MessageRefused
-from clerkship.simulators.messages.twilio import deliveries
 from clerkship.simulators.messages.twilio.twiml import BadTwiml, parse_answer
+from clerkship.transports.outbound import event_webhook
 from tests.simulators.agent_server import AgentAnswer, AgentServer
 from tests.simulators.messages.twilio.clinic import ADA, LAND, OWN, SECOND, TextingClinic
 
@@ -103,7 +103,7 @@ def test_a_bad_answer_is_logged_and_sends_nothing(
 
 
 def test_a_webhook_that_hangs_is_given_up(clinic: TextingClinic, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deliveries, "MAX_ANSWER_SECONDS", 0.05)
+    monkeypatch.setattr(event_webhook, "MAX_ANSWER_SECONDS", 0.05)
     agent = AgentServer(lambda _: (agent.released.wait(20), AgentAnswer())[1])
     clinic.register(f"{agent.url}/sms")
     clinic.receive("Hello")

@@ -11,7 +11,9 @@ from clerkship.assertions.occurrence import CountExpectation, allows_zero
 from clerkship.assertions.selection import Compared, EventWindow, SelectionAssertion, build_time_row
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
+from clerkship.events.lifecycle import RequestRefused
 from clerkship.events.query import describe_match, select
+from clerkship.events.tables import read_tables
 from clerkship.formats.cds_hooks.card import Indicator
 from clerkship.formats.cds_hooks.hooks import HookName
 from clerkship.formats.fhir.names import PATIENT
@@ -22,11 +24,36 @@ from clerkship.model.path import MISSING, lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.sandbox.assertion import compare_given, compare_value
-from clerkship.simulators.cds_service.assertions.logged_calls import LoggedCall, list_calls, list_refused_calls
+from clerkship.simulators.cds_service.calls import LoggedCall, ServiceCallTable
 from clerkship.simulators.cds_service.config import SERVICE
 from clerkship.simulators.cds_service.events import FeedbackReceived
+from clerkship.simulators.cds_service.operations import call_service
+from clerkship.simulators.cds_service.state import CdsServiceState
 
 UNKNOWN_SUGGESTION = "accepted a suggestion that the card does not have"
+
+
+def list_calls(evidence: Evidence, sandbox: str | None = None) -> list[LoggedCall]:
+    """Return the answered calls of the agent, in order. Refused calls are left out: they were not answered."""
+    return [call for call in evidence.cached(_read_calls) if sandbox in (None, call.event.source)]
+
+
+def list_refused_calls(evidence: Evidence, sandbox: str | None = None) -> list[RequestRefused]:
+    """Return the refusals of calls, in order."""
+    return [
+        event.payload
+        for event in evidence.of_kind(RequestRefused.kind)
+        if isinstance(event.payload, RequestRefused)
+        and event.payload.operation == call_service.name
+        and sandbox in (None, event.source)
+        and isinstance(evidence.states.get(event.source), CdsServiceState)
+    ]
+
+
+def _read_calls(evidence: Evidence) -> list[LoggedCall]:
+    calls = [call for table in read_tables(evidence, ServiceCallTable).values() for call in table.in_order]
+    answered = [call for call in calls if call.is_answered and evidence.find_originator(call.event) == "agent"]
+    return sorted(answered, key=lambda call: (call.event.at, call.event.seq))
 
 
 class ExpectedCard(Frozen):

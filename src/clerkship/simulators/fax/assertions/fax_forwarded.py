@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
+from clerkship.assertions.address_match import matches_address
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fax_pages.files import read_single_page
 from clerkship.formats.fax_pages.turning import cut_top
@@ -13,7 +14,7 @@ from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.simulators.fax.assertions.fax_match import FaxMatch, check_pages, matches_number
+from clerkship.simulators.fax.assertions.fax_match import FaxMatch, check_pages
 from clerkship.simulators.fax.assertions.logged import LoggedFax, get_stored_page, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import get_header_height, narrow_arrived
 from clerkship.simulators.fax.events import FaxArrived
@@ -70,7 +71,7 @@ class FaxForwarded(Assertion, FaxMatch):
         return _fail(f"{sent[0].describe()} does not have the pages of {arrived[0].id} as they came{where}")
 
     def _selects(self, payload: FaxArrived) -> bool:
-        return matches_expected(self.fax, payload.header.id) or matches_number(self.fax, payload.header.sender)
+        return matches_expected(self.fax, payload.header.id) or matches_address(self.fax, [payload.header.sender])
 
     def _find(self, bodies: Sequence[str], pages: Sequence[str]) -> int | None:
         """Return where the pages are, from 1; None if they are not there."""

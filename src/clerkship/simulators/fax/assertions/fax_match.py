@@ -5,14 +5,14 @@ from typing import Annotated, Any, get_args
 
 from pydantic import AfterValidator, Field
 
+from clerkship.assertions.address_match import matches_address
 from clerkship.assertions.occurrence import CountExpectation
 from clerkship.assertions.selection import EventWindow
 from clerkship.events.event import Event
 from clerkship.events.query import field_check
 from clerkship.model.closed import OneOf
-from clerkship.model.conversation_key import normalize_phone
 from clerkship.model.frozen import Whole
-from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
+from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
@@ -69,7 +69,7 @@ class FaxMatch(EventWindow):
         header, seq = fax.header, fax.event.seq
         for path, expected, number in (("to", self.to, header.to), ("from", self.sender, header.sender)):
             if expected is not None:
-                yield field_check(path, expected, number, passed=matches_number(expected, number), seq=seq)
+                yield field_check(path, expected, number, passed=matches_address(expected, [number]), seq=seq)
         yield from compare_given([("pages", self.pages, len(header.pages))], seq)
         if self.in_reply_to is not None:
             passed, actual = self._compare_answered(fax)
@@ -87,7 +87,7 @@ class FaxMatch(EventWindow):
             actual = MISSING if fax.header.in_reply_to is None else fax.header.in_reply_to
             return matches_expected(self.in_reply_to, actual), actual
         id, number = fax.answered.id, fax.answered.sender
-        passed = matches_expected(self.in_reply_to, id) or matches_number(self.in_reply_to, number)
+        passed = matches_expected(self.in_reply_to, id) or matches_address(self.in_reply_to, [number])
         return passed, f"{id} from {number}"
 
     def describe_conditions(self) -> str:
@@ -99,25 +99,3 @@ class FaxMatch(EventWindow):
             if value is not None
         )
         return f" with {words}" if words else ""
-
-
-def matches_number(expected: Any, number: str) -> bool:
-    """Return whether a number in E.164 is as expected; a literal may be written with spaces and other separators."""
-    if isinstance(expected, list):
-        return any(matches_number(each, number) for each in expected)
-    if is_matcher(expected) and isinstance(expected, dict):
-        return all(_matches_one(name, argument, number) for name, argument in expected.items())
-    if isinstance(expected, str):
-        return (normalize_phone(expected) or expected) == number
-    return matches_expected(expected, number)
-
-
-def _matches_one(matcher: str, argument: Any, number: str) -> bool:
-    match matcher:
-        case "not":
-            return not matches_number(argument, number)
-        case "equals":
-            return matches_number(argument, number)
-        case "in" if isinstance(argument, list):
-            return any(matches_number(each, number) for each in argument)
-    return matches_expected({matcher: argument}, number)

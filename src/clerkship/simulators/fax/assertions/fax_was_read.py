@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from clerkship.assertions.address_match import matches_address
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import OutboundAttempted
@@ -14,7 +15,7 @@ from clerkship.model.path import lookup
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.simulators.fax.assertions.fax_match import PageNumbers, list_page_numbers, matches_number
+from clerkship.simulators.fax.assertions.fax_match import PageNumbers, list_page_numbers
 from clerkship.simulators.fax.assertions.page_search import narrow_arrived
 from clerkship.simulators.fax.events import FaxArrived, FaxRead
 from clerkship.simulators.fax.names import FAX, FAX_NUMBER
@@ -65,7 +66,7 @@ class FaxWasRead(Assertion):
         if not isinstance(event.payload, FaxArrived) or self.sandbox not in (None, event.source):
             return False
         header = event.payload.header
-        is_sender = self.sender is None or matches_number(self.sender, header.sender)
+        is_sender = self.sender is None or matches_address(self.sender, [header.sender])
         return is_sender and (self.id is None or matches_expected(self.id, header.id))
 
     def _compare(self, evidence: Evidence, arrived: Event, limit: Event | None) -> FieldCheck:

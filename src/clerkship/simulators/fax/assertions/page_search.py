@@ -11,7 +11,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.formats.fax_pages.files import read_single_page, write_tiff
 from clerkship.formats.fax_pages.header import HEIGHT
 from clerkship.formats.fax_pages.matching import find_value
-from clerkship.formats.fax_pages.page import FaxPage, Resolution
+from clerkship.formats.fax_pages.page import FaxPage, OcrWords, PageWords, Resolution
 from clerkship.formats.fax_pages.turning import (
     QuarterTurns,
     cut_top,
@@ -20,10 +20,9 @@ from clerkship.formats.fax_pages.turning import (
     may_have_text,
     turn_page,
 )
-from clerkship.formats.fax_pages.words import OcrWords, PageWords
 from clerkship.model.errors import PlatformError
 from clerkship.model.run import PageBox, PageMark, PagePicture
-from clerkship.simulators.fax.assertions.logged import LoggedFax, LoggedPage, get_stored_page, list_pages
+from clerkship.simulators.fax.assertions.logged import LoggedFax, LoggedPage, get_stored_page
 from clerkship.simulators.fax.events import FaxArrived
 from clerkship.simulators.fax.ocr_words import read_words
 from clerkship.simulators.fax.records import FaxHeader
@@ -257,7 +256,7 @@ def narrow_faxes(
     for fax in faxes:
         source, header = read(fax)
         try:
-            texts = [reader.read(source, page).words.text for page in list_pages(header)]
+            texts = [reader.read(source, page).words.text for page in header.list_pages()]
         except TooManyPictures:
             concerns = forbids
         else:

@@ -15,15 +15,16 @@ from clerkship.simulators.fax.records import FaxRecord
 from clerkship.simulators.fax.sinch import operations as ops
 from clerkship.simulators.fax.sinch.operations import SinchEventName, SinchNotification
 from clerkship.simulators.fax.sinch.resources import FORM, CallbackType
-from clerkship.simulators.fax.webhook import FaxCall, FaxDelivery
+from clerkship.simulators.fax.webhook import FaxDelivery
 from clerkship.transports.outbound.delivery import DeliveryFailed
+from clerkship.transports.outbound.event_webhook import WebhookCall
 from clerkship.transports.outbound.http import OutboundRequest, json_request
 
 MAX_PAGE_SECONDS = 0.1
 """Wall time for which a stepped clock waits for each page of a file that is written."""
 
 
-class SinchCall(FaxCall):
+class SinchCall(WebhookCall):
     """A call of an operation for a webhook of the Sinch API."""
 
     transport: ClassVar[str] = "sinch"
@@ -53,13 +54,16 @@ class SinchDelivery(FaxDelivery):
         callback_type = self.find_type(message_id)
         return self.client.callbacks[self.get_link(message_id, callback_type)] if callback_type else ""
 
+    def build_call(self, message_id: str) -> SinchCall:
+        """Return the call that reads the event."""
+        return SinchCall(ops.read_sinch_event, ops.SinchCallback(id=message_id, event=self.event), f"/{message_id}")
+
     async def build(self, message_id: str) -> OutboundRequest:
         """Return the request with the event. The file is written in a thread: a fax may have many pages."""
-        call = SinchCall(ops.read_sinch_event, ops.SinchCallback(id=message_id, event=self.event), f"/{message_id}")
-        reply = await self.client.call_as_run(call)
-        notification, callback_type = reply.result, self.find_type(message_id)
-        if not reply.ok or not isinstance(notification, SinchNotification) or callback_type is None:
-            raise DeliveryFailed("not_sent", reply.status or None)
+        notification: SinchNotification = await self.read(message_id)
+        callback_type = self.find_type(message_id)
+        if callback_type is None:
+            raise DeliveryFailed("not_sent")
         self.client.extend(MAX_PAGE_SECONDS * len(notification.pages))
         file = await asyncio.to_thread(write_file, notification.pages) if notification.pages else None
         return render_json(notification, file) if callback_type == "json" else render_form(notification, file)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from itertools import islice
 from typing import Annotated, Any, Literal, NamedTuple, get_args
 
@@ -30,7 +31,7 @@ from clerkship.simulators.fax.sinch.resources import (
     render_service,
     render_time,
 )
-from clerkship.transports.outbound.address import BadAddress, OutboundAddress
+from clerkship.transports.outbound.event_webhook import register_url
 
 ACCESS_TOKENS = ClientCredentials(lifetime=timedelta(hours=1), token_path="/oauth2/token")
 """OAuth 2, as Sinch's SDK authenticates: its key id is the client id and its key secret the client secret."""
@@ -129,13 +130,13 @@ def issue_fax_token(context: Context, token_request: TokenRequest) -> AccessToke
 
 
 def _check_project(context: Context, project: str) -> None:
-    own = context.state.settings.project
+    own = context.state.config.project
     if project != own:
         raise Refusal(404, "no_such_project", f"there is no project {project[:40]} (expected: {own})")
 
 
 def _check_service(context: Context, service: str) -> None:
-    own = build_service_id(context.state.settings.project)
+    own = build_service_id(context.state.config.project)
     if service != own:
         raise Refusal(404, "no_such_service", f"there is no service {service[:40]} (expected: {own})")
 
@@ -170,7 +171,8 @@ def _check_new_fax(context: Context, new: NewSinchFax) -> None:
     for number in new.to:
         check_number(number, "to")
     if new.callback_url:
-        _register_url(context, f"{COMPLETED_LINK}/{NEW_FAX}", new.callback_url, "callbackUrl")
+        refuse = partial(refuse_argument, "callbackUrl")
+        register_url(context, f"{COMPLETED_LINK}/{NEW_FAX}", new.callback_url, refuse)
 
 
 def _send(context: Context, new: NewSinchFax, number: str) -> dict[str, Any]:
@@ -190,24 +192,12 @@ def _send(context: Context, new: NewSinchFax, number: str) -> dict[str, Any]:
     record = context.state.find_fax(event.payload.header.id)  # type: ignore[attr-defined]
     if new.callback_url:
         context.register_callback(f"{COMPLETED_LINK}/{record.id}/{new.callback_type}", new.callback_url)
-    return render_fax(context.state.settings, record, new.callback_type)
-
-
-def _register_url(context: Context, link: str, url: str, name: str) -> None:
-    """Register a URL of the agent; one that is not valid, or that the policy forbids, is refused."""
-    try:
-        if url and OutboundAddress.parse(url).scheme == "tcp":
-            raise BadAddress("expected an http or https URL")
-        context.register_callback(link, url)
-    except BadAddress as error:
-        raise refuse_argument(name, str(error)) from None
-    except Refusal as refusal:
-        raise refuse_argument(name, refusal.reason) from None
+    return render_fax(context.state.config, record, new.callback_type)
 
 
 def _render(context: Context, record: FaxRecord) -> dict[str, Any]:
     types = (each for each in CALLBACK_TYPES if context.callbacks.get(f"{COMPLETED_LINK}/{record.id}/{each}"))
-    return render_fax(context.state.settings, record, next(types, None))
+    return render_fax(context.state.config, record, next(types, None))
 
 
 @operation(tool=False)
@@ -318,12 +308,12 @@ def update_sinch_service(context: Context, update: SinchServiceUpdate) -> dict[s
     url, callback_type = _find_webhook(context)
     url = url if update.url is None else update.url
     callback_type = update.callback_type or callback_type
-    _register_url(context, f"{INCOMING_LINK}/{callback_type}", url, "incomingWebhookUrl")
+    register_url(context, f"{INCOMING_LINK}/{callback_type}", url, partial(refuse_argument, "incomingWebhookUrl"))
     for other in CALLBACK_TYPES:
         if other != callback_type and context.callbacks.get(f"{INCOMING_LINK}/{other}"):
             context.register_callback(f"{INCOMING_LINK}/{other}", "")
     context.action.emit(FaxWebhookRegistered(registered=bool(url)))
-    return render_service(context.state.settings, url, callback_type)
+    return render_service(context.state.config, url, callback_type)
 
 
 def _find_webhook(context: Context) -> tuple[str, CallbackType]:
@@ -336,7 +326,7 @@ def _find_webhook(context: Context) -> tuple[str, CallbackType]:
 
 
 def _render_service(context: Context) -> dict[str, Any]:
-    return render_service(context.state.settings, *_find_webhook(context))
+    return render_service(context.state.config, *_find_webhook(context))
 
 
 @operation(tool=False)
@@ -344,7 +334,7 @@ def list_sinch_numbers(context: Context, service: SinchService) -> dict[str, Any
     """List the own numbers, which all belong to the service."""
     _check_project(context, service.project)
     _check_service(context, service.service)
-    settings = context.state.settings
+    settings = context.state.config
     numbers = [
         {"phoneNumber": number, "projectId": settings.project, "serviceId": service.service}
         for number in settings.numbers

@@ -14,7 +14,6 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal, Request
 from clerkship.sandbox.route import describe_first_error
 from clerkship.simulators.fax.outgoing import DEFAULT_RETRIES, DEFAULT_RETRY_DELAY
-from clerkship.simulators.fax.sinch.parameters import FILE_TYPES, REFUSED_FILE_TYPES
 from clerkship.simulators.fax.sinch.resources import FORM, JSON, MEDIA_TYPES, CallbackType
 from clerkship.transports.multipart import FormPart, parse_form
 
@@ -29,6 +28,35 @@ _TEXT_FIELDS = {
     "coverPageId": "cover_page",
 }
 """Text parameter -> field of NewSinchFax."""
+SIMULATED_PARAMETERS = (
+    *("to", "from", "files", "file", "headerText", "maxRetries", "retryDelaySeconds", "labels", "resolution"),
+    *("callbackUrl", "callbackUrlContentType", "serviceId"),
+)
+"""Parameters of a new fax that have an effect."""
+IGNORED_PARAMETERS = ("headerPageNumbers", "headerTimeZone", "imageConversionMethod", "coverPageData")
+"""Parameters of a new fax that are accepted and have no effect. The header line always has the page numbers and the
+time in UTC."""
+REFUSED_REQUESTS = {
+    "`contentUrl` of a new fax": "the sandbox fetches no URLs; send the file (`url_not_fetched`)",
+    "`coverPageId` of a new fax": "cover pages are not simulated; make the cover page a page of the document",
+    "`resolution` SUPERFINE": "not simulated (expected: FINE)",
+    "documents of types DOCX and HTML": "not converted; send PDF, TIF, PNG, JPG or TXT (`unknown_format`)",
+    "a document that cannot be converted": "refused at once; in Sinch's API such a fax fails later",
+    "POST and DELETE of services; `PATCH` of other fields than the webhook": "a project has one service",
+    "fax to email (`/emails`), cover pages (`/coverPages`), any other path below `/v3/`": "not simulated",
+}
+"""Requests that are refused by name, with the reason."""
+FILE_TYPES = {
+    "PDF": "application/pdf",
+    "TIF": "image/tiff",
+    "TIFF": "image/tiff",
+    "PNG": "image/png",
+    "JPG": "image/jpeg",
+    "JPEG": "image/jpeg",
+    "TXT": "text/plain",
+}
+"""`fileType` of a document -> its media type. What a document is follows from its content."""
+REFUSED_FILE_TYPES = ("DOCX", "DOC", "HTML")
 
 
 class SinchFile(Frozen):

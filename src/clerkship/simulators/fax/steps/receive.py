@@ -11,7 +11,6 @@ from clerkship.formats.fax_pages.page import Resolution
 from clerkship.model.duration import Duration
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag, Whole
-from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.fax.names import OWN_NUMBER
 from clerkship.simulators.fax.outgoing import IncomingDocument, IncomingFax
@@ -97,16 +96,13 @@ class ReceiveFax(Step, DocumentSource):
         return self
 
     def run(self, host: StepHost) -> None:
-        """Let the fax arrive, or plan it as an answer. Raises InputError if it cannot."""
+        """Let the fax arrive, or plan it as an answer."""
         state, action = host.state(FaxState, self.sandbox)
         fax = self._build()
-        try:
-            if self.reply_after is None:
-                state.receive(action, fax)
-            else:
-                state.plan_reply(action, fax, self.reply_after)
-        except Refusal as refusal:
-            raise InputError.of(f"fax.receive: {refusal.reason}") from None
+        if self.reply_after is None:
+            state.receive(action, fax)
+        else:
+            state.plan_reply(action, fax, self.reply_after)
 
     def _build(self) -> IncomingFax:
         unread = self.text_file or self.file

@@ -78,7 +78,7 @@ class Hl7Send(Step):
     def run(self, host: StepHost) -> None:
         """Deliver the message."""
         state, action = host.state(Hl7State, self.sandbox)
-        config = state.settings
+        config = state.config
         message = self._build_message(
             config.application, config.facility, format_timestamp(action.now, config.zone), action.ids.new("msg")
         )

@@ -1,19 +1,14 @@
 """The messages of a run, read from its events."""
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 from clerkship.assertions.narrowing import ItemContent
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
+from clerkship.events.tables import read_tables
 from clerkship.simulators.messages.email.text import html_to_text
-from clerkship.simulators.messages.events import (
-    AttachmentStored,
-    MessageArrived,
-    MessageRefused,
-    MessageSent,
-    MessageStatusChanged,
-)
+from clerkship.simulators.messages.events import MessageRefused, MessageSent
+from clerkship.simulators.messages.mailbox import Mailbox
 from clerkship.simulators.messages.records import MessageAttachment, MessageHeader
 
 
@@ -25,8 +20,8 @@ class LoggedMessage(NamedTuple):
     text: str
     html: str | None
     status: str
-    files: Mapping[str, bytes]
-    """The content of its attachments, by id."""
+    mailbox: Mailbox
+    """The mailbox that has its attachments."""
 
     @property
     def is_sent(self) -> bool:
@@ -46,7 +41,8 @@ class LoggedMessage(NamedTuple):
 
         NULs are left out, so that Latin text in UTF-16 and UTF-32 without a byte order mark is read, too.
         """
-        data = self.files.get(attachment.id, b"")
+        stored = self.mailbox.attachments.get(attachment.id)
+        data = b"" if stored is None else stored.data
         encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
         return data.decode(encoding, errors="replace").replace("\0", "")
 
@@ -86,22 +82,16 @@ def list_refused(evidence: Evidence, sandbox: str | None = None) -> list[Event]:
     return [each for each in events if sandbox in (None, each.source) and evidence.find_originator(each) == "agent"]
 
 
+def read_mailboxes(evidence: Evidence) -> dict[str, Mailbox]:
+    """Return the mailbox of each sandbox at the end of the run."""
+    return read_tables(evidence, Mailbox)
+
+
 def _read_messages(evidence: Evidence) -> list[LoggedMessage]:
-    statuses: dict[tuple[str, str], str] = {}
-    files: dict[str, dict[str, bytes]] = {}
-    for event in evidence.of_kind(MessageStatusChanged.kind, AttachmentStored.kind):
-        if isinstance(event.payload, MessageStatusChanged):
-            statuses[event.source, event.payload.id] = event.payload.status
-        elif isinstance(event.payload, AttachmentStored):
-            files.setdefault(event.source, {})[event.payload.id] = event.payload.data
-    messages = []
-    for event in evidence.of_kind(MessageSent.kind, MessageArrived.kind):
-        payload = event.payload
-        if isinstance(payload, MessageSent) and evidence.find_originator(event) != "agent":
-            continue
-        assert isinstance(payload, MessageSent | MessageArrived)
-        first_status = payload.status if isinstance(payload, MessageSent) else "received"
-        status = statuses.get((event.source, payload.header.id), first_status)
-        stored = files.get(event.source, {})
-        messages.append(LoggedMessage(event, payload.header, payload.text, payload.html, status, stored))
-    return messages
+    messages = [
+        LoggedMessage(record.event, record.header, record.payload.text, record.payload.html, record.status, mailbox)
+        for mailbox in evidence.cached(read_mailboxes).values()
+        for record in mailbox.in_order
+        if record.is_inbound or evidence.find_originator(record.event) == "agent"
+    ]
+    return sorted(messages, key=lambda message: (message.event.at, message.event.seq))

@@ -13,7 +13,6 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import compare_given, compare_value
 from clerkship.simulators.messages.assertions.logged import LoggedMessage
-from clerkship.simulators.messages.names import normalize_address
 from clerkship.simulators.messages.records import Channel
 
 
@@ -67,18 +66,6 @@ class MessageMatch(Frozen):
         for number, attachment in enumerate(self.attachments):
             path, expected = f"attachments[{number}]", attachment.model_dump(exclude_none=True)
             yield field_check(path, expected, names, passed=attachment.matches(message), seq=seq)
-
-
-def matches_address(expected: Any, addresses: Sequence[str]) -> bool:
-    """Return whether one of the addresses is as expected; spaces and case do not matter in a literal."""
-    if isinstance(expected, list):
-        return any(matches_address(each, addresses) for each in expected)
-    if is_matcher(expected) and isinstance(expected, dict) and "not" in expected:
-        rest = {name: argument for name, argument in expected.items() if name != "not"}
-        return not matches_address(expected["not"], addresses) and (not rest or matches_address(rest, addresses))
-    if isinstance(expected, str):
-        return normalize_address(expected) in map(normalize_address, addresses)
-    return any(matches_expected(expected, address) for address in addresses)
 
 
 def describe_conditions(match: Frozen, names: Sequence[str]) -> str:

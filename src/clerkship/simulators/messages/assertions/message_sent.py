@@ -5,6 +5,7 @@ from typing import Annotated, ClassVar, Self, get_args
 
 from pydantic import Field, model_validator
 
+from clerkship.assertions.address_match import matches_address
 from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.selection import Compared, EventWindow, SelectionAssertion
 from clerkship.events.event import Event
@@ -16,7 +17,7 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import compare_given
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages, list_refused, read_content
-from clerkship.simulators.messages.assertions.message_match import MessageMatch, describe_conditions, matches_address
+from clerkship.simulators.messages.assertions.message_match import MessageMatch, describe_conditions
 from clerkship.simulators.messages.events import MessageRefused, MessageSent
 from clerkship.simulators.messages.names import ADDRESS, OWN_ADDRESS
 from clerkship.simulators.messages.records import DeliveryStatus

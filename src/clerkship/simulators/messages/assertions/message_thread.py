@@ -15,9 +15,8 @@ from clerkship.events.query import describe_match, select
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Actor, EventMatch, Where
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages, read_content
+from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages, read_content, read_mailboxes
 from clerkship.simulators.messages.assertions.message_match import MessageMatch, describe_conditions
-from clerkship.simulators.messages.events import MessageArrived, ThreadClosed
 
 _CONDITIONS = ("channel", "subject", "text", "attachments", "thread", "in_reply_to")
 
@@ -116,10 +115,11 @@ class MessageThreadInOrder(Assertion):
             list(narrow_events(evidence, select(evidence.events, step.event_match))) if step.event_match else ()
             for step in self.steps
         ]
-        closed = _find_closed_threads(evidence)
+        mailboxes = evidence.cached(read_mailboxes)
         name, best, is_as_expected = "", list[ThreadMatch](), True
         for key, messages in threads.items():
-            matched, agrees = self._match_steps(messages, events), self.closed in (None, key in closed)
+            is_closed = mailboxes[key[0]].threads[key[1]].is_closed
+            matched, agrees = self._match_steps(messages, events), self.closed in (None, is_closed)
             if matched and (len(matched), agrees) > (len(best), is_as_expected and bool(best)):
                 name, best, is_as_expected = key[1], matched, agrees
         rows = self._build_rows(best)
@@ -164,14 +164,3 @@ class MessageThreadInOrder(Assertion):
                 matched.append(ThreadMatch(messages[place].event, messages[place].describe()))
             seq = matched[-1].event.seq
         return matched
-
-
-def _find_closed_threads(evidence: Evidence) -> set[tuple[str, str]]:
-    """Return sandbox and id of the threads that are closed at the end. A message that arrives opens its thread."""
-    closed: dict[tuple[str, str], bool] = {}
-    for event in evidence.of_kind(ThreadClosed.kind, MessageArrived.kind):
-        if isinstance(event.payload, ThreadClosed):
-            closed[event.source, event.payload.thread] = event.payload.closed
-        elif isinstance(event.payload, MessageArrived):
-            closed[event.source, event.payload.header.thread] = False
-    return {key for key, is_closed in closed.items() if is_closed}

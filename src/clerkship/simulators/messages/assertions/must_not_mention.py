@@ -6,6 +6,7 @@ from typing import Annotated, ClassVar, Literal, NamedTuple, Self
 import orjson
 from pydantic import Field, model_validator
 
+from clerkship.assertions.address_match import matches_address
 from clerkship.assertions.patients.directory import build_directory, read_entity
 from clerkship.events.evidence import Evidence
 from clerkship.model.errors import InputError
@@ -14,9 +15,8 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages
-from clerkship.simulators.messages.assertions.message_match import matches_address
+from clerkship.simulators.messages.email.text import read_html
 from clerkship.simulators.messages.events import MessageSent
-from clerkship.simulators.messages.html_text import read_html
 from clerkship.simulators.messages.names import ADDRESS
 from clerkship.simulators.messages.records import Channel
 from clerkship.text.folding import fold_text

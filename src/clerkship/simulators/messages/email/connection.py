@@ -2,17 +2,28 @@
 
 import asyncio
 import logging
+import re
 import ssl
 from collections import defaultdict
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 from clerkship.kit.wall import monotonic
+from clerkship.model.conversation_key import normalize_address
 from clerkship.sandbox.listener import SandboxClient
-from clerkship.simulators.messages.email.content import DataReader, SmtpStatus, check_content
-from clerkship.simulators.messages.email.handler import EmailHandler, read_limit
+from clerkship.sandbox.request import IMMEDIATE, Reply
+from clerkship.simulators.messages.checks import MAX_RECIPIENTS, is_email_address
+from clerkship.simulators.messages.email.operations import (
+    EmailSubmission,
+    RefusedEmail,
+    SmtpCall,
+    refuse_email,
+    submit_email,
+)
+from clerkship.simulators.messages.state import MessagesState
 from clerkship.transports.tcp import OpenPort
 
 if TYPE_CHECKING:
@@ -33,6 +44,252 @@ COMMAND_BYTES = 1000
 OTHER_COMMANDS = ("NOOP", "RSET", "EHLO", "HELO", "HELP", "VRFY", "EXPN", "AUTH")
 FIRST_ERROR = "4"
 TOO_MANY_RECIPIENTS = "452"
+MAX_LINE_BYTES = 998
+"""Without its line break (RFC 5321 §4.5.3.1.6)."""
+MAX_DISCARDED_BYTES = 100_000_000
+"""Bytes beyond the limit that are read and discarded, so that the client gets its reply, before the connection is
+closed."""
+END = b"\r\n.\r\n"
+RUN_ENDED = 401
+MAX_REASON = 400
+TRANSIENT = (429, 500)
+"""The statuses of replies that faults make and a client may try again: too many requests, and from 500."""
+_CODE = re.compile(r"[245]\d\d")
+_SIZE = re.compile(r"SIZE=(\d{1,20})")
+EXTENSIONS = ("PIPELINING", "8BITMIME", "SMTPUTF8", "STARTTLS", "AUTH LOGIN PLAIN", "HELP")
+"""What EHLO announces besides SIZE; STARTTLS until TLS is active."""
+SMTP_REFUSALS: Mapping[str, str] = {
+    "421": "closes the connection: too many connections, errors, failed logins or commands without an e-mail; nothing "
+    "has come for too long; the run is over",
+    "451": "a fault, or an error of the server; try again",
+    "452": "too many recipients, too many e-mails at once, or `max_messages` is reached",
+    "500": "an unknown command, or a line that is too long",
+    "501": "a command with an argument that is missing or not valid",
+    "503": "a command out of order, such as DATA without a recipient",
+    "530": "the command needs a login",
+    "535": "the user or the password is wrong",
+    "538": "`smtp_requires_tls`: STARTTLS must come before AUTH",
+    "550": "there is no such mailbox at a domain of the organization; From, Sender or Reply-To is another's address",
+    "552": "larger than `max_message_bytes`",
+    "553": "not an e-mail address, or a sender that is no address of the organization",
+    "554": "content that is not valid: a bare CR or LF, a NUL, a header or a MIME part",
+}
+"""The code of a refusal -> when it is sent (RFC 5321 §4.2, RFC 4954 §6)."""
+
+
+class EmailHandler:
+    """aiosmtpd calls its `handle_…` methods after it has checked the syntax of a command."""
+
+    def __init__(self, connection: "SmtpConnection") -> None:
+        self._connection = connection
+
+    async def handle_EHLO(  # noqa: N802  (the name that aiosmtpd looks for)
+        self, server: SMTP, session: Session, envelope: Envelope, hostname: str, responses: list[str]
+    ) -> list[str]:
+        """Announce the extensions. The size limit is that of the sandbox: without a login there is no number."""
+        session.host_name = hostname
+        client = self._connection.client
+        size = "SIZE" if client is None else f"SIZE {read_limit(client)}"
+        names = [name for name in EXTENSIONS if name != "STARTTLS" or session.ssl is None]
+        lines = [server.hostname, size, *names]
+        return [f"250{' ' if place == len(lines) else '-'}{line}" for place, line in enumerate(lines, 1)]
+
+    async def handle_MAIL(  # noqa: N802
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        """Begin an e-mail from one of the organization's own addresses."""
+        client = self._find_client()
+        config: Any = client.config
+        owned = {normalize_address("email", own) for own in config.addresses}
+        if normalize_address("email", address) not in owned:
+            listed = ", ".join(config.addresses)
+            reason = f"5.7.1 {address[:80]} is not an address of this organization (expected: {listed})"
+            return await self.refuse(client, envelope, "553", reason, sender=address)
+        declared = _SIZE.search(" ".join(options))
+        if declared is not None and int(declared[1]) > read_limit(client):
+            reason = f"5.3.4 the e-mail is larger than {read_limit(client)} bytes"
+            return await self.refuse(client, envelope, "552", reason, sender=address)
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 2.1.0 OK"
+
+    async def handle_RCPT(  # noqa: N802
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        """Add a recipient. One at a domain of another organization is accepted even if it does not exist."""
+        client = self._find_client()
+        if len(envelope.rcpt_tos) >= MAX_RECIPIENTS:
+            return f"452 4.5.3 an e-mail may have {MAX_RECIPIENTS} recipients"
+        if not is_email_address(address) or not address.isprintable():
+            return await self.refuse(
+                client, envelope, "553", "5.1.3 the recipient is not an e-mail address", (address,)
+            )
+        if not await client.read_state(lambda state: has_mailbox(state, address)):
+            return await self.refuse(client, envelope, "550", f"5.1.1 there is no mailbox {address[:80]}", (address,))
+        if address not in envelope.rcpt_tos:
+            envelope.rcpt_tos.append(address)
+        return "250 2.1.5 OK"
+
+    async def handle_exception(self, error: Exception) -> str:
+        """Record a bug of the simulator; a client that sends too long a line is told so."""
+        if isinstance(error, ValueError | asyncio.LimitOverrunError):  # from the stream reader
+            return "500 5.5.2 the line is too long or not valid"
+        if self._connection.client is not None:
+            await self._connection.client.fail(error)
+        return "451 4.3.0 the server has failed"
+
+    async def submit(self, client: SandboxClient, envelope: Envelope, content: bytes) -> str:
+        """Send the e-mail; return the reply. Raises ConnectionResetError if a fault breaks the connection."""
+        submission = EmailSubmission(
+            sender=envelope.mail_from or "",
+            recipients=tuple(envelope.rcpt_tos),
+            content=content,
+            allow_utf8_headers=bool(envelope.smtp_utf8),
+        )
+        return await self._answer(await client.call(SmtpCall(submit_email, submission, submission.sender)))
+
+    async def refuse(
+        self,
+        client: SandboxClient,
+        envelope: Envelope,
+        code: str,
+        reason: str,
+        recipients: tuple[str, ...] = (),
+        sender: str = "",
+    ) -> str:
+        """Record that an e-mail or a recipient is refused; return the reply."""
+        refused = RefusedEmail(
+            code=code,
+            reason=to_printable(reason),
+            sender=to_printable(sender or envelope.mail_from or ""),
+            recipients=tuple(map(to_printable, recipients or envelope.rcpt_tos)),
+        )
+        return await self._answer(await client.call(SmtpCall(refuse_email, refused, refused.sender)))
+
+    def _find_client(self) -> SandboxClient:
+        client = self._connection.client
+        if client is None or not client.open:
+            self._connection.close_with("421 4.3.2 the run is over")
+            raise ConnectionResetError
+        return client
+
+    async def _answer(self, reply: Reply) -> str:
+        """Return the reply of the sandbox as one of SMTP."""
+        if reply.lost:
+            self._connection.drop()
+            raise ConnectionResetError
+        if reply.status == RUN_ENDED:
+            self._connection.close_with("421 4.3.2 the run is over")
+            raise ConnectionResetError
+        if reply.delivery is not IMMEDIATE and reply.delivery.over:
+            await asyncio.sleep(reply.delivery.over)
+        if reply.delivery.promised is not None:  # a fault cuts the reply
+            transport: Any = self._connection.transport
+            transport.write(reply.body)
+            transport.close()
+            raise ConnectionResetError
+        if reply.ok:
+            return reply.body.decode("utf-8", "replace")
+        return render_refusal(reply)
+
+
+def render_refusal(reply: Reply) -> str:
+    """Return a refusal as one line: with its own code if that is one of SMTP."""
+    refusal = reply.refusal
+    reason = to_printable(refusal.reason if refusal is not None else reply.body.decode("utf-8", "replace"))
+    if refusal is not None and _CODE.fullmatch(refusal.code):
+        return f"{refusal.code} {reason}"
+    if reply.status in TRANSIENT or reply.status > max(TRANSIENT):
+        return f"451 4.3.0 {reason}"
+    return f"554 5.6.0 {reason}"
+
+
+def to_printable(text: str) -> str:
+    """Return text as one line of a reply and of the log."""
+    return "".join(character if character.isprintable() else "?" for character in text)[:MAX_REASON]
+
+
+def read_limit(client: SandboxClient) -> int:
+    """Return the largest e-mail of a sandbox in bytes."""
+    config: Any = client.config
+    return int(config.max_message_bytes)
+
+
+def has_mailbox(state: MessagesState, address: str) -> bool:
+    """Return whether an address may exist: at its own domains it must be that of the organization or a contact."""
+    owned = {normalize_address("email", own) for own in state.config.addresses}
+    normalized = normalize_address("email", address)
+    is_local = normalized.rpartition("@")[2] in {own.rpartition("@")[2] for own in owned}
+    return not is_local or normalized in owned or bool(state.directory.find("email", normalized))
+
+
+class SmtpStatus(Exception):
+    """A reply of SMTP that refuses a command or an e-mail."""
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(reason)
+        self.code, self.reason = code, reason
+
+
+class DataReader:
+    """Reads until the end of the data, a dot alone in a line."""
+
+    def __init__(self, reader: asyncio.StreamReader, limit: int, hold: Callable[[int], bool]) -> None:
+        self._reader: Any = reader
+        self._limit, self._hold = limit, hold
+        self.is_cut = False
+        """Whether the client was still sending when reading stopped."""
+
+    async def read(self) -> bytes:
+        """Return the content. Raises SmtpStatus if it is too large; nothing is kept from then on."""
+        # The end may follow at once, and the line break before it is then that of the DATA command.
+        self._reader._buffer[:0] = b"\r\n"
+        content, size, problem = bytearray(), 0, None
+        is_complete = False
+        while not is_complete:
+            piece, is_complete = await self._read_piece()
+            size += len(piece)
+            if problem is None:
+                content += piece
+                problem = self._check_size(size)
+            if problem is not None:
+                content = bytearray()
+                if size > self._limit + MAX_DISCARDED_BYTES:
+                    self.is_cut = True
+                    break
+        if problem is not None:
+            raise problem
+        # The dot that a client puts before a dot at the start of a line (RFC 5321 §4.5.2).
+        return bytes(content[: -len(b".\r\n")].replace(b"\r\n..", b"\r\n.")[len(b"\r\n") :])
+
+    def _check_size(self, size: int) -> SmtpStatus | None:
+        if size > self._limit + len(END) + len(b"\r\n"):
+            return SmtpStatus("552", f"5.3.4 the e-mail is larger than {self._limit} bytes")
+        if not self._hold(size):
+            return SmtpStatus("452", "4.3.1 too many e-mails are being received at once; try again later")
+        return None
+
+    async def _read_piece(self) -> tuple[bytes, bool]:
+        """Return the next bytes, and whether the end of the data is at their end."""
+        try:
+            return await self._reader.readuntil(END), True
+        except asyncio.LimitOverrunError as overrun:
+            return await self._reader.read(max(1, overrun.consumed)), False
+
+
+def check_content(content: bytes) -> None:
+    """Refuse content that other servers would read differently.
+
+    A line break is CRLF and nothing else (RFC 5321 §2.3.8): a bare LF around a dot would end the e-mail for some
+    servers, and what follows would be another one.
+    """
+    breaks = content.count(b"\r\n")
+    if content.count(b"\r") != breaks or content.count(b"\n") != breaks:
+        raise SmtpStatus("554", "5.5.2 a line ends with a bare CR or LF; lines end with CR LF")
+    if b"\0" in content:
+        raise SmtpStatus("554", "5.6.0 the e-mail contains a NUL")
+    if any(len(line) > MAX_LINE_BYTES for line in content.split(b"\r\n")):
+        raise SmtpStatus("500", f"5.5.2 a line is longer than {MAX_LINE_BYTES} bytes")
 
 
 class SmtpConnection(SMTP):

@@ -44,7 +44,7 @@ def submit_email(context: OperationContext[MessagesState], submission: EmailSubm
     """Send an e-mail as the organization; return its id."""
     try:
         email = parse_email(submission.content, allow_utf8_headers=submission.allow_utf8_headers)
-        message = build_outgoing(email, submission, context.state.settings)
+        message = build_outgoing(email, submission, context.state.config)
     except Refusal as refusal:
         context.action.emit(build_refused(refusal, submission.sender, submission.recipients))
         raise

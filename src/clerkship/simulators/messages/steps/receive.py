@@ -9,13 +9,12 @@ from pydantic import AfterValidator, Field, model_validator
 from clerkship.model.conversation_key import normalize_address
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.steps.contract import Step, StepHost
+from clerkship.simulators.messages.mailbox import MessageThread, normalize_subject
 from clerkship.simulators.messages.names import OWN_ADDRESS
 from clerkship.simulators.messages.outgoing import BINARY_TYPE, TEXT_TYPE, IncomingMessage, NewAttachment
 from clerkship.simulators.messages.records import Channel, MessageRecord
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.simulators.messages.threads import MessageThread, normalize_subject
 
 
 def _check_base64(text: str | None) -> str | None:
@@ -84,10 +83,7 @@ class ReceiveMessage(Step):
             text=self.text,
             attachments=tuple(attachment.build() for attachment in self.attachments),
         )
-        try:
-            state.receive(action, message.model_copy(update={"in_reply_to": self._find_answered(state, sender)}))
-        except Refusal as refusal:
-            raise InputError.of(f"messages.receive: {refusal.reason}") from None
+        state.receive(action, message.model_copy(update={"in_reply_to": self._find_answered(state, sender)}))
 
     def _find_address(self, state: MessagesState) -> str:
         """Return the address of the sender on the channel."""

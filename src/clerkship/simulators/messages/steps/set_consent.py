@@ -4,8 +4,6 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.model.errors import InputError
-from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.messages.config import PhoneNumber
 from clerkship.simulators.messages.consent import Consent
@@ -30,7 +28,4 @@ class SetConsent(Step):
     def run(self, host: StepHost) -> None:
         """Change the consent."""
         state, action = host.state(MessagesState, self.sandbox)
-        try:
-            state.set_consent(action, self.number, self.consent, self.own_number or "")
-        except Refusal as refusal:
-            raise InputError.of(f"messages.set_consent: {refusal.reason}") from None
+        state.set_consent(action, self.number, self.consent, self.own_number or "")

@@ -1,30 +1,26 @@
 """Webhooks for text messages that arrive, and status callbacks for those that are sent."""
 
-from abc import abstractmethod
+import base64
+import hashlib
+import hmac
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, ClassVar, cast
+from typing import ClassVar, cast
 from urllib.parse import urlencode
 
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.operation import OperationCall
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.mailbox import MessageFilter
 from clerkship.simulators.messages.records import DeliveryStatus
 from clerkship.simulators.messages.state import MessagesState
 from clerkship.simulators.messages.twilio import operations as ops
 from clerkship.simulators.messages.twilio.form import FORM
-from clerkship.simulators.messages.twilio.signature import SIGNATURE_HEADER, sign_webhook
 from clerkship.simulators.messages.twilio.twiml import BadTwiml, parse_answer
 from clerkship.transports.outbound.address import OutboundAddress
-from clerkship.transports.outbound.delivery import DeliveryFailed, OutboundClient
-from clerkship.transports.outbound.http import HttpLimits, HttpResponse, OutboundRequest, WebhookDelivery, check_status
-from clerkship.transports.outbound.retry import RetryPolicy
+from clerkship.transports.outbound.delivery import DeliveryFailed
+from clerkship.transports.outbound.event_webhook import EventWebhook, ReportedItem, WebhookCall
+from clerkship.transports.outbound.http import HttpResponse, OutboundRequest, check_status
 
-MAX_ANSWER_SECONDS = 15.0
-"""Wall time for an agent to answer, as in Twilio."""
-MAX_ANSWER_BYTES = 64_000
-"""The largest TwiML document, as in Twilio."""
 _ARRIVED = MessageFilter(channel="sms", inbound=True)
 _STATUSES: Mapping[DeliveryStatus, tuple[DeliveryStatus, ...]] = {
     "queued": ("queued",),
@@ -35,41 +31,31 @@ _STATUSES: Mapping[DeliveryStatus, tuple[DeliveryStatus, ...]] = {
 }
 """The status of a message -> all that it has had, each with a callback."""
 _FINAL_STATUSES = ("delivered", "undelivered", "failed")
+SIGNATURE_HEADER = "x-twilio-signature"
 
 
-class TwilioCall(OperationCall[Any, Any]):
+def sign_webhook(token: str, url: str, parameters: Mapping[str, str]) -> str:
+    """Return the signature of a form that is posted to a URL.
+
+    It is the HMAC-SHA1, in base64, of the URL and of each parameter's name and value, sorted by name. The key is the
+    Auth Token.
+    """
+    signed = url + "".join(f"{name}{parameters[name]}" for name in sorted(parameters))
+    return base64.b64encode(hmac.digest(token.encode(), signed.encode(), hashlib.sha1)).decode()
+
+
+class TwilioCall(WebhookCall):
     """A call of an operation for a webhook or with its answer."""
 
     transport: ClassVar[str] = "twilio"
 
 
-class TwilioDelivery(WebhookDelivery):
+class TwilioDelivery(EventWebhook[MessagesState]):
     """Posts a signed form to the agent."""
-
-    @property
-    def retry(self) -> RetryPolicy:
-        """Five attempts, the first retry after five seconds."""
-        return RetryPolicy()
-
-    @property
-    def limits(self) -> HttpLimits:
-        """The limits of Twilio."""
-        return HttpLimits(MAX_ANSWER_SECONDS, MAX_ANSWER_BYTES)
-
-    def is_finished(self, state: MessagesState, message_id: str) -> bool:
-        """Return whether the agent has answered, also before the run was rewound, or the call was given up."""
-        return message_id in self._finished or (self.name, message_id) in state.answered_calls
-
-    @abstractmethod
-    def build_call(self, message_id: str) -> TwilioCall:
-        """Return the call that reads the parameters of a request."""
 
     async def build(self, message_id: str) -> OutboundRequest:
         """Return the request, with its signature over the URL as it was registered."""
-        reply = await self.client.call_as_run(self.build_call(message_id))
-        if not reply.ok or not isinstance(reply.result, dict):
-            raise DeliveryFailed("not_sent", reply.status or None)
-        parameters: dict[str, str] = reply.result
+        parameters: dict[str, str] = await self.read(message_id)
         registered = await self.find_address(message_id)
         sent_url, token = OutboundAddress.parse(registered).url, self.client.token
 
@@ -87,16 +73,6 @@ class SmsWebhook(TwilioDelivery):
     name: ClassVar[str] = "twilio-sms"
     link: ClassVar[str] = ops.SMS_LINK
 
-    def __init__(self, client: OutboundClient) -> None:
-        super().__init__(client)
-        self._first = 0
-        """The number of a message; it and all before it are finished."""
-
-    @classmethod
-    def configured(cls, config: Frozen) -> str | None:
-        """Return the `webhook` of the config."""
-        return cast(MessagesConfig, config).webhook
-
     def _get_address(self, number: str) -> str:
         return self.client.callbacks.get(f"{self.link}/{number}", self.configured(self.client.config)) or ""
 
@@ -110,22 +86,11 @@ class SmsWebhook(TwilioDelivery):
         number: str = await self.client.read_state(lambda state: state.messages[message_id].header.to[0])
         return self._get_address(number)
 
-    def pending(self, state: MessagesState) -> Iterable[str]:
-        """Return the ids of text messages that arrived at a number with an SmsUrl."""
-        is_start = True
-        for record in state.mailbox.list_messages(_ARRIVED, after=self._first):
-            is_finished = self.is_finished(state, record.id)
-            if is_start and is_finished:
-                self._first = record.number
-                continue
-            is_start = False
-            if not is_finished and self._get_address(record.header.to[0]):
-                yield record.id
-
-    def reset(self) -> None:
-        """Also begin with the first message."""
-        self._first = 0
-        super().reset()
+    def list_items(self, state: MessagesState, after: int) -> Iterable[ReportedItem]:
+        """Iterate over the text messages that arrived; only those at a number with an SmsUrl are reported."""
+        for record in state.mailbox.list_messages(_ARRIVED, after):
+            has_address = bool(self._get_address(record.header.to[0]))
+            yield ReportedItem(record.number, (record.id,) if has_address else (), is_complete=has_address)
 
     def build_call(self, message_id: str) -> TwilioCall:
         """Return the call that reads a message."""
@@ -148,11 +113,7 @@ class SmsStatusCallback(TwilioDelivery):
 
     name: ClassVar[str] = "twilio-status"
     link: ClassVar[str] = ops.STATUS_LINK
-
-    def __init__(self, client: OutboundClient) -> None:
-        super().__init__(client)
-        self._first = 0
-        """How many of the callback addresses, from the start, have nothing left to report."""
+    wakes_on: ClassVar[tuple[str, ...]] = (".sent", ".status_changed")
 
     @classmethod
     def configured(cls, config: Frozen) -> str | None:
@@ -168,29 +129,17 @@ class SmsStatusCallback(TwilioDelivery):
         """Return the StatusCallback of a message."""
         return self.client.callbacks.get(f"{self.link}/{message_id.partition('/')[0]}", "")
 
-    def hear(self, kind: str) -> None:
-        """Wake after a message was sent or its status changed."""
-        if kind.endswith((".sent", ".status_changed")):
-            self.wake()
-
-    def pending(self, state: MessagesState) -> Iterable[str]:
-        """Return message and status, such as `SM1/sent`, for each status that was not reported."""
-        is_start = True
-        for place, name in enumerate(list(islice(self.client.callbacks, self._first, None)), self._first + 1):
+    def list_items(self, state: MessagesState, after: int) -> Iterable[ReportedItem]:
+        """Iterate over the callback addresses; there is a message such as `SM1/sent` for each status."""
+        for place, name in enumerate(list(islice(self.client.callbacks, after, None)), after + 1):
             link, _, sid = name.partition("/")
-            if link == self.link and sid != ops.NEW_MESSAGE:
-                record = state.messages.get(sid)
-                statuses = () if record is None else _STATUSES.get(record.status, ())
-                ids = [id for id in (f"{sid}/{status}" for status in statuses) if not self.is_finished(state, id)]
-                yield from ids
-                is_start = is_start and not ids and record is not None and record.status in _FINAL_STATUSES
-            if is_start:
-                self._first = place
-
-    def reset(self) -> None:
-        """Also begin with the first message."""
-        self._first = 0
-        super().reset()
+            if link != self.link or sid == ops.NEW_MESSAGE:
+                yield ReportedItem(place, ())
+                continue
+            record = state.messages.get(sid)
+            statuses = () if record is None else _STATUSES.get(record.status, ())
+            is_complete = record is not None and record.status in _FINAL_STATUSES
+            yield ReportedItem(place, [f"{sid}/{status}" for status in statuses], is_complete)
 
     def build_call(self, message_id: str) -> TwilioCall:
         """Return the call that reads the status of a message."""

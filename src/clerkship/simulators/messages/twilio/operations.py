@@ -26,7 +26,7 @@ from clerkship.simulators.messages.twilio.resources import (
     render_number,
     render_page,
 )
-from clerkship.transports.outbound.address import BadAddress, OutboundAddress
+from clerkship.transports.outbound.event_webhook import register_url
 
 Context = OperationContext[MessagesState]
 SMS_LINK, STATUS_LINK = "sms", "status"
@@ -128,7 +128,7 @@ class DateRange(NamedTuple):
 
 def _check_account(context: Context, account: str) -> str:
     """Return the Account SID; refused if it is another one."""
-    own = context.state.settings.account_sid
+    own = context.state.config.account_sid
     if account != own:
         raise Refusal(404, "20404", f"there is no account {account[:40]} (expected: {own})")
     return own
@@ -161,14 +161,7 @@ def create_sms(context: Context, new: NewSms) -> dict[str, Any]:
 
 def _register_url(context: Context, link: str, url: str, name: str, code: str) -> None:
     """Register a URL of the agent; one that is not valid, or that the policy forbids, is refused with a code."""
-    try:
-        if url and OutboundAddress.parse(url).scheme == "tcp":
-            raise BadAddress("expected an http or https URL")
-        context.register_callback(link, url)
-    except BadAddress as error:
-        raise Refusal(400, code, f"{name}: {error}") from None
-    except Refusal as refusal:
-        raise Refusal(400, code, f"{name}: {refusal.reason}") from None
+    register_url(context, link, url, lambda reason: Refusal(400, code, f"{name}: {reason}"))
 
 
 @operation(tool=False)
@@ -203,7 +196,7 @@ def _select_sms(context: Context, wanted: SmsFilter) -> Iterator[MessageRecord]:
         before = _find_sms(context, wanted.page_token.removeprefix(PAGE_PREFIX)).number
     to, sender = (normalize_address("sms", number) if number else "" for number in (wanted.to, wanted.sender))
     range = _build_date_range(wanted)
-    other = next((number for number in (to, sender) if number and number not in context.state.settings.numbers), None)
+    other = next((number for number in (to, sender) if number and number not in context.state.config.numbers), None)
     for record in context.state.mailbox.list_newest_messages(before, "sms", other):
         header = record.header
         if record.deleted == "message":
@@ -284,13 +277,13 @@ def _check_complete(record: MessageRecord) -> None:
 def fetch_account(context: Context, account: TwilioAccount) -> dict[str, Any]:
     """Return the account."""
     sid = _check_account(context, account.account)
-    return render_account(sid, context.state.settings.organization, context.action.now)
+    return render_account(sid, context.state.config.organization, context.action.now)
 
 
 @operation(tool=False)
 def list_numbers(context: Context, wanted: NumberFilter) -> dict[str, Any]:
     """List the own numbers, with the addresses that are called for text messages to them."""
-    account, settings = _check_account(context, wanted.account), context.state.settings
+    account, settings = _check_account(context, wanted.account), context.state.config
     number = normalize_address("sms", wanted.number) if wanted.number else ""
     numbers = [each for each in settings.numbers if number in ("", each)]
     place = PageOfList(f"/{VERSION}/Accounts/{account}/IncomingPhoneNumbers.json", 0, DEFAULT_PAGE_SIZE)
@@ -317,14 +310,14 @@ def update_number(context: Context, update: NumberUpdate) -> dict[str, Any]:
 
 
 def _find_number(context: Context, sid: str) -> str:
-    for number in context.state.settings.numbers:
+    for number in context.state.config.numbers:
         if build_number_sid(number) == sid:
             return number
     raise Refusal(404, "20404", f"there is no phone number {sid[:40]}")
 
 
 def _render_number(context: Context, account: str, number: str) -> dict[str, Any]:
-    url = context.callbacks.get(f"{SMS_LINK}/{number}", context.state.settings.webhook) or ""
+    url = context.callbacks.get(f"{SMS_LINK}/{number}", context.state.config.webhook) or ""
     return render_number(account, number, url, context.action.now)
 
 
@@ -337,7 +330,7 @@ def refuse_resource(context: Context, resource: TwilioResource) -> None:
 def read_sms_webhook(context: Context, call: SmsCallback) -> dict[str, str]:
     """Return the parameters of the webhook of a text message that arrived."""
     record = _find_sms(context, call.id, deleted_too=True)
-    header, account = record.header, context.state.settings.account_sid
+    header, account = record.header, context.state.config.account_sid
     return {
         "AccountSid": account,
         "ApiVersion": VERSION,
@@ -358,7 +351,7 @@ def read_sms_status(context: Context, call: SmsCallback) -> dict[str, str]:
     """Return the parameters of the status callback of a text message."""
     record = _find_sms(context, call.id, deleted_too=True)
     parameters = {
-        "AccountSid": context.state.settings.account_sid,
+        "AccountSid": context.state.config.account_sid,
         "ApiVersion": VERSION,
         "From": record.header.sender,
         "MessageSid": record.id,
