@@ -15,15 +15,8 @@ from clerkship.simulators.messages.checks import (
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.consent import HELP_WORDS, START_WORDS, STOP_WORDS
 from clerkship.simulators.messages.delivery import UNDELIVERED_CODES
-from clerkship.simulators.messages.email.connection import (
-    EXTENSIONS,
-    MAX_ERRORS,
-    MAX_LINE_BYTES,
-    MAX_LOGIN_TRIES,
-    MAX_OTHER_COMMANDS,
-    SMTP_REFUSALS,
-)
-from clerkship.simulators.messages.email.mime import MAX_DEPTH, MAX_HEADER_BYTES, MAX_HEADERS, MAX_PARTS
+from clerkship.simulators.messages.email.connection import EXTENSIONS, MAX_LINE_BYTES, MAX_LOGIN_TRIES, SMTP_REFUSALS
+from clerkship.simulators.messages.email.mime import MAX_DEPTH, MAX_HEADER_BYTES, MAX_PARTS
 from clerkship.simulators.messages.email.smtp import LIMITS
 from clerkship.simulators.messages.operations import MAX_PAGE
 from clerkship.simulators.messages.segments import (
@@ -92,13 +85,10 @@ def _list_limits() -> Iterator[tuple[str, str]]:
     yield "recipients, attachments of a message", f"{MAX_RECIPIENTS}, {MAX_ATTACHMENTS}"
     yield "entries of a page", f"{MAX_PAGE:,}"
     yield "parts of an e-mail, and how deep they are nested", f"{MAX_PARTS}, {MAX_DEPTH}"
-    yield "headers of an e-mail, and their bytes", f"{MAX_HEADERS}, {MAX_HEADER_BYTES:,}"
+    yield "the headers of an e-mail", f"{MAX_HEADER_BYTES:,} bytes"
     yield "a line of an e-mail", f"{MAX_LINE_BYTES} bytes"
     yield "SMTP connections at once", f"{LIMITS.connections}"
-    yield (
-        "errors, failed logins, commands without an e-mail on a connection",
-        (f"{MAX_ERRORS}, {MAX_LOGIN_TRIES}, {MAX_OTHER_COMMANDS}"),
-    )
+    yield "failed logins on a connection", f"{MAX_LOGIN_TRIES}"
     yield "an answer to a webhook", f"{MAX_ANSWER_SECONDS:g} s of wall time, {MAX_ANSWER_BYTES:,} bytes"
 
 

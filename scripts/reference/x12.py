@@ -6,10 +6,11 @@ from typing import get_args
 from clerkship.formats.x12.grammar import Grammar, LoopSpec, SegmentSpec
 from clerkship.formats.x12.grammar_compiler import UNLIMITED
 from clerkship.formats.x12.grammar_tables import list_grammars, list_unsupported, load_grammar
+from clerkship.formats.x12.interchange import MAX_INTERCHANGES
 from clerkship.payer.answer import RejectionReason
 from clerkship.reactions.files_to_x12 import UNFINISHED
 from clerkship.simulators.x12.config import X12Config
-from clerkship.simulators.x12.content import MAX_INTERCHANGES, MAX_SEGMENTS
+from clerkship.simulators.x12.content import MAX_SEGMENTS
 from clerkship.simulators.x12.core_envelope import OPTIONAL_FIELDS, REQUIRED_FIELDS, RULE_VERSION
 from clerkship.simulators.x12.intake import ANSWERED_SETS, REQUEST_GRAMMARS
 from clerkship.simulators.x12.transactions.codes import CODES, RejectionCodes

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
 FORM = "multipart/form-data"
 MAX_PARTS = 200
-MAX_PART_HEADERS = 8
-MAX_PART_HEADER = 4096
 _PATH_SEPARATORS = re.compile(r"[\\/]")
 logging.getLogger("python_multipart").setLevel(logging.CRITICAL)  # it warns about malformed forms, which are refused
 
@@ -53,9 +51,8 @@ def parse_form(request: Request, max_parts: int = MAX_PARTS) -> tuple[FormPart, 
     if not boundary:
         raise _build_malformed_refusal("the Content-Type has no boundary")
     collector = _PartCollector(max_parts)
-    limits = {"max_header_count": MAX_PART_HEADERS, "max_header_size": MAX_PART_HEADER}
     try:
-        parser = library.MultipartParser(boundary, collector.callbacks(), **limits)
+        parser = library.MultipartParser(boundary, collector.callbacks())
         parser.write(request.body)
         parser.finalize()
     except FormParserError as error:

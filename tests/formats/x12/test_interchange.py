@@ -176,7 +176,6 @@ def test_data_without_isa_is_not_x12(data: bytes | str, reason: str) -> None:
     [
         ParseLimits(bytes=500),
         ParseLimits(interchanges=0),
-        ParseLimits(groups=0),
         ParseLimits(sets=2),
         ParseLimits(segments=30),
     ],
@@ -192,7 +191,6 @@ def test_data_above_a_limit_is_refused(limits: ParseLimits) -> None:
     ("limits", "reason"),
     [
         (ParseLimits(sets=1), "1 sets"),
-        (ParseLimits(groups=1), "1 groups"),
         (ParseLimits(interchanges=1), "1 interchanges"),
     ],
 )

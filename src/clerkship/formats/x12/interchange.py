@@ -23,7 +23,6 @@ from clerkship.formats.x12.transaction_set import TransactionSet
 
 MAX_BYTES = 16 * 1024 * 1024
 MAX_INTERCHANGES = 1_000
-MAX_GROUPS = 10_000
 MAX_SETS = 50_000
 MAX_SEGMENTS = 500_000
 MAX_SEARCHED_STARTS = 1_000
@@ -45,10 +44,9 @@ class ParseLimits(NamedTuple):
     """How much `parse_interchanges` accepts in one body."""
 
     bytes: int = MAX_BYTES
-    interchanges: int = MAX_INTERCHANGES
     sets: int = MAX_SETS
     segments: int = MAX_SEGMENTS
-    groups: int = MAX_GROUPS
+    interchanges: int = MAX_INTERCHANGES
 
 
 DEFAULT_PARSE_LIMITS = ParseLimits()
@@ -284,7 +282,6 @@ class _InterchangeReader:
         self.text = text
         self.limits = limits
         self.segments_left = limits.segments
-        self.groups_left = limits.groups
         self.sets_left = limits.sets
 
     def read(self, header: ParsedHeader) -> tuple[Interchange, int]:
@@ -349,17 +346,14 @@ class _InterchangeReader:
             id = ids.get(part[:3])
             if id is not None:
                 body.read_envelope_segment(id, index)
-                self._check_limits(body)
+                self._check_sets(body)
             elif body.set_start < 0:
                 body.report_stray(index)
         body.close_group(None, len(parts))
-        self._check_limits(body)
-        self.groups_left -= len(interchange.groups)
+        self._check_sets(body)
         self.sets_left -= body.set_count
 
-    def _check_limits(self, body: "_InterchangeBody") -> None:
-        if len(body.interchange.groups) > self.groups_left:
-            raise InterchangeTooLarge(f"there are more than {self.limits.groups} groups; send fewer at once")
+    def _check_sets(self, body: "_InterchangeBody") -> None:
         if body.set_count > self.sets_left:
             raise InterchangeTooLarge(f"there are more than {self.limits.sets} sets; send fewer at once")
 

@@ -11,7 +11,6 @@ from clerkship.reactions.fhir_to_payer.linked import LinkedResources, get_text
 from clerkship.reactions.payer_codes import find_service_type
 from clerkship.simulators.fhir.state import FhirState
 
-MAX_ITEMS = 100
 """Items of a request that are read."""
 IsSharedId = Callable[[str, str], bool]
 """Returns whether a payer has several people under a member id, given the numbers of both."""
@@ -28,7 +27,7 @@ def build_inquiry(request: Resource, chart: FhirState, is_shared: IsSharedId = l
     person = _describe_person(linked.find(request.get("patient")))
     is_dependent = _names_subscriber(coverage) or (not _is_own(coverage) and is_shared(payer_id, member_id))
     subscriber = _describe_person(linked.find(coverage.get("subscriber"))) if is_dependent else person
-    items = list_objects(request, "item")[:MAX_ITEMS]
+    items = list_objects(request, "item")
     return EligibilityInquiry(
         payer_id=payer_id,
         provider_id=linked.find_npi(request.get("provider")),

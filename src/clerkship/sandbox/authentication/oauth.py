@@ -19,7 +19,6 @@ from clerkship.sandbox.route import HttpCall
 
 GRANT = "client_credentials"
 FORM = "application/x-www-form-urlencoded"
-MAX_FORM_FIELDS = 50
 _NOT_CACHED = {"Cache-Control": "no-store", "Pragma": "no-cache"}
 _ERRORS = frozenset({"invalid_request", "invalid_client", "unsupported_grant_type", "invalid_scope"})
 
@@ -105,7 +104,7 @@ def parse_token_request(call: HttpCall, context: OperationContext[Any]) -> Token
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Refusal(400, "invalid_request", f"a token request is {FORM}")
     try:
-        pairs = parse_qsl(request.body.decode(), keep_blank_values=True, max_num_fields=MAX_FORM_FIELDS)
+        pairs = parse_qsl(request.body.decode(), keep_blank_values=True)
     except ValueError:
         raise Refusal(400, "invalid_request", "the form cannot be read") from None
     form, basic = dict(pairs), parse_basic_header(request.headers)

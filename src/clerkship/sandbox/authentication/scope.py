@@ -9,7 +9,6 @@ from typing import Literal, cast
 Permission = Literal["read", "search"]
 """What a scope allows: reading a resource by its id, or searching."""
 ScopeLevel = Literal["patient", "user", "system"]
-MAX_SCOPES = 100
 _SCOPE = re.compile(r"(patient|user|system)/(\*|[A-Z][A-Za-z]{1,63})\.(read|rs|r|s)")
 _PERMISSIONS: dict[str, frozenset[Permission]] = {
     "read": frozenset({"read", "search"}),
@@ -50,8 +49,8 @@ def parse_scope(text: str) -> SmartScope:
 def parse_scopes(texts: Iterable[str]) -> tuple[SmartScope, ...]:
     """Parse scopes and remove repeated ones; raises BadScope."""
     scopes = tuple(parse_scope(text) for text in dict.fromkeys(texts))
-    if not scopes or len(scopes) > MAX_SCOPES:
-        raise BadScope(f"expected 1 to {MAX_SCOPES} scopes, not {len(scopes)}")
+    if not scopes:
+        raise BadScope("expected one or more scopes")
     return scopes
 
 

@@ -36,7 +36,6 @@ from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, int
 AGENT = "agent"
 NOT_STORED = frozenset({"Parameters"})
 """R4 parameters: "there is no RESTful endpoint associated with it"."""
-MAX_CONDITION_LENGTH = 10_000
 _RESULT_PARAMETERS = frozenset(
     {"_count", "_sort", "_include", "_revinclude", "_summary", "_elements", "_total", "_contained", "_containedType"}
 )
@@ -220,8 +219,6 @@ def resolve_conditional_patch(input: ConditionalPatchInput, key: str) -> PatchIn
 
 def parse_condition(text: str) -> QueryPairs:
     """Parse a condition, such as `identifier=x|1` or `Patient?identifier=x|1`."""
-    if len(text) > MAX_CONDITION_LENGTH:
-        raise refusal(400, "too-long", f"a condition may have at most {MAX_CONDITION_LENGTH} characters")
     return tuple(parse_qsl(text.partition("?")[2] if "?" in text else text, keep_blank_values=True))
 
 

@@ -8,8 +8,6 @@ from clerkship.formats.x12.interchange import Interchange, InterchangeTooLarge, 
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.x12.config import X12Config
 
-MAX_INTERCHANGES = 100
-"""Interchanges in one request or file."""
 MAX_SEGMENTS = 200_000
 """Segments in one request or file."""
 LEVELS_PER_SET = 6
@@ -20,7 +18,7 @@ _HEADER_BYTES = 1000
 
 def parse_content(data: bytes, config: X12Config) -> list[Interchange]:
     """Parse the interchanges of a request. Refuse what is not X12, and what is too large."""
-    limits = ParseLimits(config.max_interchange, MAX_INTERCHANGES, config.max_sets, MAX_SEGMENTS)
+    limits = ParseLimits(config.max_interchange, config.max_sets, MAX_SEGMENTS)
     try:
         interchanges = parse_interchanges(data, limits)
         _check_levels(interchanges, config)

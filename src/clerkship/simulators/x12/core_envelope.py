@@ -31,8 +31,6 @@ REQUIRED_FIELDS = (
     "Payload",
 )
 OPTIONAL_FIELDS = ("UserName", "Password", "PayloadLength", "CheckSum")
-MAX_FIELD_LENGTH = 200
-"""Characters of a field other than the payload."""
 SUCCESS = "Success"
 ENVELOPE_ERROR = "CoreEnvelopeError"
 _PAYLOAD_TYPE = re.compile(r"X12_(270|276|278)_Request_(005010X[0-9]{3})(?:A1|E[0-9](?:_[0-9])?)?")
@@ -84,12 +82,10 @@ def check_envelope(envelope: CoreEnvelope, config: X12Config) -> list[Interchang
     for name in REQUIRED_FIELDS:
         if not fields.get(name):
             raise CoreError(f"{name}Required", f"the field {name} is missing")
-    for name, value in envelope.fields.items():
+    for name in envelope.fields:
         if name not in REQUIRED_FIELDS and name not in OPTIONAL_FIELDS:
             shown = _NOT_NAME.sub("", name)[:40]
             raise CoreError(f"{shown}NotUnderstood", f"the field {shown} is not known in rule version {RULE_VERSION}")
-        if len(value) > MAX_FIELD_LENGTH:
-            raise CoreError(f"{name}Illegal", f"{name} has more than {MAX_FIELD_LENGTH} characters")
     if fields["CORERuleVersion"] != RULE_VERSION:
         shown = fields["CORERuleVersion"]
         raise CoreError("VersionMismatch", f"CORERuleVersion is {shown!r} (expected: {RULE_VERSION})")
@@ -156,7 +152,7 @@ def build_core_reply(
         "PayloadID": str(uuid5(namespace, f"{state.last_control_number} {sent}")),
         "TimeStamp": sent,
         "SenderID": state.config.receiver.id,
-        "ReceiverID": envelope.fields.get("SenderID", "")[:MAX_FIELD_LENGTH],
+        "ReceiverID": envelope.fields.get("SenderID", ""),
         "CORERuleVersion": RULE_VERSION,
         "ErrorCode": error.code if error else SUCCESS,
         "ErrorMessage": error.reason if error else "",

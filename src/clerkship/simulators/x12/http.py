@@ -19,7 +19,6 @@ from clerkship.transports.multipart import FORM, parse_form
 EDI = "application/edi-x12"
 """RFC 1767."""
 ACCEPTED_TYPES = (EDI, "text/plain", "application/octet-stream", "")
-_MAX_FORM_PARTS = 40
 _BIG_BODY = 50_000
 """Bytes from which a request may take long."""
 
@@ -60,7 +59,7 @@ def describe_replies(context: Context, replies: ops.InterchangeReplies) -> str:
 
 def parse_envelope(call: HttpCall, context: Context) -> CoreEnvelope:
     """Parse a CORE envelope."""
-    return read_envelope(parse_form(call.request, _MAX_FORM_PARTS))
+    return read_envelope(parse_form(call.request))
 
 
 def render_envelope(call: HttpCall, context: Context, reply: CoreReply) -> Reply:

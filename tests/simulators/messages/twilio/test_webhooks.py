@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.playground.playground import SavedLog
 from clerkship.simulators.messages.events import MessageRefused
-from clerkship.simulators.messages.twilio.twiml import BadTwiml, parse_answer
+from clerkship.simulators.messages.twilio.twiml import parse_answer
 from clerkship.transports.outbound import event_webhook
 from tests.simulators.agent_server import AgentAnswer, AgentServer
 from tests.simulators.messages.twilio.clinic import ADA, LAND, OWN, SECOND, TextingClinic
@@ -156,8 +156,3 @@ def test_a_message_that_a_rewind_undoes_is_posted_when_it_comes_again(clinic: Te
 def test_plain_text_is_one_message_and_an_empty_answer_none() -> None:
     assert [each.text for each in parse_answer("text/plain; charset=utf-8", b" Hi ")] == ["Hi"]
     assert parse_answer("text/xml", b"") == parse_answer("text/xml", b"<Response/>") == []
-
-
-def test_an_answer_with_too_many_messages_is_refused() -> None:
-    with pytest.raises(BadTwiml, match="too_many_messages"):
-        parse_answer("text/xml", b"<Response>" + b"<Message>x</Message>" * 21 + b"</Response>")

@@ -19,7 +19,6 @@ from clerkship.simulators.fax.sinch.resources import DOCUMENT_CONVERSION_ERROR
 
 PROJECT = "/v3/projects/{project}"
 FAXES, SERVICES = f"{PROJECT}/faxes", f"{PROJECT}/services"
-MAX_UPDATE_BYTES = 100_000
 _UPDATED = ("incomingWebhookUrl", "webhookContentType")
 _FILE_MEDIA = {"pdf": "application/pdf"}
 _FILTER_FIELDS = {
@@ -168,13 +167,7 @@ SINCH_ROUTES = (
     _route("DELETE", f"{FAXES}/{{id}}/file", ops.delete_sinch_file, status=204),
     _route("GET", SERVICES, ops.list_sinch_services, parse=parse_project),
     _route("GET", f"{SERVICES}/{{service}}", ops.fetch_sinch_service),
-    _route(
-        "PATCH",
-        f"{SERVICES}/{{service}}",
-        ops.update_sinch_service,
-        parse=parse_service_update,
-        max_body=MAX_UPDATE_BYTES,
-    ),
+    _route("PATCH", f"{SERVICES}/{{service}}", ops.update_sinch_service, parse=parse_service_update),
     _route("GET", f"{SERVICES}/{{service}}/numbers", ops.list_sinch_numbers, parse=parse_service),
     *(
         _route(method, "/v3/{path*}", refusing, parse=parse_resource)

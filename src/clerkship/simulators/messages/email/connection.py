@@ -32,18 +32,9 @@ if TYPE_CHECKING:
 HOST_NAME = "mail.sandbox.example"
 IDENT = "ESMTP"
 MAX_LOGIN_TRIES = 5
-MAX_ERRORS = 50
-"""Replies of 4xx and 5xx, except for recipients beyond the limit."""
-MAX_EXCESS_RECIPIENTS = 1000
-"""Recipients beyond the limit that are refused before the connection is closed."""
-MAX_OTHER_COMMANDS = 100
-"""Commands without an e-mail, such as NOOP, between two e-mails."""
 MAX_CONNECTION_SECONDS = 3600.0
 COMMAND_BYTES = 1000
 """The longest command; the limit of RFC 5321 §4.5.3.1.4 grows with extensions and long addresses."""
-OTHER_COMMANDS = ("NOOP", "RSET", "EHLO", "HELO", "HELP", "VRFY", "EXPN", "AUTH")
-FIRST_ERROR = "4"
-TOO_MANY_RECIPIENTS = "452"
 MAX_LINE_BYTES = 998
 """Without its line break (RFC 5321 §4.5.3.1.6)."""
 MAX_DISCARDED_BYTES = 100_000_000
@@ -59,8 +50,8 @@ _SIZE = re.compile(r"SIZE=(\d{1,20})")
 EXTENSIONS = ("PIPELINING", "8BITMIME", "SMTPUTF8", "STARTTLS", "AUTH LOGIN PLAIN", "HELP")
 """What EHLO announces besides SIZE; STARTTLS until TLS is active."""
 SMTP_REFUSALS: Mapping[str, str] = {
-    "421": "closes the connection: too many connections, errors, failed logins or commands without an e-mail; nothing "
-    "has come for too long; the run is over",
+    "421": "closes the connection: too many connections or failed logins; nothing has come for too long; the run is "
+    "over",
     "451": "a fault, or an error of the server; try again",
     "452": "too many recipients, too many e-mails at once, or `max_messages` is reached",
     "500": "an unknown command, or a line that is too long",
@@ -304,7 +295,7 @@ class SmtpConnection(SMTP):
         self.command_size_limit = COMMAND_BYTES
         self._listener, self._table = listener, listener.tcp.table
         self.client: SandboxClient | None = None
-        self._tries = self._errors = self._excess = self._others = 0
+        self._tries = 0
         self._is_busy = self._has_spoken = self._is_closing = False
         self._opened_at = self._active_at = monotonic()
         super().__init__(
@@ -320,8 +311,6 @@ class SmtpConnection(SMTP):
             loop=asyncio.get_running_loop(),
         )
         self._auth_required = True  # as an argument, it would warn that TLS is not required
-        for name in OTHER_COMMANDS:
-            self._smtp_methods[name] = self._count_others(self._smtp_methods[name])
 
     # The part that the table of connections uses.
 
@@ -400,33 +389,14 @@ class SmtpConnection(SMTP):
             super().data_received(data)
 
     async def push(self, status: Any) -> None:
-        """Send a reply; after too many errors, close the connection."""
+        """Send a reply, unless the connection is being closed."""
         if self._is_closing:
             raise ConnectionResetError
         text = status.decode("utf-8", "replace") if isinstance(status, bytes) else str(status)
-        if text.startswith(TOO_MANY_RECIPIENTS):
-            self._excess += 1
-        elif text >= FIRST_ERROR:
-            self._errors += 1
-        if self._errors > MAX_ERRORS or self._excess > MAX_EXCESS_RECIPIENTS:
-            self.close_with("421 4.7.0 too many errors")
-            raise ConnectionResetError
         # A client may have sent bytes that are not UTF-8, and aiosmtpd repeats some of them.
         await super().push(text.encode("utf-8", "replace"))
 
     # Commands.
-
-    def _count_others(self, method: Any) -> Any:
-        async def run(arg: str | None) -> None:
-            self._others += 1
-            if self._others > MAX_OTHER_COMMANDS:
-                self.close_with("421 4.7.0 too many commands without an e-mail")
-                raise ConnectionResetError
-            await method(arg)
-
-        run.__smtp_syntax__ = getattr(method, "__smtp_syntax__", "")  # type: ignore[attr-defined]
-        run.__smtp_syntax_extended__ = run.__smtp_syntax_when__ = None  # type: ignore[attr-defined]
-        return run
 
     async def smtp_STARTTLS(self, arg: str) -> None:  # noqa: N802
         """Begin TLS, once."""
@@ -481,7 +451,6 @@ class SmtpConnection(SMTP):
         finally:
             self._is_busy = False
             self._table.hold(self, "", 0)
-        self._others = 0
         self.envelope = self._create_envelope()
         await self.push(status)
 

@@ -22,7 +22,6 @@ MAX_DEPTH = 10
 MAX_PARTS = 100
 MAX_HEADER_BYTES = 65_536
 """All headers of a message or a part."""
-MAX_HEADERS = 500
 MAX_FIELD_LENGTH = 8_000
 """Characters of one header, except those with addresses and references."""
 MAX_COMMENTS = 50
@@ -124,8 +123,6 @@ def _parse_headers(head: bytes, *, allow_utf8: bool) -> "Message[str, str]":
         if not colon or not _FIELD_NAME.fullmatch(name.rstrip(" \t")):
             raise InvalidEmail("the headers have a line that is not a header")
         fields.append([line])
-    if len(fields) > MAX_HEADERS:
-        raise InvalidEmail(f"there are {len(fields)} headers; the limit is {MAX_HEADERS}")
     message: Message[str, str] = Message()
     for lines in fields:
         name, _, value = "".join(lines).partition(":")

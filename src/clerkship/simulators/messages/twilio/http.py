@@ -12,7 +12,6 @@ from clerkship.simulators.messages.twilio.form import FORM, TwilioParameters, pa
 from clerkship.simulators.messages.twilio.operations import Context
 from clerkship.simulators.messages.twilio.resources import VERSION
 
-MAX_FORM_BYTES = 100_000
 ACCOUNT = f"/{VERSION}/Accounts/{{account}}"
 REFUSED_PARAMETERS = {
     "MessagingServiceSid": ("21701", "Messaging Services are not simulated; give `From`"),
@@ -132,7 +131,7 @@ def parse_resource(call: HttpCall, context: Context) -> ops.TwilioResource:
 
 
 def _route(method: str, path: str, operation: Any, **options: Any) -> Route:
-    limit: dict[str, Any] = {} if method in ("GET", "DELETE") else {"media": FORM, "max_body": MAX_FORM_BYTES}
+    limit: dict[str, Any] = {} if method in ("GET", "DELETE") else {"media": FORM}
     return Route(method, path, operation, refuse=refuse_as_twilio, **limit, **options)
 
 

@@ -4,9 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 from xml.parsers import expat
 
-MAX_MESSAGES = 20
-"""The messages of one answer."""
-MAX_DEPTH = 10
 XML_TYPES = frozenset({"", "text/xml", "application/xml", "text/html"})
 """Media types that Twilio parses as TwiML; an answer without a type is TwiML, too."""
 PLAIN_TEXT = "text/plain"
@@ -80,15 +77,11 @@ class _TwimlParser:
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         parent = self._path[-1] if self._path else ""
-        if len(self._path) >= MAX_DEPTH:
-            raise BadTwiml("bad_twiml")
         self._path.append(name)
         if not parent:
             if name != "Response":
                 raise BadTwiml("bad_twiml")
         elif parent == "Response" and name in ("Message", "Sms"):  # <Sms> is the old name of <Message>
-            if len(self._messages) == MAX_MESSAGES:
-                raise BadTwiml("too_many_messages")
             self._messages.append(TwimlMessage("", attributes.get("to", ""), attributes.get("from", "")))
         elif parent not in ("Message", "Sms") or name not in _NESTED:
             raise BadTwiml(UNSUPPORTED_VERBS.get(name, "twiml_unsupported"))

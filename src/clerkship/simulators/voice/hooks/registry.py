@@ -7,10 +7,6 @@ from clerkship.simulators.voice.events import CallbackBooked, CaseOpened
 from clerkship.simulators.voice.hooks import chart, payer
 from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult
 
-MAX_SUBJECT = 500
-"""Characters of a subject that are stored."""
-MAX_TIME = 200
-"""Characters of the time of a callback that are stored."""
 _CASE_DIGITS = 8
 
 
@@ -18,7 +14,7 @@ def open_case(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
     """Open a case, and return its number."""
     digest = context.action.ids.new("case").rpartition("_")[2]
     number = f"{int(digest, 16) % 10**_CASE_DIGITS:0{_CASE_DIGITS}}"
-    subject, member_id = arguments.get("subject", "").strip()[:MAX_SUBJECT], arguments.get("member_id", "").strip()
+    subject, member_id = arguments.get("subject", "").strip(), arguments.get("member_id", "").strip()
     context.action.emit(CaseOpened(call=context.call.id, reference=number, subject=subject, member_id=member_id))
     return HookResult("opened", {"case_number": number})
 
@@ -34,7 +30,7 @@ def book_callback(context: HookContext, arguments: Mapping[str, str]) -> HookRes
     number = normalize_phone(arguments.get("phone", ""))
     if number is None:
         return HookResult("invalid")
-    at = arguments.get("at", "").strip()[:MAX_TIME]
+    at = arguments.get("at", "").strip()
     context.action.emit(CallbackBooked(call=context.call.id, number=number, at=at))
     return HookResult("booked", {"callback_number": number})
 
