@@ -29,8 +29,7 @@ from benchmarks.fhir_validation import measured, models, ours
 from benchmarks.fhir_work import OF_EACH, Work, chart, resources, works
 from benchmarks.http_load import Load, keep_asking, render_request
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.formats.fhir.chart import Chart
-from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.chart import Chart, load_chart
 from clerkship.formats.fhir.resource import render_resource
 from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.gateway import Gateway

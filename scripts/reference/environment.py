@@ -9,7 +9,7 @@ from clerkship.events.sidecar import MAX_UNAUTHENTICATED
 from clerkship.model.environment import RESERVED_NAMES, RESERVED_SOURCES
 from clerkship.sandbox.assertion import Difference, Engine
 from clerkship.sandbox.component import DomainSpec
-from clerkship.sandbox.faults.chaos import PROFILES, find_chaos_profile
+from clerkship.sandbox.faults.registry import PROFILES, find_chaos_profile
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
 from scripts.reference.examples import show_example

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from clerkship.formats.hl7.flaw import ERROR_CONDITIONS
-from clerkship.formats.hl7.lenient import CHECKED_TIMES
-from clerkship.formats.hl7.message import Hl7Message, build_segment
+from clerkship.formats.hl7.message import ERROR_CONDITIONS, Hl7Message, build_segment
 from clerkship.formats.hl7.tables import VERSIONS, load_tables
+from clerkship.formats.hl7.validation import CHECKED_TIMES
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import SENT_EVENTS
 from clerkship.simulators.hl7.intake import MAX_FLAWS, UNSUPPORTED, AckOutcome, MessageVerdict, plan_acks

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from clerkship.reactions.communication import PORTAL_MEDIUM
-from clerkship.reactions.fhir_to_messages.message import PORTAL_MEDIA, SENT_STATUSES
+from clerkship.reactions.fhir_to_messages import PORTAL_MEDIA, SENT_STATUSES
 from clerkship.sandbox.request import MAX_BODY
 from clerkship.simulators.messages.checks import (
     MAX_ATTACHMENTS,

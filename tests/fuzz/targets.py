@@ -6,10 +6,8 @@ from datetime import UTC, datetime
 from clerkship.formats.hl7.ack import ack_mode, build_ack, parse_ack
 from clerkship.formats.hl7.batch import MAX_BATCH_FLAWS as MAX_AROUND
 from clerkship.formats.hl7.batch import split_messages
-from clerkship.formats.hl7.flaw import Flaw
 from clerkship.formats.hl7.framing import Deframer
-from clerkship.formats.hl7.message import BadMessage, Hl7Message, parse_message
-from clerkship.formats.hl7.path import BadMessagePath, parse_path
+from clerkship.formats.hl7.message import BadMessage, BadMessagePath, Flaw, Hl7Message, parse_message, parse_path
 from clerkship.formats.hl7.tables import resolve_version
 from clerkship.formats.hl7.validation import MAX_FLAWS, validate_message
 from clerkship.sandbox.request import Refusal

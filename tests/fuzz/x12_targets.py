@@ -3,10 +3,9 @@
 from contextlib import suppress
 from datetime import datetime
 
-from clerkship.formats.x12.ack_999 import ACK_999_VERSION, build_999
+from clerkship.formats.x12.acknowledgments import ACK_999_VERSION, build_999, build_ta1
 from clerkship.formats.x12.charset import check_characters
 from clerkship.formats.x12.interchange import FunctionalGroup, Interchange, NotX12, parse_interchanges
-from clerkship.formats.x12.ta1 import build_ta1
 from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, SetWriter, render_interchange
 from tests.formats.x12.messages import (

@@ -8,10 +8,7 @@ from pydantic import ValidationError
 
 from clerkship.payer.answer import Appeal, Authorization, EligibilityAnswer
 from clerkship.payer.inquiry import PersonQuery
-from clerkship.payer.steps.determine import PayerDetermine
-from clerkship.payer.steps.set_authorization import PayerSetAuthorization
-from clerkship.payer.steps.set_claim import PayerSetClaim
-from clerkship.payer.steps.set_eligibility import PayerSetEligibility
+from clerkship.payer.steps import PayerDetermine, PayerSetAuthorization, PayerSetClaim, PayerSetEligibility
 from tests.payer.clinic import CLINIC, JANE, TODAY, PayerClinic, inquiry, party, request
 from tests.payer.test_claims import CLAIM, get_claim
 

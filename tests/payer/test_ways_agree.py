@@ -9,7 +9,7 @@ import pytest
 
 from clerkship.payer.answer import Member
 from clerkship.payer.inquiry import EligibilityInquiry
-from clerkship.payer.steps.set_eligibility import PayerSetEligibility
+from clerkship.payer.steps import PayerSetEligibility
 from tests.payer.comparison import Direct, Way
 from tests.payer.office import Office, build_inquiry
 from tests.payer.ways import WAYS

@@ -74,7 +74,7 @@ def test_step_that_fails_while_the_agent_waits_errors_the_run(
         raise KeyError("a bug of ours")
 
     def on_task(task_item: Any, sandboxes: Any) -> None:
-        monkeypatch.setattr("clerkship.simulators.files.steps.drop.DropFile.run", breaks)
+        monkeypatch.setattr("clerkship.simulators.files.steps.DropFile.run", breaks)
         sandboxes.wait("1h")
 
     bench.write("desk.yml", ENVIRONMENT)

@@ -15,7 +15,7 @@ from clerkship.playground.playground import EndlessWork, Playground, PlaygroundO
 from clerkship.sandbox.component import DomainSpec, NoConfig
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, DueWork, State
-from clerkship.sandbox.steps.clock_advance import ClockAdvance
+from clerkship.sandbox.steps.contract import ClockAdvance
 
 
 class ParcelSent(Payload):

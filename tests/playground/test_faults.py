@@ -21,14 +21,16 @@ from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.faults.contract import Fault
-from clerkship.sandbox.faults.drip import DripFault
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.duplicate import DuplicateFault
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.expired import ExpiredFault
-from clerkship.sandbox.faults.latency import LatencyFault
 from clerkship.sandbox.faults.registry import load_faults
-from clerkship.sandbox.faults.truncated import TruncatedFault
+from clerkship.sandbox.faults.request_faults import (
+    DripFault,
+    DropFault,
+    DuplicateFault,
+    ErrorFault,
+    ExpiredFault,
+    LatencyFault,
+    TruncatedFault,
+)
 from clerkship.sandbox.handle import Dropped, Incomplete, Refused
 from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.route import HttpCall

@@ -19,8 +19,7 @@ from clerkship.playground.http import open_http
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.faults.duplicate import DuplicateFault
-from clerkship.sandbox.faults.latency import LatencyFault
+from clerkship.sandbox.faults.request_faults import DuplicateFault, LatencyFault
 from clerkship.sandbox.handle import Handle
 from clerkship.sandbox.request import QueryParams, Refusal, Reply, Request
 from clerkship.simulators import files

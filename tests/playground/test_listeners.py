@@ -21,8 +21,7 @@ from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.latency import LatencyFault
+from clerkship.sandbox.faults.request_faults import ErrorFault, LatencyFault
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import OperationCall, OperationContext, SimulatorInterface, operation
 from clerkship.sandbox.request import Refusal, Reply, json_reply, refuse_as_json

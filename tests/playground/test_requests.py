@@ -19,10 +19,7 @@ from clerkship.events.request_line import (
 )
 from clerkship.events.sidecar import MAX_UNAUTHENTICATED
 from clerkship.playground.handlers import RequestContext
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.duplicate import DuplicateFault
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.latency import LatencyFault
+from clerkship.sandbox.faults.request_faults import DropFault, DuplicateFault, ErrorFault, LatencyFault
 from clerkship.sandbox.request import QueryParams, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fhir import SPEC as FHIR

@@ -9,9 +9,9 @@ from clerkship.actors.contract import ContractBreach, PersonAction, PersonUnavai
 from clerkship.events.event import Event
 from clerkship.kit.clock import Clock
 from clerkship.playground.playground import Playground, SavedLog
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.steps.clock_advance import ClockAdvance
-from clerkship.simulators.files.steps.drop import DropFile
+from clerkship.sandbox.faults.request_faults import ErrorFault
+from clerkship.sandbox.steps.contract import ClockAdvance
+from clerkship.simulators.files.steps import DropFile
 from tests.playground.two_chats import ModelPerson, open_playground
 
 

@@ -10,10 +10,9 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import RequestContext
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.faults.chaos import PROFILES, find_chaos_profile
 from clerkship.sandbox.faults.contract import Fault
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.registry import load_faults
+from clerkship.sandbox.faults.registry import PROFILES, find_chaos_profile, load_faults
+from clerkship.sandbox.faults.request_faults import ErrorFault
 from clerkship.sandbox.request import Delivery, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import files

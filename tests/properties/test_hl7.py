@@ -12,8 +12,17 @@ from clerkship.formats.hl7.ack import ack_mode, build_ack, parse_ack
 from clerkship.formats.hl7.batch import split_messages
 from clerkship.formats.hl7.escape import DEFAULT_DELIMITERS, Delimiters, escape, unescape
 from clerkship.formats.hl7.framing import Deframer, Frame, frame_message
-from clerkship.formats.hl7.message import BadMessage, Hl7Message, Segment, decode_message, parse_message, parse_segment
-from clerkship.formats.hl7.path import BadMessagePath, MessagePath, parse_path
+from clerkship.formats.hl7.message import (
+    BadMessage,
+    BadMessagePath,
+    Hl7Message,
+    MessagePath,
+    Segment,
+    decode_message,
+    parse_message,
+    parse_path,
+    parse_segment,
+)
 from clerkship.formats.hl7.tables import VERSIONS
 from clerkship.formats.hl7.validation import MAX_FLAWS, validate_message
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clerkship.formats.x12.charset import X12Charset
-from clerkship.formats.x12.delimiters import X12Delimiters
 from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.transaction_set import TransactionSet, parse_transaction_set
 from clerkship.formats.x12.validation import validate_set
 from clerkship.payer.answer import (

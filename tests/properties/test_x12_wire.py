@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clerkship.formats.x12.charset import EXTENDED_CHARACTERS, check_characters, clean_value
-from clerkship.formats.x12.delimiters import X12Delimiters
 from clerkship.formats.x12.interchange import parse_interchanges
+from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.writer import (
     OutgoingEnvelope,
     OutgoingGroup,

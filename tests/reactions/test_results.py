@@ -13,8 +13,7 @@ from clerkship.sandbox.state import ActionContext, ReactionResult
 from clerkship.simulators import files
 from clerkship.simulators.files.config import FilesConfig
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.hl7.filed import FiledMessage
-from clerkship.simulators.hl7.state import Hl7State
+from clerkship.simulators.hl7.state import FiledMessage, Hl7State
 from tests.reactions.hl7_to_fhir.clinic import PID, Clinic, build_msh
 
 

@@ -5,11 +5,10 @@ from urllib.parse import parse_qsl
 
 from clerkship.events.event import Event, Payload
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.cookie import CookieSession, LogoutInput
 from clerkship.sandbox.authentication.oauth import FORM, AccessToken, ClientCredentials, TokenRequest
-from clerkship.sandbox.authentication.password import LoginInput
+from clerkship.sandbox.authentication.password import BasicPassword, LoginInput
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme
 from clerkship.sandbox.authentication.signed import SignedRequest
 from clerkship.sandbox.handle import Handle

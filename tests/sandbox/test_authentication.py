@@ -16,14 +16,17 @@ from clerkship.cli.console import out
 from clerkship.cli.up import _print_access
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
-from clerkship.sandbox.authentication.basic import BasicPassword
-from clerkship.sandbox.authentication.credentials import MAX_ISSUED, PURGE_FROM, SandboxCredentials
-from clerkship.sandbox.authentication.password import encode_basic
-from clerkship.sandbox.authentication.secret import SecretTable, secrets_match
+from clerkship.sandbox.authentication.credentials import (
+    MAX_ISSUED,
+    PURGE_FROM,
+    SandboxCredentials,
+    SecretTable,
+    secrets_match,
+)
+from clerkship.sandbox.authentication.password import BasicPassword, encode_basic
 from clerkship.sandbox.authentication.signed import canonical_string
 from clerkship.sandbox.component import NoConfig
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.expired import ExpiredFault
+from clerkship.sandbox.faults.request_faults import ErrorFault, ExpiredFault
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.request import QueryParams, Request
 from clerkship.service.up import _build_accesses

@@ -8,7 +8,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from clerkship.sandbox.faults.error import ErrorFault
+from clerkship.sandbox.faults.request_faults import ErrorFault
 from clerkship.sandbox.request import Reply, Request, redirect
 from clerkship.transports.assets import CACHE_CONTROL, AssetFolder
 from tests.raw_routes import RawCall, raw_route

@@ -9,9 +9,7 @@ import httpx
 import pytest
 
 from clerkship.playground.failure import SimulatorBroken
-from clerkship.sandbox.faults.drip import DripFault
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.truncated import TruncatedFault
+from clerkship.sandbox.faults.request_faults import DripFault, DropFault, TruncatedFault
 from clerkship.sandbox.handle import Dropped
 from clerkship.sandbox.request import ByteStream, Reply
 from tests.raw_routes import RawCall, raw_route

@@ -36,7 +36,7 @@ from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.faults.error import ErrorFault
+from clerkship.sandbox.faults.request_faults import ErrorFault
 from clerkship.sandbox.handle import Refused
 from clerkship.transports.outbound import http
 from clerkship.transports.outbound.address import OutboundAddress

@@ -18,10 +18,7 @@ from websockets.sync.client import ClientConnection, connect
 from clerkship.events.request_line import render_event_request
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.direct_call import CallRecord
-from clerkship.sandbox.faults.drip import DripFault
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.truncated import TruncatedFault
+from clerkship.sandbox.faults.request_faults import DripFault, DropFault, ErrorFault, TruncatedFault
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.route import Route

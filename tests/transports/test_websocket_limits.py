@@ -13,9 +13,7 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import ClientConnection
 
 from clerkship.events.request_line import render_event_request
-from clerkship.sandbox.faults.drip import DripFault
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.error import ErrorFault
+from clerkship.sandbox.faults.request_faults import DripFault, DropFault, ErrorFault
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Reply

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from clerkship.events.event import Payload
+from clerkship.events.event import Payload, collect_events
 
 
 class FlowStarted(Payload, kind="agent.flow.started"):
@@ -164,31 +164,7 @@ class Noted(Payload, kind="agent.noted"):
 
 MODEL_ANSWER_CUT_OFF = "model_answer_cut_off"
 """What is noted if an answer of the agent's model ended at the limit of tokens."""
-AGENT_EVENTS: tuple[type[Payload], ...] = (
-    FlowStarted,
-    FlowCompleted,
-    FlowCancelled,
-    FlowInterrupted,
-    FlowResumed,
-    ClarificationOffered,
-    ActionExecuted,
-    SlotSet,
-    SkillActivated,
-    SkillCompleted,
-    SkillCancelled,
-    SkillInterrupted,
-    SkillResumed,
-    BlockEntered,
-    BlockCompleted,
-    BlockCancelled,
-    BlockInterrupted,
-    BlockResumed,
-    MemorySet,
-    MemoryCleared,
-    ToolExecuted,
-    ToolCallRejected,
-    Noted,
-)
+AGENT_EVENTS = collect_events(globals())
 AgentEvents = Mapping[str, type[Payload]]
 """The events that agents may report, by kind."""
 BUILT_IN_EVENTS: AgentEvents = {event.kind: event for event in AGENT_EVENTS}

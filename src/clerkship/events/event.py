@@ -85,6 +85,12 @@ class Payload(Frozen):
             cls.kind = kind
 
 
+def collect_events(module: Mapping[str, Any]) -> tuple[type[Payload], ...]:
+    """Return the events that a module defines, in order: `EVENTS = collect_events(globals())`."""
+    classes = [each for each in module.values() if isinstance(each, type) and issubclass(each, Payload)]
+    return tuple(each for each in classes if each.__module__ == module["__name__"] and "kind" in vars(each))
+
+
 class Utterance(Payload):
     """A message in a conversation, on any sandbox, from a person or from the agent."""
 

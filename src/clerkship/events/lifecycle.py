@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from clerkship.events.event import Payload
+from clerkship.events.event import Payload, collect_events
 
 
 class RunStarted(Payload, kind="run.started"):
@@ -158,21 +158,4 @@ class PersonChecked(Payload, kind="person.checked"):
     prompt: str = ""
 
 
-LIFECYCLE_EVENTS: tuple[type[Payload], ...] = (
-    RunStarted,
-    StepRan,
-    StepFailed,
-    AgentStarted,
-    AgentAnswered,
-    AgentFailed,
-    RunForked,
-    RunEnded,
-    RequestRefused,
-    RequestAnswered,
-    ClockAdvanced,
-    FaultInjected,
-    OutboundAttempted,
-    PersonBrokeContract,
-    PersonMadeUpFacts,
-    PersonChecked,
-)
+LIFECYCLE_EVENTS = collect_events(globals())

@@ -1,16 +1,12 @@
 """The payers of an environment: members, plans, authorizations, appeals and claims, without a transport."""
 
 from clerkship.payer.assertions.payer_state import PayerRecordState
-from clerkship.payer.book import PayerDataset
+from clerkship.payer.book import NAMES, PayerDataset
 from clerkship.payer.config import PayerConfig, apply_environment_time
 from clerkship.payer.events import EVENTS
 from clerkship.payer.exercise import DATASET, EXERCISE
-from clerkship.payer.names import NAMES
 from clerkship.payer.state import PayerState
-from clerkship.payer.steps.determine import PayerDetermine
-from clerkship.payer.steps.set_authorization import PayerSetAuthorization
-from clerkship.payer.steps.set_claim import PayerSetClaim
-from clerkship.payer.steps.set_eligibility import PayerSetEligibility
+from clerkship.payer.steps import PayerDetermine, PayerSetAuthorization, PayerSetClaim, PayerSetEligibility
 from clerkship.sandbox.component import DomainSpec
 
 SPEC = DomainSpec(

@@ -8,8 +8,8 @@ from clerkship.payer.adjudication import pay_claim
 from clerkship.payer.answer import Appeal, Authorization, Member, PayerClaim, Rejection
 from clerkship.payer.authorizations import Moment, approve_on_appeal
 from clerkship.payer.code_pattern import matches_any_code
-from clerkship.payer.coverage import find_coverage
 from clerkship.payer.determination_rule import AppealMatch, AppealRule
+from clerkship.payer.eligibility import find_coverage
 from clerkship.payer.events import (
     AppealDecided,
     AppealFiled,
@@ -179,7 +179,7 @@ def decide_appeal(
             AuthorizationDetermined(**describe_authorization(approved, records.get_member(approved.member_key)))
         )
     else:
-        coverage = find_coverage(member, denied.record.start) if member else None
-        plan = records.find_plan(coverage[0].plan if coverage else "")
+        policy = find_coverage(member, denied.record.start) if member else None
+        plan = records.find_plan(policy.coverage.plan if policy else "")
         paid = pay_claim(denied.record, plan, records.config, moment.today)
         action.emit(ClaimChanged(**describe_claim(paid, member)))

@@ -13,7 +13,6 @@ from clerkship.payer.answer import (
     Rejection,
     RejectionSubject,
 )
-from clerkship.payer.coverage import find_coverage
 from clerkship.payer.determination import (
     Decision,
     ServiceContext,
@@ -23,7 +22,7 @@ from clerkship.payer.determination import (
     read_answers,
 )
 from clerkship.payer.determination_rule import Determination
-from clerkship.payer.eligibility import check_service_date
+from clerkship.payer.eligibility import check_service_date, find_coverage
 from clerkship.payer.inquiry import AuthorizationQuery, RequestedService
 from clerkship.payer.matching import reject
 from clerkship.payer.numbers import build_number, build_unused_number
@@ -45,8 +44,8 @@ class Moment(NamedTuple):
 def check_coverage(query: AuthorizationQuery, member: Member, today: date) -> Rejection | None:
     """Return a rejection if the member is not covered on the first day of service."""
     day = find_first_day(query) or today
-    coverage = find_coverage(member, day)
-    if coverage is not None and coverage[1] == "active":
+    policy = find_coverage(member, day)
+    if policy is not None and policy.status == "active":
         return None
     subject: RejectionSubject = "dependent" if query.dependent is not None else "subscriber"
     return reject("not_eligible", subject, f"The member is not covered on {day}.")
@@ -109,8 +108,8 @@ def is_required(records: PayerRecords, context: ServiceContext) -> bool:
 
 def find_plan_id(member: Member, query: AuthorizationQuery, today: date) -> str:
     """Return the id of the plan on the first day of a request."""
-    coverage = find_coverage(member, find_first_day(query) or today)
-    return coverage[0].plan if coverage else ""
+    policy = find_coverage(member, find_first_day(query) or today)
+    return policy.coverage.plan if policy else ""
 
 
 def open_authorization(

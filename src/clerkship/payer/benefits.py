@@ -25,22 +25,22 @@ def list_benefits(
 ) -> tuple[Benefit, ...]:
     """Return what a policy in force pays for what was asked."""
     plan = records.find_plan(coverage.plan)
-    asked = list(dict.fromkeys(inquiry.service_types or WHOLE_PLAN))
-    named = [type for type in asked if type != "plan"]
-    types = [type for type in SERVICE_TYPES if type != "plan"] if "plan" in asked else named
+    service_types = list(dict.fromkeys(inquiry.service_types or WHOLE_PLAN))
+    named = [type for type in service_types if type != "plan"]
+    types = [type for type in SERVICE_TYPES if type != "plan"] if "plan" in service_types else named
     covered = [type for type in types if type not in plan.not_covered]
     refused = [type for type in types if type in plan.not_covered]
     benefits: list[Benefit] = []
-    if covered or "plan" in asked:
-        head = (*(WHOLE_PLAN if "plan" in asked else ()), *covered)
+    if covered or "plan" in service_types:
+        head = (*(WHOLE_PLAN if "plan" in service_types else ()), *covered)
         benefits.append(Benefit(kind="active", service_types=head, text=coverage.plan_name))
     if refused:
         benefits.append(Benefit(kind="not_covered", service_types=tuple(refused)))
-    if covered or "plan" in asked:
+    if covered or "plan" in service_types:
         benefits += _list_amounts("deductible", plan.deductible, used.deductible_met)
         if plan.out_of_pocket is not None:
             benefits += _list_amounts("out_of_pocket_maximum", plan.out_of_pocket, used.out_of_pocket_met)
-    benefits += _list_terms(plan, covered, is_whole="plan" in asked)
+    benefits += _list_terms(plan, covered, is_whole="plan" in service_types)
     benefits += _list_limits(plan, covered, used)
     benefits += (_describe_procedure(records, coverage, plan, code) for code in inquiry.procedure_codes)
     benefits += _list_authorizations(records, coverage, [type for type in named if type in covered])

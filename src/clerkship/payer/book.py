@@ -5,11 +5,12 @@ They are built once for each environment. Playgrounds share them, and only store
 
 import threading
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from typing import Any, TypeVar
 
+from clerkship.formats.fhir.names import PATIENT
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.errors import InputError, InputProblem
@@ -27,7 +28,7 @@ from clerkship.payer.members import (
     read_payers,
     read_providers,
 )
-from clerkship.payer.name_sorts import normalize_member_id
+from clerkship.payer.name_sorts import ACCOUNT, CLAIM, MEMBER_ID, PAYER, PLAN, normalize_member_id
 from clerkship.payer.person_name import normalize_name
 from clerkship.payer.plan import DEFAULT_PLAN, BenefitPlan, merge_plans
 
@@ -232,3 +233,19 @@ def _build_claim(entry: ClaimEntry) -> PayerClaim:
         "status_date": entry.status_date or entry.paid_date or entry.received,
     }
     return PayerClaim(**fields)
+
+
+def _list_from_book(
+    select: Callable[[PayerBook], Collection[str]],
+) -> Callable[[PayerConfig, PayerDataset], Collection[str]]:
+    return lambda config, base: select(base.open_book(config))
+
+
+NAMES: Mapping[str, Callable[[PayerConfig, PayerDataset], Collection[str]]] = {
+    MEMBER_ID.sort: _list_from_book(lambda book: [id for _, id in book.keys_by_id]),
+    PAYER.sort: _list_from_book(lambda book: book.payers),
+    PLAN.sort: _list_from_book(lambda book: book.plans),
+    CLAIM.sort: _list_from_book(lambda book: book.claims),
+    ACCOUNT.sort: _list_from_book(lambda book: {claim.account for claim in book.claims.values()}),
+    PATIENT.sort: _list_from_book(lambda book: set(map(PATIENT.normalize, book.keys_by_patient))),
+}

@@ -51,8 +51,8 @@ class ServiceContext(NamedTuple):
         """The type of the service: that of its code, or else that of the request."""
         if self.service is None:
             return self.query.service_type or ("hospital" if self.query.review == "admission" else "medical")
-        found = find_service_type(self.service.procedure_code)
-        return found if found != "medical" or self.query.service_type is None else self.query.service_type
+        service_type = find_service_type(self.service.procedure_code)
+        return service_type if service_type != "medical" or self.query.service_type is None else self.query.service_type
 
     @property
     def quantity(self) -> float:
@@ -99,7 +99,6 @@ class Decision(NamedTuple):
 
     @property
     def status(self) -> AuthorizationStatus:
-        """The decision."""
         return self.rule.status
 
 

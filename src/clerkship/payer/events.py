@@ -1,8 +1,8 @@
 """The events of the payers."""
 
-from typing import Any, ClassVar, Literal
+from typing import Any, Literal
 
-from clerkship.events.event import Payload
+from clerkship.events.event import Payload, collect_events
 from clerkship.payer.answer import (
     Appeal,
     Authorization,
@@ -29,10 +29,9 @@ class PayerEvent(Payload):
     """The patient of the chart, such as `Patient/pat-0013`."""
 
 
-class EligibilityChecked(PayerEvent):
+class EligibilityChecked(PayerEvent, kind="payer.eligibility.checked"):
     """A provider asked whether a person is covered, and got an answer or a rejection."""
 
-    kind: ClassVar[str] = "payer.eligibility.checked"
     status: Literal["active", "terminated", "future"] | None = None
     rejection: str | None = None
     """The reason of the rejection."""
@@ -47,10 +46,9 @@ class EligibilityChecked(PayerEvent):
         return EligibilityAnswer.model_validate(self.answer)
 
 
-class EligibilityChanged(PayerEvent):
+class EligibilityChanged(PayerEvent, kind="payer.eligibility.changed"):
     """The scenario changed the coverage of a member, or what the member has used."""
 
-    kind: ClassVar[str] = "payer.eligibility.changed"
     member: Member
     accumulators: Accumulators
 
@@ -69,48 +67,36 @@ class AuthorizationEvent(PayerEvent):
     """The record after the event."""
 
 
-class AuthorizationRequested(AuthorizationEvent):
+class AuthorizationRequested(AuthorizationEvent, kind="payer.authorization.requested"):
     """A provider requested an authorization, and the payer accepted the request. It is pending until it is decided."""
 
-    kind: ClassVar[str] = "payer.authorization.requested"
 
-
-class AuthorizationUpdated(AuthorizationEvent):
+class AuthorizationUpdated(AuthorizationEvent, kind="payer.authorization.updated"):
     """A provider sent more information, or changed what it requests."""
 
-    kind: ClassVar[str] = "payer.authorization.updated"
 
-
-class AuthorizationDetermined(AuthorizationEvent):
+class AuthorizationDetermined(AuthorizationEvent, kind="payer.authorization.determined"):
     """The payer decided, asked for more information, or set a time for its decision."""
 
-    kind: ClassVar[str] = "payer.authorization.determined"
 
-
-class AuthorizationCancelled(AuthorizationEvent):
+class AuthorizationCancelled(AuthorizationEvent, kind="payer.authorization.cancelled"):
     """A provider cancelled its request."""
 
-    kind: ClassVar[str] = "payer.authorization.cancelled"
 
-
-class AuthorizationSet(AuthorizationEvent):
+class AuthorizationSet(AuthorizationEvent, kind="payer.authorization.set"):
     """The scenario recorded an authorization."""
 
-    kind: ClassVar[str] = "payer.authorization.set"
 
-
-class AuthorizationNotRequired(PayerEvent):
+class AuthorizationNotRequired(PayerEvent, kind="payer.authorization.not_required"):
     """A provider requested services that need no authorization. Nothing is stored."""
 
-    kind: ClassVar[str] = "payer.authorization.not_required"
     procedure_codes: tuple[str, ...] = ()
     query: AuthorizationQuery
 
 
-class AuthorizationRejected(PayerEvent):
+class AuthorizationRejected(PayerEvent, kind="payer.authorization.rejected"):
     """The payer did not process a request, an update or a cancellation. Nothing is stored."""
 
-    kind: ClassVar[str] = "payer.authorization.rejected"
     request: RequestKind
     """What was asked for."""
     rejection: str
@@ -122,10 +108,9 @@ class AuthorizationRejected(PayerEvent):
     answer: Rejection
 
 
-class AuthorizationInquired(PayerEvent):
+class AuthorizationInquired(PayerEvent, kind="payer.authorization.inquired"):
     """A provider asked about authorizations."""
 
-    kind: ClassVar[str] = "payer.authorization.inquired"
     reference: str | None = None
     """The authorization that it asked about; None for all of the person."""
     references: tuple[str, ...] = ()
@@ -135,10 +120,9 @@ class AuthorizationInquired(PayerEvent):
     query: PartyQuery
 
 
-class DeterminationSet(Payload):
+class DeterminationSet(Payload, kind="payer.determination.set"):
     """The scenario set a decision, for requests that are open or that come later."""
 
-    kind: ClassVar[str] = "payer.determination.set"
     rule: dict[str, Any]
     """The rule, as the config writes it."""
     references: tuple[str, ...] = ()
@@ -147,10 +131,9 @@ class DeterminationSet(Payload):
     """Whether it decides later requests too."""
 
 
-class ClaimInquired(PayerEvent):
+class ClaimInquired(PayerEvent, kind="payer.claim.inquired"):
     """A provider asked about claims."""
 
-    kind: ClassVar[str] = "payer.claim.inquired"
     numbers: tuple[str, ...] = ()
     """The claims in the answer."""
     statuses: tuple[str, ...] = ()
@@ -158,10 +141,9 @@ class ClaimInquired(PayerEvent):
     query: ClaimQuery
 
 
-class ClaimChanged(PayerEvent):
+class ClaimChanged(PayerEvent, kind="payer.claim.changed"):
     """A claim has another status."""
 
-    kind: ClassVar[str] = "payer.claim.changed"
     number: str
     account: str = ""
     status: str
@@ -182,54 +164,30 @@ class AppealEvent(PayerEvent):
     """The record after the event."""
 
 
-class AppealFiled(AppealEvent):
+class AppealFiled(AppealEvent, kind="payer.appeal.filed"):
     """A provider appealed against a denial."""
 
-    kind: ClassVar[str] = "payer.appeal.filed"
 
-
-class AppealDecided(AppealEvent):
+class AppealDecided(AppealEvent, kind="payer.appeal.decided"):
     """The payer decided an appeal."""
 
-    kind: ClassVar[str] = "payer.appeal.decided"
 
-
-class AppealRejected(PayerEvent):
+class AppealRejected(PayerEvent, kind="payer.appeal.rejected"):
     """The payer did not process an appeal. Nothing is stored."""
 
-    kind: ClassVar[str] = "payer.appeal.rejected"
     of: str
     rejection: str
     query: PartyQuery
     answer: Rejection
 
 
-EVENTS: tuple[type[Payload], ...] = (
-    EligibilityChecked,
-    EligibilityChanged,
-    AuthorizationRequested,
-    AuthorizationUpdated,
-    AuthorizationDetermined,
-    AuthorizationCancelled,
-    AuthorizationSet,
-    AuthorizationNotRequired,
-    AuthorizationRejected,
-    AuthorizationInquired,
-    DeterminationSet,
-    ClaimInquired,
-    ClaimChanged,
-    AppealFiled,
-    AppealDecided,
-    AppealRejected,
-)
+EVENTS = collect_events(globals())
 
 
 def describe_authorization(authorization: Authorization, member: Member) -> dict[str, Any]:
     """Return the fields of an event about an authorization."""
     return {
-        "payer_id": authorization.payer_id,
-        "member_id": member.member_id,
-        "patient": member.patient or None,
+        **_describe_member(authorization.payer_id, member),
         "reference": authorization.id,
         "number": authorization.number,
         "status": authorization.status,
@@ -242,9 +200,7 @@ def describe_authorization(authorization: Authorization, member: Member) -> dict
 def describe_claim(claim: PayerClaim, member: Member | None) -> dict[str, Any]:
     """Return the fields of an event about a claim."""
     return {
-        "payer_id": claim.payer_id,
-        "member_id": member.member_id if member else None,
-        "patient": (member.patient or None) if member else None,
+        **_describe_member(claim.payer_id, member),
         "number": claim.number,
         "account": claim.account,
         "status": claim.status,
@@ -257,9 +213,7 @@ def describe_claim(claim: PayerClaim, member: Member | None) -> dict[str, Any]:
 def describe_appeal(appeal: Appeal, member: Member | None) -> dict[str, Any]:
     """Return the fields of an event about an appeal."""
     return {
-        "payer_id": appeal.payer_id,
-        "member_id": member.member_id if member else None,
-        "patient": (member.patient or None) if member else None,
+        **_describe_member(appeal.payer_id, member),
         "number": appeal.id,
         "of": appeal.of,
         "status": appeal.status,
@@ -269,11 +223,13 @@ def describe_appeal(appeal: Appeal, member: Member | None) -> dict[str, Any]:
 
 def describe_party(query: PartyQuery, member: Member | None) -> dict[str, Any]:
     """Return the fields that every event about a request has."""
-    return {
-        "payer_id": query.payer_id,
-        "member_id": member.member_id if member else None,
-        "patient": (member.patient or None) if member else None,
-    }
+    return _describe_member(query.payer_id, member)
+
+
+def _describe_member(payer_id: str, member: Member | None) -> dict[str, Any]:
+    if member is None:
+        return {"payer_id": payer_id, "member_id": None, "patient": None}
+    return {"payer_id": payer_id, "member_id": member.member_id, "patient": member.patient or None}
 
 
 def build_eligibility_event(inquiry: EligibilityInquiry, answer: EligibilityAnswer, reference: str | None) -> Payload:

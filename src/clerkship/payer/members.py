@@ -228,8 +228,8 @@ def _list_diagnoses(claim: Mapping[str, Any]) -> Iterator[str]:
 
 def _list_codes(concepts: Any) -> list[str]:
     """Return the codes of all codings of some CodeableConcepts."""
-    found = (concept for concept in concepts or () if isinstance(concept, dict))
-    return [str(coding["code"]) for concept in found for coding in list_objects(concept, "coding") if "code" in coding]
+    items = (concept for concept in concepts or () if isinstance(concept, dict))
+    return [str(coding["code"]) for concept in items for coding in list_objects(concept, "coding") if "code" in coding]
 
 
 def _get_identifier(resource: Mapping[str, Any], system: str | None = None) -> str:

@@ -95,7 +95,6 @@ class PayerRecords:
 
     @property
     def config(self) -> PayerConfig:
-        """The config."""
         return self.book.config
 
     def find_payer(self, id: str) -> PayerEntry | None:
@@ -111,7 +110,6 @@ class PayerRecords:
         return self.book.find_plan(id)
 
     def get_member(self, key: str) -> Member:
-        """Return a member by its key."""
         return self.members.get(key) or self.book.members[key]
 
     def find_member(self, key: str) -> Member | None:

@@ -18,9 +18,9 @@ from clerkship.payer.authorizations import (
 )
 from clerkship.payer.book import name_plan
 from clerkship.payer.config import Accumulators
-from clerkship.payer.coverage import find_coverage
 from clerkship.payer.determination import matches_request
 from clerkship.payer.determination_rule import Determination
+from clerkship.payer.eligibility import find_coverage
 from clerkship.payer.events import (
     AuthorizationDetermined,
     AuthorizationSet,
@@ -179,10 +179,10 @@ def select_member(records: PayerRecords, payer: str | None, member_id: str | Non
 
 def change_coverage(records: PayerRecords, member: Member, changes: Mapping[str, Any], today: date) -> Member:
     """Return a member with changes to the policy in force today, or else to the last one."""
-    found = find_coverage(member, today)
-    if found is None:
+    policy = find_coverage(member, today)
+    if policy is None:
         raise InputError.of(f"{member.key} has no policy to change")
-    updated = found[0].model_copy(update=dict(changes))
+    updated = policy.coverage.model_copy(update=dict(changes))
     if "plan" in changes:
         if changes["plan"] not in records.book.plans:
             hint = did_you_mean(changes["plan"], records.book.plans)
@@ -224,15 +224,8 @@ def _find_covered(records: PayerRecords, member: Member) -> list[Member]:
 
 
 def _log_change(action: ActionContext, member: Member, accumulators: Accumulators) -> None:
-    action.emit(
-        EligibilityChanged(
-            payer_id=member.payer_id,
-            member_id=member.member_id,
-            patient=member.patient or None,
-            member=member,
-            accumulators=accumulators,
-        )
-    )
+    party = {"payer_id": member.payer_id, "member_id": member.member_id, "patient": member.patient or None}
+    action.emit(EligibilityChanged(**party, member=member, accumulators=accumulators))
 
 
 def select_claim(records: PayerRecords, number: str | None, account: str | None) -> PayerClaim:
@@ -257,8 +250,8 @@ def set_claim(
     reason, text = changes.get("reason", ""), changes.get("text", "")
     member = records.find_member(claim.member_key)
     if status == "paid" and not {"paid", "adjustments"} & changes.keys():
-        coverage = find_coverage(member, claim.start) if member else None
-        changed = pay_claim(claim, records.find_plan(coverage[0].plan if coverage else ""), records.config, today)
+        policy = find_coverage(member, claim.start) if member else None
+        changed = pay_claim(claim, records.find_plan(policy.coverage.plan if policy else ""), records.config, today)
     elif status == "denied" and not {"paid", "adjustments"} & changes.keys():
         changed = deny_claim(claim, reason, text, today)
     else:

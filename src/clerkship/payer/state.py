@@ -21,7 +21,6 @@ from clerkship.payer.answer import (
 )
 from clerkship.payer.authorizations import Moment
 from clerkship.payer.book import PayerBook, PayerDataset
-from clerkship.payer.claims import answer_claims
 from clerkship.payer.config import PayerConfig, PayerEntry
 from clerkship.payer.determination_rule import Determination
 from clerkship.payer.eligibility import answer_eligibility
@@ -35,11 +34,36 @@ from clerkship.payer.events import (
     build_eligibility_event,
 )
 from clerkship.payer.inquiry import AuthorizationQuery, ClaimQuery, EligibilityInquiry, PartyQuery
+from clerkship.payer.matching import identify_parties
 from clerkship.payer.members import ProviderOnFile
+from clerkship.payer.money import MAX_ERROR
 from clerkship.payer.records import PayerRecords
 from clerkship.sandbox.agenda import find_first_due
 from clerkship.sandbox.plain_data import dump_attributes
 from clerkship.sandbox.state import ActionContext, DueWork, State
+
+
+def answer_claims(records: PayerRecords, query: ClaimQuery) -> ClaimAnswer:
+    """Return the claims of a person that match a query, oldest first; none if the provider did not send them."""
+    parties = identify_parties(records, query)
+    names = {"payer_name": parties.payer_name, "provider_name": parties.provider_name}
+    if parties.member is None:
+        return ClaimAnswer(**names, rejection=parties.rejection)
+    claims = (each for each in records.list_claims(parties.member.key) if matches_claim(each, query))
+    readable = tuple(each for each in claims if records.may_read(query.provider_id, each.provider_id))
+    return ClaimAnswer(**names, member=parties.member, claims=readable)
+
+
+def matches_claim(claim: PayerClaim, query: ClaimQuery) -> bool:
+    """Return whether a claim has the numbers and the charge of a query, and a day of service in its period."""
+    if query.claim_number is not None and query.claim_number.strip() != claim.number:
+        return False
+    if query.account is not None and query.account.strip() != claim.account:
+        return False
+    if query.charge is not None and abs(query.charge - claim.charge) > MAX_ERROR:
+        return False
+    first, last = query.start or query.end, query.end or query.start
+    return (first is None or claim.end >= first) and (last is None or claim.start <= last)
 
 
 class PayerState(State[PayerConfig]):
@@ -169,7 +193,6 @@ class PayerState(State[PayerConfig]):
             appeals.decide_appeal(self.current, action, record, moment)
 
     def apply(self, event: Event) -> None:
-        """Store the record that an event carries."""
         payload, current = event.payload, self.current
         if isinstance(payload, AuthorizationEvent):
             current.store_authorization(payload.authorization, event.seq)

@@ -21,7 +21,7 @@ from clerkship.playground.faults import ActiveFault
 from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import add_body, describe_request, find_record, is_body_logged, title_of
 from clerkship.playground.sandbox import CostKey, Sandbox
-from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.bearer import BearerToken, refuse_scope
 from clerkship.sandbox.authentication.password import check_login
 from clerkship.sandbox.authentication.scheme import (
     WRONG_LOGIN,
@@ -31,7 +31,6 @@ from clerkship.sandbox.authentication.scheme import (
     refuse_unknown,
 )
 from clerkship.sandbox.authentication.scope import AccessGrant
-from clerkship.sandbox.authentication.scoped import refuse_scope
 from clerkship.sandbox.faults.contract import Fault
 from clerkship.sandbox.operation import OperationAccess, OperationContext, ProtocolCall, ignore_callback
 from clerkship.sandbox.request import Refusal, Reply

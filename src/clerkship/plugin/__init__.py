@@ -95,14 +95,14 @@ from clerkship.sandbox.assertion import FieldMatch as FieldMatch
 from clerkship.sandbox.assertion import compare_value as compare_value
 from clerkship.sandbox.attack import Harm as Harm
 from clerkship.sandbox.attack import SandboxAttack as SandboxAttack
-from clerkship.sandbox.authentication.basic import BasicPassword as BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken as BearerToken
 from clerkship.sandbox.authentication.cookie import CookieSession as CookieSession
-from clerkship.sandbox.authentication.message import MessageAddress as MessageAddress
+from clerkship.sandbox.authentication.listener_schemes import MessageAddress as MessageAddress
+from clerkship.sandbox.authentication.listener_schemes import SshUser as SshUser
 from clerkship.sandbox.authentication.oauth import ClientCredentials as ClientCredentials
+from clerkship.sandbox.authentication.password import BasicPassword as BasicPassword
 from clerkship.sandbox.authentication.scheme import AuthenticationScheme as AuthenticationScheme
 from clerkship.sandbox.authentication.signed import SignedRequest as SignedRequest
-from clerkship.sandbox.authentication.ssh import SshUser as SshUser
 from clerkship.sandbox.changes import RecordChange as RecordChange
 from clerkship.sandbox.component import DomainCall as DomainCall
 from clerkship.sandbox.component import DomainSpec as DomainSpec

@@ -3,8 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from clerkship.formats.fhir.reference import parse_reference
-from clerkship.formats.fhir.resource import list_objects
+from clerkship.formats.fhir.resource import list_objects, parse_reference
 from clerkship.simulators.messages.state import MessagesState
 
 COMMUNICATION = "Communication"

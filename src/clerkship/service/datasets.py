@@ -9,8 +9,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.formats.fhir.chart import Chart, UnchangedView
-from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.chart import Chart, UnchangedView, load_chart
 from clerkship.formats.fhir.display_text import format_title
 from clerkship.formats.fhir.issue import FhirError
 from clerkship.formats.fhir.resource import Resource, parse_resource

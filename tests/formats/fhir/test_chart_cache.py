@@ -1,6 +1,6 @@
 """The chart cache: the same datasets share one chart, until it is evicted."""
 
-from clerkship.formats.fhir.chart_cache import MAX_CHARTS, load_chart
+from clerkship.formats.fhir.chart import MAX_CHARTS, load_chart
 from clerkship.model.dataset import Dataset
 
 

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from clerkship.formats.fhir import exact
 from clerkship.formats.fhir.evaluation.collection import EvaluationError
-from clerkship.formats.fhir.expectation import resource_matches, values_match
 from clerkship.formats.fhir.expression import MAX_EXPRESSION_LENGTH, InvalidFhirPath, compile_expression
-from clerkship.formats.fhir.fhirpath import compile_path, find_values
+from clerkship.formats.fhir.fhirpath import compile_path, find_values, resource_matches, values_match
 from clerkship.model.pattern import PatternTooSlow
 
 POTASSIUM: dict[str, Any] = {

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from clerkship.formats.fhir import choice
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES, get_structure
+from clerkship.formats.fhir.fhirpath import CHOICE_ELEMENTS, CHOICE_TYPES
 from clerkship.formats.fhir.path_check import (
     find_expectation_error,
     find_path_error,
@@ -139,6 +139,6 @@ def test_choice_elements_match_r4() -> None:
             if element.choice:
                 names.add(element.name)
                 tails |= {spelt.removeprefix(element.name) for spelt in element.spellings}
-    assert names <= choice.CHOICE_ELEMENTS
-    assert tails <= set(choice.CHOICE_TYPES)
-    assert choice.CHOICE_ELEMENTS - names <= {"age", "allowed", "author"}, "of datatypes that are not walked here"
+    assert names <= CHOICE_ELEMENTS
+    assert tails <= set(CHOICE_TYPES)
+    assert CHOICE_ELEMENTS - names <= {"age", "allowed", "author"}, "of datatypes that are not walked here"

@@ -5,8 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from clerkship.formats.hl7.ack import Ack, ack_mode, build_ack, is_ack_wanted, parse_ack
-from clerkship.formats.hl7.flaw import Flaw
-from clerkship.formats.hl7.message import BadMessage, Hl7Message, parse_message
+from clerkship.formats.hl7.message import BadMessage, Flaw, Hl7Message, parse_message
 from clerkship.formats.hl7.tables import VERSIONS
 from clerkship.formats.hl7.validation import validate_message
 

@@ -20,7 +20,7 @@ def list_flaws(text: str | bytes) -> list[str]:
 
 def test_single_message_is_split() -> None:
     assert split_messages(message(1)) == MessageBatch(messages=[message(1)])
-    assert not split_messages(message(1)).is_batch
+    assert not split_messages(message(1)).headers
 
 
 def test_several_messages_are_split() -> None:
@@ -40,7 +40,7 @@ def test_file_of_batches_is_split() -> None:
     batch = split_messages(WHOLE)
     assert batch.messages == [message(1), message(2)]
     assert batch.flaws == []
-    assert batch.is_batch
+    assert batch.headers
     assert batch.control_ids == ["F7", "B8"]
     assert [segment.name for segment in batch.headers + batch.trailers] == ["FHS", "BHS", "BTS", "FTS"]
 

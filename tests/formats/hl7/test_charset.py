@@ -7,8 +7,7 @@ import pytest
 from clerkship.formats.hl7.ack import build_ack
 from clerkship.formats.hl7.batch import split_messages
 from clerkship.formats.hl7.charset import find_codec, replace_unencodable
-from clerkship.formats.hl7.flaw import Flaw
-from clerkship.formats.hl7.message import decode_message, encode_message, parse_message
+from clerkship.formats.hl7.message import Flaw, decode_message, encode_message, parse_message
 from clerkship.formats.hl7.validation import validate_message
 
 AT = datetime(2026, 3, 2, 9, tzinfo=UTC)

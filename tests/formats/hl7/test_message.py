@@ -5,14 +5,16 @@ import pytest
 from clerkship.formats.hl7.escape import DEFAULT_DELIMITERS, Delimiters, escape, unescape
 from clerkship.formats.hl7.message import (
     BadMessage,
+    BadMessagePath,
+    MessagePath,
     build_field,
     build_segment,
     decode_message,
     encode_message,
     parse_message,
+    parse_path,
     parse_segment,
 )
-from clerkship.formats.hl7.path import BadMessagePath, MessagePath, parse_path
 
 ORU = (
     "MSH|^~\\&|LAB|NORTH|EHR|CLINIC|20260302090000||ORU^R01^ORU_R01|M1|P|2.5.1\r"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.formats.hl7.timestamp import to_hl7_time
+from clerkship.formats.hl7.data_types import to_hl7_time
 
 
 @pytest.mark.parametrize(

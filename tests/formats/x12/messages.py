@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters
 
 ELIGIBILITY = "005010X279A1"
 CLAIM_STATUS = "005010X212"

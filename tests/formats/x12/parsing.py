@@ -1,7 +1,7 @@
 """Parsing of one interchange in tests, and the codes of its problems."""
 
-from clerkship.formats.x12.delimiters import X12Delimiters
 from clerkship.formats.x12.interchange import Interchange, parse_interchanges
+from clerkship.formats.x12.segment import X12Delimiters
 
 BARS = X12Delimiters("|", "!", ">", "\n")
 """Other separators than the default ones."""

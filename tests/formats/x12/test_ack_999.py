@@ -4,15 +4,14 @@ from collections.abc import Sequence
 
 import pytest
 
-from clerkship.formats.x12.ack_999 import (
+from clerkship.formats.x12.acknowledgments import (
     MAX_ELEMENTS_PER_SEGMENT,
     MAX_SEGMENTS_PER_GROUP,
     MAX_SEGMENTS_PER_SET,
     build_999,
 )
-from clerkship.formats.x12.envelope_problem import EnvelopeProblem
 from clerkship.formats.x12.interchange import FunctionalGroup
-from clerkship.formats.x12.set_errors import ElementError, SegmentError
+from clerkship.formats.x12.problems import ElementError, EnvelopeProblem, SegmentError
 from clerkship.formats.x12.validation import validate_set
 from tests.formats.x12.messages import ACKNOWLEDGMENT, ELIGIBILITY, acknowledgment, eligibility_request, eligibility_set
 from tests.formats.x12.parsing import parse_one

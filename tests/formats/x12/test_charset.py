@@ -3,7 +3,7 @@
 import pytest
 
 from clerkship.formats.x12.charset import MAX_CHARACTER_ERRORS, X12Charset, check_characters, clean_value
-from clerkship.formats.x12.delimiters import X12Delimiters
+from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.transaction_set import parse_transaction_set
 from tests.formats.x12.messages import eligibility_set
 

@@ -5,11 +5,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS
 from clerkship.formats.x12.grammar import Grammar, LoopSpec, SegmentSpec
 from clerkship.formats.x12.grammar_tables import list_grammars, load_grammar, load_table
 from clerkship.formats.x12.json_view import to_key
-from clerkship.formats.x12.specs import ElementSpec, SegmentRule, parse_rule
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS
+from clerkship.formats.x12.segment_pattern import ElementSpec, SegmentRule, parse_rule
 
 KEYS = list_grammars()
 

@@ -4,8 +4,8 @@ from contextlib import suppress
 
 import pytest
 
-from clerkship.formats.x12.delimiters import X12Delimiters
 from clerkship.formats.x12.interchange import InterchangeTooLarge, NotX12, ParseLimits, parse_interchanges
+from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.transaction_set import parse_transaction_set
 from tests.formats.x12.messages import (
     AUTHORIZATION,

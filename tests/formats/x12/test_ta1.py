@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from clerkship.formats.x12.delimiters import X12Delimiters
-from clerkship.formats.x12.envelope_problem import EnvelopeProblem
+from clerkship.formats.x12.acknowledgments import build_ta1
 from clerkship.formats.x12.interchange import parse_interchanges
-from clerkship.formats.x12.ta1 import build_ta1
+from clerkship.formats.x12.problems import EnvelopeProblem
+from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 from tests.formats.x12.messages import ELIGIBILITY, eligibility_request, with_delimiters
 from tests.formats.x12.parsing import BARS, NO_PROBLEMS, list_codes, parse_one

@@ -2,9 +2,9 @@
 
 import pytest
 
-from clerkship.formats.x12.delimiters import X12Delimiters
 from clerkship.formats.x12.element_checks import MAX_ELEMENT_ERRORS
 from clerkship.formats.x12.grammar_tables import load_grammar
+from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.segment_pattern import MAX_CACHED_DELIMITERS
 from clerkship.formats.x12.transaction_set import parse_transaction_set
 from clerkship.formats.x12.validation import MAX_SET_ERRORS, validate_set

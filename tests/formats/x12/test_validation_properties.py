@@ -4,12 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS
 from clerkship.formats.x12.element_checks import check_elements
 from clerkship.formats.x12.grammar import SegmentSpec
 from clerkship.formats.x12.grammar_tables import list_grammars, load_grammar
 from clerkship.formats.x12.json_view import view_set
-from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Segment
 from clerkship.formats.x12.transaction_set import TransactionSet, parse_transaction_set
 from clerkship.formats.x12.validation import MAX_SET_ERRORS, validate_set
 from tests.formats.x12.answers import (

@@ -4,8 +4,8 @@ from datetime import datetime
 
 import pytest
 
-from clerkship.formats.x12.delimiters import X12Delimiters
 from clerkship.formats.x12.interchange import parse_interchanges
+from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.transaction_set import TransactionSet, parse_transaction_set
 from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, SetWriter, render_interchange
 from tests.formats.x12.messages import CLAIM_STATUS, ELIGIBILITY, claim_status_set, eligibility_request, eligibility_set

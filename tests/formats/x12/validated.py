@@ -1,6 +1,6 @@
 """Helpers for tests of validation: validate a text, and name the places of errors."""
 
-from clerkship.formats.x12.set_errors import SegmentError
+from clerkship.formats.x12.problems import SegmentError
 from clerkship.formats.x12.transaction_set import parse_transaction_set
 from clerkship.formats.x12.validation import ValidatedSet, validate_set
 from tests.formats.x12.messages import transaction_set

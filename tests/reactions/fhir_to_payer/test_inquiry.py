@@ -9,7 +9,7 @@ from clerkship.formats.fhir.chart import Chart
 from clerkship.formats.fhir.resource import Resource, render_resource
 from clerkship.payer.inquiry import EligibilityInquiry, PersonQuery
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.reactions.fhir_to_payer.inquiry import build_inquiry
+from clerkship.reactions.fhir_to_payer import build_inquiry
 from clerkship.simulators import fhir
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.state import FhirState

@@ -14,7 +14,7 @@ from clerkship.reactions.payer_codes import (
     build_category,
     find_service_type,
 )
-from clerkship.reactions.payer_to_fhir.response import build_response
+from clerkship.reactions.payer_to_fhir import build_response
 from tests.reactions.eligibility import REQUEST
 
 NOW = datetime(2026, 3, 2, 14, 0, tzinfo=UTC)

@@ -5,11 +5,7 @@ from datetime import timedelta
 import pytest
 
 from clerkship.sandbox.faults.contract import Fault
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.duplicate import DuplicateFault
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.latency import LatencyFault
-from clerkship.sandbox.faults.truncated import TruncatedFault
+from clerkship.sandbox.faults.request_faults import DropFault, DuplicateFault, ErrorFault, LatencyFault, TruncatedFault
 from clerkship.sandbox.handle import Dropped, Incomplete, Refused
 from tests.simulators.fax.clinic import LAB, FaxClinic
 

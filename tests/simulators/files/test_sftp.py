@@ -12,10 +12,7 @@ import pytest
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
 from clerkship.events.request_line import describe_unauthenticated_requests, render_event_request
 from clerkship.playground.listeners import ListenerPool
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.latency import LatencyFault
-from clerkship.sandbox.faults.truncated import TruncatedFault
+from clerkship.sandbox.faults.request_faults import DropFault, ErrorFault, LatencyFault, TruncatedFault
 from clerkship.simulators.files.events import FileRead, FileWritten
 from clerkship.simulators.files.sftp.listener import LIMITS, Sftp
 from tests.simulators.files.conftest import Serve

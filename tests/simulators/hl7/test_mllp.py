@@ -8,13 +8,15 @@ from datetime import timedelta
 import pytest
 
 from clerkship.events.request_line import render_event_request
-from clerkship.sandbox.faults.drip import DripFault
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.duplicate import DuplicateFault
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.expired import ExpiredFault
-from clerkship.sandbox.faults.latency import LatencyFault
-from clerkship.sandbox.faults.truncated import TruncatedFault
+from clerkship.sandbox.faults.request_faults import (
+    DripFault,
+    DropFault,
+    DuplicateFault,
+    ErrorFault,
+    ExpiredFault,
+    LatencyFault,
+    TruncatedFault,
+)
 from tests.simulators.hl7.feed import BODIES, START, Feed, RawConnection, frame_bytes, message, read_msa
 from tests.waiting import wait_until
 

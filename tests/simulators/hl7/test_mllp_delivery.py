@@ -16,8 +16,7 @@ from pydantic import ValidationError
 from clerkship.events.sidecar import read_call_times
 from clerkship.formats.hl7.message import Hl7Message, parse_message
 from clerkship.playground.agent_clock import advance_by, run_paced_clock, skip_to_next_event
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.error import ErrorFault
+from clerkship.sandbox.faults.request_faults import DropFault, ErrorFault
 from clerkship.sandbox.handle import Refused
 from clerkship.simulators.hl7 import mllp_delivery as module
 from clerkship.simulators.hl7.config import Hl7Config

@@ -211,7 +211,7 @@ def test_messages_without_batch_are_answered_in_sequence() -> None:
     engine = Interface()
     reply = engine.post(admission("A1") + results("R1") + admission("A2", accept="NE|NE"))
     answer = split_messages(reply.body)
-    assert not answer.is_batch
+    assert not answer.headers
     assert [parse_ack(parse_message(text)).control_id for text in answer.messages] == ["A1", "R1"]
     assert len(engine.state.sent) == 3
 

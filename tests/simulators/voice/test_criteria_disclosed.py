@@ -7,7 +7,7 @@ import orjson
 import pytest
 from pydantic import ValidationError
 
-from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.chart import load_chart
 from clerkship.model.errors import InputError
 from clerkship.playground.component import Overlay
 from clerkship.sandbox.assertion import Check

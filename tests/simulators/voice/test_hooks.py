@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-from clerkship.formats.fhir.chart import Chart
-from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.chart import Chart, load_chart
 from clerkship.payer.answer import Member
 from clerkship.payer.inquiry import ClaimQuery, PersonQuery, RequestedService
-from clerkship.payer.steps.set_authorization import PayerSetAuthorization
-from clerkship.payer.steps.set_eligibility import PayerSetEligibility
+from clerkship.payer.steps import PayerSetAuthorization, PayerSetEligibility
 from clerkship.simulators.voice.hooks.contract import CaseTable, HookContext, HookResult
 from clerkship.simulators.voice.hooks.registry import HOOKS
 from clerkship.simulators.voice.records import PhoneCall

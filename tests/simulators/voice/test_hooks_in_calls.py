@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from clerkship.payer.steps.set_authorization import PayerSetAuthorization
+from clerkship.payer.steps import PayerSetAuthorization
 from clerkship.simulators.voice.events import FarEndSpoke, HookRun
 from clerkship.simulators.voice.handle import Voice
 from tests.payer.office import CLINIC_NPI, Office

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from clerkship.formats.x12.delimiters import X12Delimiters
 from clerkship.formats.x12.interchange import parse_interchanges
 from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.formats.x12.validation import validate_set
 from clerkship.formats.x12.writer import OutgoingEnvelope

@@ -4,8 +4,7 @@ from datetime import datetime
 
 import pytest
 
-from clerkship.formats.fhir.reference import iter_references, parse_reference
-from clerkship.formats.fhir.resource import get_key
+from clerkship.formats.fhir.resource import get_key, iter_references, parse_reference
 from clerkship.formats.fhir.validation import validate
 from tests.suite_files.synthetic.generated_clinic import CASES, find_patient_key, generate_clinic
 

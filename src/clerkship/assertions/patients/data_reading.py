@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from clerkship.formats.fhir.reference import parse_reference
+from clerkship.formats.fhir.resource import parse_reference
 
 _WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-.:]+")
 MAX_REFERENCE = 300

@@ -12,8 +12,7 @@ from clerkship.assertions.patients.directory import build_directory
 from clerkship.assertions.patients.plain_record import PERSON_KINDS, to_resource
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir.chart import ChartView
-from clerkship.formats.fhir.reference import iter_references
-from clerkship.formats.fhir.resource import Resource, parse_resource
+from clerkship.formats.fhir.resource import Resource, iter_references, parse_resource
 from clerkship.model.errors import InputError
 from clerkship.text.folding import fold_text
 from clerkship.text.identity import read_identity

@@ -26,13 +26,15 @@ from clerkship.checks.conformance.rig import (
 from clerkship.playground.failure import guard
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.faults.contract import Fault
-from clerkship.sandbox.faults.drip import DripFault
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.duplicate import DuplicateFault
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.expired import ExpiredFault
-from clerkship.sandbox.faults.latency import LatencyFault
-from clerkship.sandbox.faults.truncated import TruncatedFault
+from clerkship.sandbox.faults.request_faults import (
+    DripFault,
+    DropFault,
+    DuplicateFault,
+    ErrorFault,
+    ExpiredFault,
+    LatencyFault,
+    TruncatedFault,
+)
 from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import Route, find_route
 from clerkship.sandbox.tools import BASE64_SUFFIX, Tool, build_tools, index_by_name

@@ -8,10 +8,9 @@ import orjson
 
 from clerkship.checks.conformance.rig import SimulatorRig, require
 from clerkship.playground.listeners import RunningListener
-from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.bearer import BearerToken, ScopedBearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import select_http_schemes
-from clerkship.sandbox.authentication.scoped import ScopedBearerToken
 from clerkship.sandbox.operation import Operation, OperationCall
 from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import Route, find_route

@@ -1,11 +1,13 @@
-"""Charts: immutable resources that all playgrounds share, and views of them with changes applied."""
+"""Charts: immutable resources that all playgrounds share and that are loaded once, and views with changes applied."""
 
 import threading
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
 from clerkship.formats.fhir.resource import Resource, parse_key, parse_resource
+from clerkship.model.dataset import Dataset
 
 T = TypeVar("T")
 NO_CHANGES: Mapping[str, Resource | None] = MappingProxyType({})
@@ -87,3 +89,23 @@ class UnchangedView:
 
     def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
         return self.chart.get_or_build(("unchanged", type, self.zone), build)
+
+
+MAX_CHARTS = 8
+"""Charts in the cache, enough for a few suites. A chart of 100,000 resources takes a few hundred megabytes."""
+_LOCK = threading.Lock()
+_CACHE: OrderedDict[tuple[str, ...], Chart] = OrderedDict()
+
+
+def load_chart(datasets: Sequence[Dataset]) -> Chart:
+    """Return all resources of some datasets; of two with the same key, the one of the later dataset."""
+    key = tuple(dataset.hash for dataset in datasets)
+    with _LOCK:
+        if key in _CACHE:
+            _CACHE.move_to_end(key)
+            return _CACHE[key]
+        chart = Chart(line for dataset in datasets for line in dataset.lines or ())
+        _CACHE[key] = chart
+        while len(_CACHE) > MAX_CHARTS:
+            _CACHE.popitem(last=False)
+        return chart

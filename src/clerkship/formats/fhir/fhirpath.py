@@ -6,16 +6,29 @@ given name of all names. `value` finds `valueQuantity` and the other names of th
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from clerkship.formats.fhir import choice, exact
+from clerkship.formats.fhir import exact
+from clerkship.formats.fhir.definitions import NAMES
 from clerkship.formats.fhir.expression import CompiledPath, InvalidFhirPath, compile_expression
 from clerkship.formats.fhir.resource import Resource
+from clerkship.model.matcher import equals, is_matcher, matches_expected
+
+CHOICE_ELEMENTS = frozenset(NAMES["choices"])
+CHOICE_TYPES = tuple(NAMES["choice_types"])
+"""The types of choice elements: all of `Extension.value[x]` and `ElementDefinition.fixed[x]`."""
+
+
+@lru_cache(maxsize=1024)
+def list_choice_names(name: str) -> Sequence[str]:
+    """Return the JSON names of a choice element, such as `valueQuantity` for `value`; none for any other element."""
+    return tuple(name + datatype for datatype in CHOICE_TYPES) if name in CHOICE_ELEMENTS else ()
+
 
 Steps = Sequence[str | int]
 _NAME = r"(?:[A-Za-z_][A-Za-z0-9_]*|\*|\d{1,9})(?:\[(?:\d{1,9}|\*)\])*"
@@ -83,7 +96,50 @@ def _follow_steps(steps: Steps, resource: Resource, now: datetime | None = None)
 def _get_children(item: dict[str, Any], name: str) -> Sequence[Any]:
     value = item.get(name)
     if value is None:
-        value = next((item[spelt] for spelt in choice.list_choice_names(name) if spelt in item), None)
+        value = next((item[spelt] for spelt in list_choice_names(name) if spelt in item), None)
     if isinstance(value, list):
         return [child for child in value if child is not None]
     return () if value is None else (value,)
+
+
+_COLLECTION_MATCHERS = ("exists", "not")
+
+
+def values_match(expected: Any, values: Sequence[Any]) -> bool:
+    """Return whether the values of a path are as expected.
+
+    A literal or a map of matchers must match one of the values; `not` must match none; `exists` tests whether there
+    are any. A list, and `equals` with a list, is compared with all values together. `null` expects no value.
+    """
+    if expected is None:
+        return not values
+    if not is_matcher(expected):
+        return _is_any_equal(expected, values)
+    one = {name: argument for name, argument in expected.items() if name not in _COLLECTION_MATCHERS}
+    return (
+        ("exists" not in expected or bool(values) == expected["exists"])
+        and ("not" not in expected or not values_match(expected["not"], values))
+        and (not one or _does_any_value_match(one, values))
+    )
+
+
+def _is_any_equal(expected: Any, values: Sequence[Any]) -> bool:
+    if isinstance(expected, list | tuple):
+        return equals(expected, values)
+    return any(equals(expected, value) for value in values)
+
+
+def _does_any_value_match(expected: Mapping[str, Any], values: Sequence[Any]) -> bool:
+    """Return whether one value matches all of the matchers."""
+    whole = expected.get("equals")
+    if "equals" in expected and (whole is None or isinstance(whole, list | tuple)):
+        rest = {name: argument for name, argument in expected.items() if name != "equals"}
+        return values_match(whole, values) and (not rest or _does_any_value_match(rest, values))
+    return any(matches_expected(expected, value) for value in values) or (
+        expected.keys() == {"contains"} and matches_expected(expected, values)
+    )
+
+
+def resource_matches(resource: Resource, where: Mapping[str, Any]) -> bool:
+    """Return whether the values of every path are as expected."""
+    return all(values_match(expected, find_values(resource, path)) for path, expected in where.items())

@@ -8,11 +8,17 @@ from functools import lru_cache
 from typing import Any
 
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES, get_value_set, is_structure
-from clerkship.formats.fhir.element_types import ElementTypes, UnknownElement, get_child_types, single_type
 from clerkship.formats.fhir.expression import parse_expression
 from clerkship.formats.fhir.fhirpath import parse_plain_path
 from clerkship.formats.fhir.search_parameters import get_parameters
-from clerkship.formats.fhir.type_inference import ROOTS, infer_types
+from clerkship.formats.fhir.type_inference import (
+    ROOTS,
+    ElementTypes,
+    UnknownElement,
+    get_child_types,
+    infer_types,
+    single_type,
+)
 from clerkship.model.matcher import is_matcher, is_number, to_datetime
 from clerkship.model.names import did_you_mean
 

@@ -1,8 +1,8 @@
-"""Resources as plain data, their canonical bytes, and their keys."""
+"""Resources as plain data, their canonical bytes and keys, and references between them (R4 §2.3.0)."""
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -57,3 +57,41 @@ def list_objects(data: Any, name: str) -> list[dict[str, Any]]:
     """Return the objects in a list element; none if it is not a list."""
     match = data.get(name) if isinstance(data, Mapping) else None
     return [item for item in match if isinstance(item, dict)] if isinstance(match, list) else []
+
+
+_RELATIVE = re.compile(r"([A-Z][A-Za-z]+)/([A-Za-z0-9\-.]{1,64})(?:/_history/([A-Za-z0-9\-.]{1,64}))?")
+
+
+class ReferenceTarget(NamedTuple):
+    """The target of a relative reference."""
+
+    type: str
+    id: str
+    version: str | None = None
+
+    @property
+    def key(self) -> str:
+        """The key, such as `Patient/42`."""
+        return f"{self.type}/{self.id}"
+
+
+def parse_reference(text: str, base: str = "") -> ReferenceTarget | None:
+    """Parse `Patient/42`, with or without the base URL of this server; None for a reference to anything else."""
+    if base and text.startswith(base):
+        text = text[len(base) :].lstrip("/")
+    match = _RELATIVE.fullmatch(text)
+    return ReferenceTarget(match[1], match[2], match[3]) if match is not None else None
+
+
+def iter_references(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every Reference in the data with its path: `subject`, `participant[0].actor`."""
+    if isinstance(data, dict):
+        if isinstance(data.get("reference"), str):
+            yield path, data
+        for name, value in data.items():
+            if isinstance(value, dict | list):
+                yield from iter_references(value, f"{path}.{name}" if path else name)
+    elif isinstance(data, list):
+        for number, item in enumerate(data):
+            if isinstance(item, dict | list):
+                yield from iter_references(item, f"{path}[{number}]")

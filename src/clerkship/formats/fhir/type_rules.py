@@ -80,7 +80,6 @@ class TypeRules:
         self.invariants: tuple[Invariant, ...] = ()
 
     def compile(self) -> dict[str, ElementRule]:
-        """Compile and return the rules of its elements."""
         definition = get_structure(self.name)
         rules = {
             name: ElementRule(element, type)

@@ -6,8 +6,15 @@ from typing import Literal, NamedTuple
 
 from clerkship.formats.hl7.charset import choose_codec, replace_unencodable
 from clerkship.formats.hl7.escape import Delimiters, escape
-from clerkship.formats.hl7.flaw import ERROR_CONDITIONS, Flaw
-from clerkship.formats.hl7.message import BadMessage, Hl7Message, Segment, build_field, build_segment
+from clerkship.formats.hl7.message import (
+    ERROR_CONDITIONS,
+    BadMessage,
+    Flaw,
+    Hl7Message,
+    Segment,
+    build_field,
+    build_segment,
+)
 from clerkship.formats.hl7.tables import VERSIONS, resolve_version
 
 AckMode = Literal["original", "enhanced"]

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass, field
 
 from clerkship.formats.hl7.charset import detect_wide_codec
-from clerkship.formats.hl7.flaw import Flaw
 from clerkship.formats.hl7.message import (
     MAX_SHOWN_LENGTH,
     BadMessage,
+    Flaw,
     Segment,
     decode_message,
     parse_delimiters,
@@ -41,11 +41,6 @@ class MessageBatch:
     """FHS-11 and BHS-11, in order; empty if a header has none."""
     headers: list[Segment] = field(default_factory=list)
     trailers: list[Segment] = field(default_factory=list)
-
-    @property
-    def is_batch(self) -> bool:
-        """Whether there was a header or trailer of a batch or file."""
-        return bool(self.headers or self.trailers)
 
 
 def split_messages(data: bytes | str) -> MessageBatch:

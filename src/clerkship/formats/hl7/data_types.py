@@ -98,23 +98,31 @@ def _build_data_type(types: Mapping[str, list[str]], name: str, older: bool, dep
     return DataType(None, needed) if needed else None
 
 
-def find_mismatches(value: str, kind: DataType, delimiters: Delimiters) -> Iterator[TypeMismatch]:
-    """Explain why a value that is not empty is not valid for its data type."""
+def find_mismatches(value: str, kind: DataType, *separators: str) -> Iterator[TypeMismatch]:
+    """Explain why a value that is not empty is not valid for its data type.
+
+    `separators` are those of components and subcomponents, or those of subcomponents alone for a component.
+    """
     if value == NULL:
         return
     if kind.format is not None:
         if not kind.format.matches(value):
             yield TypeMismatch(None, f"{quote_value(value)} is not {kind.format.description}")
         return
-    values = value.split(delimiters.component) if delimiters.component else [value]
+    if not separators:
+        return
+    separator, *deeper = separators
+    values = value.split(separator) if separator else [value]
     for number, required, inner in kind.components:
         part = values[number] if number < len(values) else ""
+        component = number + 1 if deeper else None
         if not part:
             if required:
-                yield TypeMismatch(number + 1, "it is required", MISSING)
+                what = "it" if deeper else f"its subcomponent {number + 1}"
+                yield TypeMismatch(component, f"{what} is required", MISSING)
         elif inner is not None:
-            for mismatch in _find_component_mismatches(part, inner, delimiters.subcomponent):
-                yield mismatch._replace(component=number + 1)
+            for mismatch in find_mismatches(part, inner, *deeper):
+                yield mismatch._replace(component=component)
 
 
 def matches_type(value: str, kind: DataType, delimiters: Delimiters) -> bool:
@@ -133,30 +141,28 @@ def matches_type(value: str, kind: DataType, delimiters: Delimiters) -> bool:
         elif inner is None:
             continue
         elif inner.format is None:
-            if next(_find_component_mismatches(part, inner, delimiters.subcomponent), None) is not None:
+            if next(find_mismatches(part, inner, delimiters.subcomponent), None) is not None:
                 return False
         elif part != NULL and not inner.format.matches(part):
             return False
     return True
 
 
-def _find_component_mismatches(value: str, kind: DataType, separator: str) -> Iterator[TypeMismatch]:
-    if value == NULL:
-        return
-    if kind.format is not None:
-        if not kind.format.matches(value):
-            yield TypeMismatch(None, f"{quote_value(value)} is not {kind.format.description}")
-        return
-    values = value.split(separator) if separator else [value]
-    for number, required, inner in kind.components:
-        part = values[number] if number < len(values) else ""
-        if not part:
-            if required:
-                yield TypeMismatch(None, f"its subcomponent {number + 1} is required", MISSING)
-        elif inner is not None and inner.format is not None and part != NULL and not inner.format.matches(part):
-            yield TypeMismatch(None, f"{quote_value(part)} is not {inner.format.description}")
-
-
 def quote_value(value: str) -> str:
     """Return a value in quotes for an error text, shortened if it is long."""
     return repr(value if len(value) <= 40 else f"{value[:40]}…")
+
+
+_ISO = re.compile(
+    r"(\d{4})(?:-(\d\d)(?:-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(\.\d+)?)?(Z|[+-]\d\d:\d\d)?)?)?)?", re.ASCII
+)
+
+
+def to_hl7_time(text: str) -> str:
+    """Convert an ISO 8601 date or time, with the same precision. Raises ValueError if it is not one."""
+    match = _ISO.fullmatch(text)
+    if match is None:
+        raise ValueError("expected a date or time such as 2026-03-02 or 2026-03-02T09:00:00-05:00")
+    *digits, fraction, zone = match.groups("")
+    part = fraction[:5].rstrip("0").rstrip(".")
+    return "".join(digits) + part + ("+0000" if zone == "Z" else zone.replace(":", ""))

@@ -5,11 +5,72 @@ Parsing is lenient; `clerkship.formats.hl7.validation` reports what is wrong wit
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from clerkship.formats.hl7.charset import MIME_NAMES, choose_codec, decode_with_fallback, detect_wide_codec
 from clerkship.formats.hl7.escape import DEFAULT_DELIMITERS, Delimiters, escape, unescape
-from clerkship.formats.hl7.path import MessagePath, parse_path
+from clerkship.formats.hl7.tables import load_code_table
 from clerkship.model.lazy import lazy_property
+
+_PATH = re.compile(
+    r"(?P<segment>[A-Z][A-Z0-9]{2})(?:\[(?P<occurrence>[1-9]\d{0,3}|\*)\])?"
+    r"(?:[.-](?P<field>[1-9]\d{0,2})(?:\[(?P<repetition>[1-9]\d{0,3}|\*)\])?"
+    r"(?:[.-](?P<component>[1-9]\d?)(?:[.-](?P<subcomponent>[1-9]\d?))?)?)?"
+)
+PATH_HELP = "write a path as PID.5.1, OBX[2].5 or PID.3[2].1: segment, field, component"
+
+
+class BadMessagePath(ValueError):
+    """The text is not a path into a message."""
+
+
+class MessagePath(NamedTuple):
+    """A location in a message. Numbers count from one, as in HL7; None means the whole, 0 means every one."""
+
+    segment: str
+    occurrence: int = 1
+    field: int | None = None
+    repetition: int = 1
+    component: int | None = None
+    subcomponent: int | None = None
+
+
+def parse_path(text: str) -> MessagePath:
+    """Parse a path; `[*]` selects every segment or every repetition."""
+    match = _PATH.fullmatch(text.strip())
+    if match is None:
+        raise BadMessagePath(f"`{text[:60]}` is not a path into a message; {PATH_HELP}")
+    return MessagePath(
+        match["segment"],
+        _parse_index(match["occurrence"]),
+        int(match["field"]) if match["field"] else None,
+        _parse_index(match["repetition"]),
+        int(match["component"]) if match["component"] else None,
+        int(match["subcomponent"]) if match["subcomponent"] else None,
+    )
+
+
+def _parse_index(text: str | None) -> int:
+    return 1 if text is None else 0 if text == "*" else int(text)
+
+
+ERROR_CONDITIONS = load_code_table("0357")
+"""HL7 table 0357: error code -> name."""
+
+
+class Flaw(NamedTuple):
+    """What is wrong, and where. Numbers count from one, as in HL7; None means the whole."""
+
+    code: str
+    text: str
+    """A description for the sender."""
+    segment: str = ""
+    sequence: int = 1
+    """Which of the segments with this name, counted from one."""
+    field: int | None = None
+    repetition: int | None = None
+    component: int | None = None
+
 
 MEDIA_TYPE = "application/hl7-v2"
 """Media type of ER7 over HTTP (HL7 over HTTP, as in HAPI)."""
@@ -139,7 +200,6 @@ class Hl7Message:
         return self.header.text(12, 1)
 
     def all(self, name: str) -> list[Segment]:
-        """Return every segment with this name."""
         return [segment for segment in self.segments if segment.name == name]
 
     def first(self, name: str) -> Segment | None:

@@ -1,5 +1,6 @@
 """Validation against the standard: version, message type and trigger event, order of segments, fields."""
 
+import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
@@ -7,13 +8,72 @@ from typing import Literal, NamedTuple
 
 from clerkship.formats.hl7.batch import split_messages
 from clerkship.formats.hl7.charset import find_codec
-from clerkship.formats.hl7.data_types import DataType, find_data_type, find_mismatches, matches_type, quote_value
+from clerkship.formats.hl7.data_types import (
+    NULL,
+    VALUE_FORMATS,
+    DataType,
+    ValueFormat,
+    find_data_type,
+    find_mismatches,
+    matches_type,
+    quote_value,
+)
 from clerkship.formats.hl7.escape import Delimiters
-from clerkship.formats.hl7.flaw import Flaw
-from clerkship.formats.hl7.lenient import find_unreadable
-from clerkship.formats.hl7.message import BadMessage, Hl7Message, Segment, parse_message
+from clerkship.formats.hl7.message import BadMessage, Flaw, Hl7Message, Segment, parse_message
 from clerkship.formats.hl7.structure import find_structure
 from clerkship.formats.hl7.tables import VERSIONS, VersionTables, load_tables, resolve_version
+
+ComponentFormats = tuple[tuple[int, ValueFormat], ...]
+"""Components of a field by number, each with its format."""
+_SEGMENT_NAME = re.compile(r"[A-Z][A-Z0-9]{2}|Z.*", re.ASCII | re.DOTALL)
+_NUMBER_WITH_COMPARATOR = re.compile(r" *(?:<=|>=|<|>)? *[+-]?(?:\d+(?:\.\d*)?|\.\d+) *", re.ASCII)
+_NUMBER = ValueFormat(_NUMBER_WITH_COMPARATOR.fullmatch, "a number")
+"""Laboratories also send `<5` as NM, although the standard provides SN for it."""
+
+
+_TIME = VALUE_FORMATS["DTM"]
+CHECKED_TIMES: dict[str, dict[int, ComponentFormats]] = {
+    "PID": {7: ((1, _TIME),)},
+    "OBR": {7: ((1, _TIME),)},
+    "OBX": {14: ((1, _TIME),)},
+    "SCH": {11: ((4, _TIME), (5, _TIME))},
+}
+"""Times that receivers act on: birth, observation, start and end of an appointment."""
+_CHECKED_OBSERVATIONS: dict[str, ComponentFormats] = {
+    "NM": ((1, _NUMBER),),
+    "SN": ((2, _NUMBER), (4, _NUMBER)),
+    "DT": ((1, VALUE_FORMATS["DT"]),),
+    "TM": ((1, VALUE_FORMATS["TM"]),),
+    "DTM": ((1, _TIME),),
+    "TS": ((1, _TIME),),
+}
+"""Formats of OBX-5 by the data type in OBX-2."""
+
+
+def find_unreadable(message: Hl7Message) -> Iterator[Flaw]:
+    """Find lines that are not segments, and times and numbers that cannot be parsed."""
+    counts: dict[str, int] = {}
+    for place, segment in enumerate(message.segments, 1):
+        name = segment.name
+        counts[name] = sequence = counts.get(name, 0) + 1
+        if _SEGMENT_NAME.fullmatch(name) is None:
+            yield Flaw("100", f"{quote_value(name)} (segment {place}) is not a segment name", name[:3], sequence)
+        for field, formats in CHECKED_TIMES.get(name, {}).items():
+            yield from _find_unreadable_values(segment, sequence, field, formats)
+        if name == "OBX":
+            yield from _find_unreadable_values(segment, sequence, 5, _CHECKED_OBSERVATIONS.get(segment.text(2), ()))
+
+
+def _find_unreadable_values(segment: Segment, sequence: int, field: int, formats: ComponentFormats) -> Iterator[Flaw]:
+    if not formats or not segment.raw(field):
+        return
+    for repetition in range(1, len(segment.repetitions(field)) + 1):
+        for component, form in formats:
+            value = segment.text(field, component, 1, at=repetition).strip(" ")
+            if value and value != NULL and not form.matches(value):
+                text = f"{segment.name}-{field}: {quote_value(value)} is not {form.description}"
+                yield Flaw("102", text, segment.name, sequence, field, repetition, component)
+
 
 __all__ = ["MAX_FLAWS", "Flaw", "ValidationLevel", "validate_file", "validate_message"]
 
@@ -49,7 +109,7 @@ class SegmentRules(NamedTuple):
 def validate_message(message: Hl7Message, level: ValidationLevel = "strict") -> list[Flaw]:
     """Return the flaws of a message in order, at most `MAX_FLAWS`; an empty list if it is valid.
 
-    On the level `lenient`, only flaws that no receiver could work with: see `clerkship.formats.hl7.lenient`.
+    On the level `lenient`, only flaws that no receiver could work with: see `clerkship.formats.hl7.validation`.
     """
     return list(islice(_find_flaws(message, level), MAX_FLAWS))
 
@@ -200,7 +260,9 @@ def _value_flaws(segment: Segment, sequence: int, number: int, rule: FieldRule) 
         return
     for repetition, value in enumerate(repetitions, 1):
         if value:
-            for component, text, code in find_mismatches(value, rule.data_type, delimiters):
+            for component, text, code in find_mismatches(
+                value, rule.data_type, delimiters.component, delimiters.subcomponent
+            ):
                 if _is_empty(value, delimiters):
                     break
                 place = f"{segment.name}-{number}" if component is None else f"{segment.name}-{number}.{component}"

@@ -7,9 +7,8 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
-from clerkship.formats.x12.segment import X12Segment
-from clerkship.formats.x12.set_errors import ElementError, SegmentError
+from clerkship.formats.x12.problems import ElementError, SegmentError
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters, X12Segment
 from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.text.folding import SIGNS, remove_accents
 

@@ -4,11 +4,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from clerkship.formats.x12.dates import is_date, is_time
-from clerkship.formats.x12.delimiters import X12Delimiters
 from clerkship.formats.x12.grammar import SegmentSpec
-from clerkship.formats.x12.segment import X12Segment
-from clerkship.formats.x12.set_errors import ElementError
-from clerkship.formats.x12.specs import ElementSpec, SegmentRule
+from clerkship.formats.x12.problems import ElementError
+from clerkship.formats.x12.segment import X12Delimiters, X12Segment
+from clerkship.formats.x12.segment_pattern import ElementSpec, SegmentRule
 
 MAX_ELEMENT_ERRORS = 20
 """Errors reported for one segment."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from clerkship.formats.x12.dates import is_date, is_time
-from clerkship.formats.x12.envelope_problem import EnvelopeProblem, add_problem, show_value
+from clerkship.formats.x12.problems import EnvelopeProblem, add_problem, show_value
 from clerkship.formats.x12.segment import X12Segment
 from clerkship.formats.x12.transaction_set import TransactionSet
 
@@ -50,6 +50,21 @@ def is_set_number(text: str) -> bool:
     return _SET_NUMBER.fullmatch(text) is not None
 
 
+def _check_same(problems: list[EnvelopeProblem], code: str, element: tuple[str, str], other: tuple[str, str]) -> None:
+    """Report two elements, each with its name and value, that differ."""
+    if element[1] != other[1]:
+        values = ", ".join(f"{name} is {show_value(value)}" for name, value in (element, other))
+        add_problem(problems, code, f"{values} (expected: the same)")
+
+
+def _check_count(problems: list[EnvelopeProblem], code: str, element: tuple[str, str], count: int, noun: str) -> bool:
+    """Report an element, with its name and value, that does not state a count; return whether it does."""
+    if parse_count(element[1]) == count:
+        return True
+    add_problem(problems, code, f"{element[0]} is {show_value(element[1])} (expected: {count}, the number of {noun})")
+    return False
+
+
 def check_interchange(
     header: X12Segment,
     trailer: X12Segment | None,
@@ -61,12 +76,8 @@ def check_interchange(
     """Compare IEA with ISA and with the number of groups. A missing IEA is reported by the parser."""
     if trailer is None:
         return
-    if trailer.raw(2) != header.raw(13):
-        text = f"IEA02 is {show_value(trailer.raw(2))}, ISA13 is {show_value(header.raw(13))} (expected: the same)"
-        add_problem(problems, "001", text)
-    if parse_count(trailer.raw(1)) != groups:
-        text = f"IEA01 is {show_value(trailer.raw(1))} (expected: {groups}, the number of groups)"
-        add_problem(problems, "021", text)
+    _check_same(problems, "001", ("IEA02", trailer.raw(2)), ("ISA13", header.raw(13)))
+    _check_count(problems, "021", ("IEA01", trailer.raw(1)), groups, "groups")
     if not has_content:
         add_problem(problems, "024", "the interchange has neither a group nor a TA1 segment")
 
@@ -99,13 +110,8 @@ def check_group_trailer(
     if trailer is None:
         add_problem(problems, "3", f"the group {show_value(header.raw(6))} has no GE segment")
         return
-    if trailer.raw(2) != header.raw(6):
-        text = f"GE02 is {show_value(trailer.raw(2))}, GS06 is {show_value(header.raw(6))} (expected: the same)"
-        add_problem(problems, "4", text)
-    if parse_count(trailer.raw(1)) != sets:
-        text = f"GE01 is {show_value(trailer.raw(1))} (expected: {sets}, the number of sets)"
-        add_problem(problems, "5", text)
-    elif not sets:
+    _check_same(problems, "4", ("GE02", trailer.raw(2)), ("GS06", header.raw(6)))
+    if _check_count(problems, "5", ("GE01", trailer.raw(1)), sets, "sets") and not sets:
         add_problem(problems, "5", "the group has no sets (expected: at least one)")
 
 
@@ -122,20 +128,14 @@ def check_set(transaction: TransactionSet, functional_code: str, *, is_complete:
     if not is_set_number(number):
         add_problem(problems, "7", f"ST02 is {show_value(number)} (expected: 4 to 9 letters or digits)")
     version, group_version = header.raw(3), transaction.group_version
-    if version and group_version and version != group_version:
-        text = f"ST03 is {show_value(version)}, GS08 is {show_value(group_version)} (expected: the same)"
-        add_problem(problems, "I6", text)
+    if version and group_version:
+        _check_same(problems, "I6", ("ST03", version), ("GS08", group_version))
     if not is_complete:
         add_problem(problems, "2", f"the set {show_value(number)} has no SE segment")
         return
     trailer = X12Segment(transaction.segment_texts[-1].split(transaction.delimiters.element), transaction.delimiters)
-    if trailer.raw(2) != number:
-        text = f"SE02 is {show_value(trailer.raw(2))}, ST02 is {show_value(number)} (expected: the same)"
-        add_problem(problems, "3", text)
-    count = len(transaction.segment_texts)
-    if parse_count(trailer.raw(1)) != count:
-        text = f"SE01 is {show_value(trailer.raw(1))} (expected: {count}, the number of segments from ST to SE)"
-        add_problem(problems, "4", text)
+    _check_same(problems, "3", ("SE02", trailer.raw(2)), ("ST02", number))
+    _check_count(problems, "4", ("SE01", trailer.raw(1)), len(transaction.segment_texts), "segments from ST to SE")
 
 
 def check_set_numbers(sets: Iterable[TransactionSet]) -> None:

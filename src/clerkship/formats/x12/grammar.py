@@ -3,10 +3,16 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from clerkship.formats.x12.delimiters import X12Delimiters
-from clerkship.formats.x12.segment import X12Segment
-from clerkship.formats.x12.segment_pattern import MAX_CACHED_DELIMITERS, build_segment_pattern, match_nothing
-from clerkship.formats.x12.specs import ElementSpec, SegmentMatch, SegmentRule, Situation
+from clerkship.formats.x12.segment import X12Delimiters, X12Segment
+from clerkship.formats.x12.segment_pattern import (
+    MAX_CACHED_DELIMITERS,
+    ElementSpec,
+    SegmentMatch,
+    SegmentRule,
+    Situation,
+    build_segment_pattern,
+    match_nothing,
+)
 
 NO_RULES = 1_000_000
 """`first_rule_position` of segments without rules."""

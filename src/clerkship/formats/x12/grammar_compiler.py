@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clerkship.formats.x12.grammar import NO_RULES, Grammar, LoopItem, LoopSpec, RequiredItem, SegmentSpec
-from clerkship.formats.x12.specs import ElementSpec, SegmentRule, Situation, parse_rule
+from clerkship.formats.x12.segment_pattern import ElementSpec, SegmentRule, Situation, parse_rule
 
 UNLIMITED = 1_000_000
 """`max` of loops and segments that may occur any number of times."""

@@ -4,9 +4,8 @@ import re
 from typing import NamedTuple
 
 from clerkship.formats.x12.dates import is_date, is_time
-from clerkship.formats.x12.delimiters import X12Delimiters
-from clerkship.formats.x12.envelope_problem import EnvelopeProblem, add_problem, show_value
-from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.problems import EnvelopeProblem, add_problem, show_value
+from clerkship.formats.x12.segment import X12Delimiters, X12Segment
 
 ISA_WIDTHS = (2, 10, 2, 10, 2, 15, 2, 15, 6, 4, 1, 5, 9, 1, 1, 1)
 """The widths of ISA01 to ISA16. ISA is the only segment of fixed width (X12.5)."""

@@ -8,7 +8,6 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from clerkship.formats.x12.delimiters import X12Delimiters
 from clerkship.formats.x12.envelope_checks import (
     check_group_header,
     check_group_trailer,
@@ -16,9 +15,9 @@ from clerkship.formats.x12.envelope_checks import (
     check_set,
     check_set_numbers,
 )
-from clerkship.formats.x12.envelope_problem import EnvelopeProblem, add_problem, show_value
 from clerkship.formats.x12.header import NO_SEPARATOR, ParsedHeader, parse_header
-from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.problems import EnvelopeProblem, add_problem, show_value
+from clerkship.formats.x12.segment import X12Delimiters, X12Segment
 from clerkship.formats.x12.transaction_set import TransactionSet
 
 MAX_BYTES = 16 * 1024 * 1024

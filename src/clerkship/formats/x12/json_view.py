@@ -9,9 +9,9 @@ from typing import Any
 
 from clerkship.formats.x12.grammar import Grammar, LoopItem, LoopSpec, SegmentSpec
 from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.problems import SegmentError
 from clerkship.formats.x12.segment import X12Segment
-from clerkship.formats.x12.set_errors import SegmentError
-from clerkship.formats.x12.specs import ElementSpec
+from clerkship.formats.x12.segment_pattern import ElementSpec
 from clerkship.formats.x12.validation import ValidatedSet
 
 JsonObject = dict[str, Any]

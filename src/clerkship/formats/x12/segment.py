@@ -1,6 +1,18 @@
-"""One segment of an interchange."""
+"""One segment of an interchange, and the delimiters of its elements."""
 
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
+from typing import NamedTuple
+
+
+class X12Delimiters(NamedTuple):
+    """The four separators, which an interchange states in its ISA segment."""
+
+    element: str = "*"
+    repetition: str = "^"
+    component: str = ":"
+    segment: str = "~"
+
+
+DEFAULT_X12_DELIMITERS = X12Delimiters()
 
 
 class X12Segment:

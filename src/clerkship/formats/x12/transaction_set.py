@@ -1,8 +1,7 @@
 """One transaction set: the segments from ST to SE."""
 
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
-from clerkship.formats.x12.envelope_problem import EnvelopeProblem
-from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.problems import EnvelopeProblem
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters, X12Segment
 
 
 class TransactionSet:

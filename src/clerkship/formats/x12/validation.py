@@ -11,8 +11,8 @@ from clerkship.formats.x12.element_checks import check_elements, check_rules
 from clerkship.formats.x12.grammar import Grammar, LoopItem, LoopSpec, RequiredItem, SegmentSpec
 from clerkship.formats.x12.grammar_tables import UnsupportedSet, find_grammar
 from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.problems import ElementError, SegmentError
 from clerkship.formats.x12.segment import X12Segment
-from clerkship.formats.x12.set_errors import ElementError, SegmentError
 from clerkship.formats.x12.transaction_set import TransactionSet
 
 MAX_SET_ERRORS = 100

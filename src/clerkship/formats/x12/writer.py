@@ -7,11 +7,10 @@ from datetime import datetime
 from typing import Literal
 
 from clerkship.formats.x12.charset import X12Charset, clean_value, unusable_pattern
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
 from clerkship.formats.x12.envelope_checks import FUNCTIONAL_CODES, is_set_number
-from clerkship.formats.x12.envelope_problem import show_value
 from clerkship.formats.x12.header import SUPPORTED_CONTROL_VERSION
-from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.problems import show_value
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters, X12Segment
 from clerkship.formats.x12.transaction_set import TransactionSet
 
 X12Component = str | int | None

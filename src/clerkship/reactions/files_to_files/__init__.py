@@ -1,8 +1,10 @@
 """Copy the changes of one file drop to another."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from clerkship.events.event import Event
+from clerkship.reactions.contract import React
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.files.events import (
     FileDeleted,
@@ -16,54 +18,27 @@ from clerkship.simulators.files.events import (
 from clerkship.simulators.files.state import FilesState
 
 
-def copy_written(state: FilesState, action: ActionContext, event: Event) -> None:
-    """Write the same file."""
-    if isinstance(event.payload, FileWritten):
-        written = event.payload
-        modified = datetime.fromisoformat(written.modified) if written.modified is not None else None
-        state.write(action, written.path, written.data, complete=written.complete, modified=modified)
+def copy_change(state: FilesState, action: ActionContext, event: Event) -> None:
+    """Make the same change. What the copy does not have is not deleted, renamed or removed.
 
-
-def copy_deleted(state: FilesState, action: ActionContext, event: Event) -> None:
-    """Delete the file, if the copy has it."""
-    if isinstance(event.payload, FileDeleted) and event.payload.path in state.records:
-        state.delete(action, event.payload.path)
-
-
-def copy_renamed(state: FilesState, action: ActionContext, event: Event) -> None:
-    """Rename the file or folder, if the copy has it; replace what has the new name."""
-    if isinstance(event.payload, FileRenamed | FolderRenamed):
-        path, to = event.payload.path, event.payload.to
-        if path in state.volume:
+    Refused is to remove a folder in which the copy has more.
+    """
+    volume = state.volume
+    match event.payload:
+        case FileWritten(path=path, data=data, complete=complete, modified=stamp):
+            modified = datetime.fromisoformat(stamp) if stamp is not None else None
+            state.write(action, path, data, complete=complete, modified=modified)
+        case FileDeleted(path=path) if path in state.records:
+            state.delete(action, path)
+        case FileRenamed(path=path, to=to) | FolderRenamed(path=path, to=to) if path in volume:
             state.rename(action, path, to, replace=True)
+        case FileStamped(path=path, modified=stamp) if path in volume:
+            state.stamp(action, path, datetime.fromisoformat(stamp))
+        case FolderMade(path=path) if path not in volume.tree:
+            state.make_folder(action, path)
+        case FolderRemoved(path=path) if path in volume.tree:
+            state.remove_folder(action, path)
 
 
-def copy_stamped(state: FilesState, action: ActionContext, event: Event) -> None:
-    """Set the time of modification, if the copy has the file or folder."""
-    if isinstance(event.payload, FileStamped):
-        path = event.payload.path
-        if path in state.volume:
-            state.stamp(action, path, datetime.fromisoformat(event.payload.modified))
-
-
-def copy_folder_made(state: FilesState, action: ActionContext, event: Event) -> None:
-    """Make the folder, unless the copy has it."""
-    if isinstance(event.payload, FolderMade) and event.payload.path not in state.volume.tree:
-        state.make_folder(action, event.payload.path)
-
-
-def copy_folder_removed(state: FilesState, action: ActionContext, event: Event) -> None:
-    """Remove the folder, if the copy has it; refused if the copy has more in it."""
-    if isinstance(event.payload, FolderRemoved) and event.payload.path in state.volume.tree:
-        state.remove_folder(action, event.payload.path)
-
-
-REACTIONS = {
-    FileWritten.kind: copy_written,
-    FileDeleted.kind: copy_deleted,
-    FileRenamed.kind: copy_renamed,
-    FileStamped.kind: copy_stamped,
-    FolderMade.kind: copy_folder_made,
-    FolderRemoved.kind: copy_folder_removed,
-    FolderRenamed.kind: copy_renamed,
-}
+_CHANGES = (FileWritten, FileDeleted, FileRenamed, FileStamped, FolderMade, FolderRemoved, FolderRenamed)
+REACTIONS: Mapping[str, React] = dict.fromkeys((event.kind for event in _CHANGES), copy_change)

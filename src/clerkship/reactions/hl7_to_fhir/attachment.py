@@ -7,9 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from clerkship.formats.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.fields import Repetition, read_repetition, read_text
+from clerkship.reactions.hl7_to_fhir.fields import Repetition, code_table, read_repetition, read_text
 from clerkship.reactions.hl7_to_fhir.filing import drop_empty
-from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.simulators.fhir.outcome import refusal
 
 _MEDIA_TYPES = {"AP": "application", "AU": "audio", "IM": "image", "FT": "text", "TX": "text", "TEXT": "text"}

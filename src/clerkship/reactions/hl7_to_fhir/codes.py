@@ -4,9 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.reactions.hl7_to_fhir.fields import Repetition
+from clerkship.reactions.hl7_to_fhir.fields import Repetition, code_table
 from clerkship.reactions.hl7_to_fhir.filing import drop_empty
-from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.simulators.fhir.outcome import refusal
 
 TERMINOLOGY = "http://terminology.hl7.org/CodeSystem/"

@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 from clerkship.formats.fhir.display_text import format_human_name, to_text
 from clerkship.formats.fhir.resource import Resource
 from clerkship.formats.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.fields import Repetition, read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.fields import Repetition, code_table, read_repetition, read_repetitions, read_text
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
-from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.text.folding import remove_accents
 

@@ -1,10 +1,26 @@
 """Read fields by repetition and component, unescaped; HL7's null reads as empty, and can be tested for."""
 
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
 
 from clerkship.formats.hl7.data_types import NULL
 from clerkship.formats.hl7.escape import DEFAULT_DELIMITERS, Delimiters, unescape
 from clerkship.formats.hl7.message import Segment, get_part
+
+_TABLES: dict[str, dict[str, Any]] = orjson.loads((Path(__file__).parent / "tables.json").read_bytes())
+
+
+def code_table(number: str) -> Mapping[str, str]:
+    """Return a table that gives one code, text or address for each code."""
+    return _TABLES[number]
+
+
+def term_table(number: str) -> Mapping[str, Sequence[str]]:
+    """Return a table that gives a code and its display for each code."""
+    return _TABLES[number]
 
 
 class Repetition(NamedTuple):

@@ -20,7 +20,7 @@ from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.hl7.events import Hl7MessageArrived, Hl7MessageSent
-from clerkship.simulators.hl7.filed import FiledMessage
+from clerkship.simulators.hl7.state import FiledMessage
 
 _SPECIAL = re.compile(r"([,|$\\])")
 

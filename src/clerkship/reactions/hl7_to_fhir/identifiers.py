@@ -6,9 +6,8 @@ from typing import Any, NamedTuple
 
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY
-from clerkship.reactions.hl7_to_fhir.fields import Repetition
+from clerkship.reactions.hl7_to_fhir.fields import Repetition, code_table
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
-from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.simulators.fhir.outcome import refusal
 
 IDENTIFIER_TYPES = f"{TERMINOLOGY}v2-0203"

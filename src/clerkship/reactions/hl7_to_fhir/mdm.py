@@ -6,7 +6,7 @@ from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.attachment import build_attachment, build_text_attachment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_hl7_concept, map_code, to_concept
-from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.fields import code_table, read_repetition, read_repetitions, read_text
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty, map_triggers
 from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, find_by_identifiers, parse_ei
 from clerkship.reactions.hl7_to_fhir.people import (
@@ -15,7 +15,6 @@ from clerkship.reactions.hl7_to_fhir.people import (
     require_patient,
     require_same_patient,
 )
-from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.reactions.hl7_to_fhir.values import DOCUMENT_TYPES, TEXT_TYPES
 from clerkship.reactions.hl7_to_fhir.visit import build_visit_reference

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from clerkship.formats.fhir.reference import iter_references
-from clerkship.formats.fhir.resource import Resource, get_key
+from clerkship.formats.fhir.resource import Resource, get_key, iter_references
 from clerkship.formats.fhir.search.find import list_compartment_keys
 from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.filing import Filing

@@ -5,12 +5,18 @@ from typing import Any, NamedTuple
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import build_hl7_concept, map_code, to_concept
-from clerkship.reactions.hl7_to_fhir.fields import Repetition, is_null, read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.fields import (
+    Repetition,
+    code_table,
+    is_null,
+    read_repetition,
+    read_repetitions,
+    read_text,
+)
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, parse_ei
 from clerkship.reactions.hl7_to_fhir.orders import ObservationResult, join_notes
 from clerkship.reactions.hl7_to_fhir.people import build_organization, build_practitioners
-from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.reactions.hl7_to_fhir.values import TEXT_TYPES, convert_reference_range, convert_value
 from clerkship.simulators.fhir.outcome import refusal

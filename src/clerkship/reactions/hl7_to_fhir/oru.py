@@ -7,7 +7,7 @@ from typing import Any
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.reactions.hl7_to_fhir.attachment import build_attachment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_hl7_concept, map_code, to_concept
-from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_text
+from clerkship.reactions.hl7_to_fhir.fields import code_table, read_repetition, read_text
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty, map_triggers
 from clerkship.reactions.hl7_to_fhir.identifiers import add_identifiers, find_by_identifiers
 from clerkship.reactions.hl7_to_fhir.observation import (
@@ -26,7 +26,6 @@ from clerkship.reactions.hl7_to_fhir.people import (
     require_same_patient,
 )
 from clerkship.reactions.hl7_to_fhir.report import ReportKey, find_report, is_same_code, parent_number, read_report_key
-from clerkship.reactions.hl7_to_fhir.tables import code_table
 from clerkship.reactions.hl7_to_fhir.times import MessageTime, parse_instant, read_time
 from clerkship.reactions.hl7_to_fhir.values import DOCUMENT_TYPES
 from clerkship.reactions.hl7_to_fhir.visit import build_visit_reference

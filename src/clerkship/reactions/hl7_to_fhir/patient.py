@@ -9,10 +9,17 @@ from clerkship.formats.fhir.resource import Resource
 from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_hl7_concept, map_code, to_concept
 from clerkship.reactions.hl7_to_fhir.demographics import to_human_name
-from clerkship.reactions.hl7_to_fhir.fields import Repetition, is_null, read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.fields import (
+    Repetition,
+    code_table,
+    is_null,
+    read_repetition,
+    read_repetitions,
+    read_text,
+    term_table,
+)
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.reactions.hl7_to_fhir.identifiers import SSN, Hl7Identifier, add_identifiers, parse_cx
-from clerkship.reactions.hl7_to_fhir.tables import code_table, term_table
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.simulators.fhir.outcome import refusal
 

@@ -71,7 +71,8 @@ def find_report(
 ) -> tuple[Resource | None, tuple[Hl7Identifier, ...]]:
     """Find the report in the chart, if any, and the numbers of its results; new results get the first.
 
-    `made` has the reports that this message has written; `alone` is whether it has only one OBR with this key."""
+    `written` has the reports that this message has written; `alone` is whether it has only one OBR with this key.
+    """
     candidates = _filter_by_parent(_find_candidates(filing, patient, report_key), report_key)
     matches = [each for each in candidates if _is_at(_specimen_time(each), report_key.start)]
     if not matches:
@@ -171,7 +172,6 @@ def _add_suffix(number: Hl7Identifier, code: dict[str, Any], suffix: str) -> Hl7
 
 
 def _copy_suffix(report: Resource, number: Hl7Identifier, code: dict[str, Any]) -> Hl7Identifier:
-    """Return a number with the suffix of a report."""
     prefix = _add_suffix(number, code, " ").value.rstrip(" ")
     values = [str(each.get("value", "")) for each in report.get("identifier", ())]
     return number._replace(value=next((value for value in values if value.startswith(prefix)), number.value))

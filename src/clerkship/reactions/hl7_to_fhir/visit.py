@@ -5,7 +5,7 @@ from typing import Any
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_coding, build_hl7_concept, to_concept
-from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions, read_text, term_table
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, add_identifiers, find_by_identifiers, parse_cx
 from clerkship.reactions.hl7_to_fhir.people import (
@@ -14,7 +14,6 @@ from clerkship.reactions.hl7_to_fhir.people import (
     build_subject,
     require_same_patient,
 )
-from clerkship.reactions.hl7_to_fhir.tables import term_table
 from clerkship.reactions.hl7_to_fhir.times import MessageTime, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
@@ -96,7 +95,7 @@ def start_visit(
 
 
 def update_visit(filing: Filing, pv1: Segment | None, visit: Resource) -> Resource:
-    """Update an Encounter from PV1 and PV2, except for its place, which `moved` updates."""
+    """Update an Encounter from PV1 and PV2, except for its place, which `move_visit` updates."""
     number = visit_number(filing, pv1)
     pv2 = filing.message.first("PV2")
     reason, service = to_concept(read_repetition(pv2, 3)), to_concept(read_repetition(pv1, 10), f"{TERMINOLOGY}v2-0069")

@@ -5,7 +5,7 @@ from clerkship.payer.answer import AuthorizationAnswer
 from clerkship.payer.events import AuthorizationDetermined
 from clerkship.payer.state import PayerState
 from clerkship.sandbox.state import ActionContext
-from clerkship.simulators.x12.decisions import send_decision
+from clerkship.simulators.x12.processing import send_decision
 from clerkship.simulators.x12.state import X12State
 
 LATER = ("system", "scenario")

@@ -1,13 +1,17 @@
-"""Schemes with a user and a password, and operations that log in with them."""
+"""Schemes with a user and a password, Basic authentication (RFC 7617), and operations that log in."""
 
 import base64
-from collections.abc import Sequence
+import binascii
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
+from clerkship.kit.clock import Clock
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.authentication.credentials import SandboxCredentials
-from clerkship.sandbox.authentication.scheme import AuthenticationScheme, HttpScheme
-from clerkship.sandbox.authentication.secret import secrets_match
+from clerkship.sandbox.authentication.credentials import SandboxCredentials, secrets_match
+from clerkship.sandbox.authentication.scheme import REALM, AuthenticationScheme, HttpScheme
+from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.request import Request
 
 
 class LoginInput(Frozen):
@@ -30,7 +34,6 @@ class PasswordScheme(HttpScheme):
     """The field of the simulator's config that has the user; by default the user is the name of the sandbox."""
 
     def get_user(self, credentials: SandboxCredentials) -> str:
-        """Return the user of a sandbox."""
         return str(getattr(credentials.config, self.user_field)) if self.user_field else credentials.sandbox
 
     def secrets(self, credentials: SandboxCredentials) -> Sequence[str]:
@@ -47,3 +50,47 @@ def check_login(schemes: Sequence[AuthenticationScheme], credentials: SandboxCre
     """Return whether one of the schemes accepts the user and password of a login."""
     passwords = [scheme for scheme in schemes if isinstance(scheme, PasswordScheme)]
     return any(scheme.has_password(credentials, login.user, login.password) for scheme in passwords)
+
+
+BASIC_CHALLENGE = f'Basic {REALM}, charset="UTF-8"'
+
+
+def parse_basic_header(headers: Mapping[str, str]) -> tuple[str, str] | None:
+    """Return user and password of a request; None if it has none, or they cannot be decoded."""
+    scheme, _, encoded = headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "basic":
+        return None
+    try:
+        user, colon, password = base64.b64decode(encoded.strip(), validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+    return (user, password) if colon else None
+
+
+@dataclass(frozen=True)
+class BasicPassword(PasswordScheme):
+    """User and password in each request; the password is the token of the sandbox."""
+
+    name: ClassVar[str] = "basic"
+    credential: ClassVar[str] = "user and password (Basic)"
+
+    def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
+        login = parse_basic_header(request.headers)
+        return login is not None and self.has_password(credentials, *login)
+
+    def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
+        is_given = request.headers.get("authorization", "").lower().startswith("basic ")
+        return "the user or the password is wrong" if is_given else ""
+
+    def challenge(self, problem: str = "") -> str:
+        """Return the challenge of RFC 7617, which has no field for a problem."""
+        return BASIC_CHALLENGE
+
+    def authorize(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> Mapping[str, str]:
+        return {"authorization": f"Basic {encode_basic(self.get_user(credentials), credentials.token)}"}
+
+    def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
+        return {"user": self.get_user(credentials), "password": credentials.token}
+
+    def curl(self, credentials: SandboxCredentials) -> list[str]:
+        return ["-u", f"{self.get_user(credentials)}:{credentials.token}"]

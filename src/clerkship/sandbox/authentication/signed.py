@@ -10,9 +10,8 @@ from typing import ClassVar
 from urllib.parse import quote
 
 from clerkship.kit.clock import Clock
-from clerkship.sandbox.authentication.credentials import SandboxCredentials
+from clerkship.sandbox.authentication.credentials import SandboxCredentials, secrets_match
 from clerkship.sandbox.authentication.scheme import REALM, HttpScheme
-from clerkship.sandbox.authentication.secret import secrets_match
 from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.request import Request
 

@@ -1,1 +1,1 @@
-"""Faults between an agent and a sandbox, one per file."""
+"""Faults between an agent and a sandbox."""

@@ -1,9 +1,15 @@
-"""The faults there are, by name. The module of one is imported when a file names it."""
+"""The faults there are, by name, and chaos profiles: faults for a whole run, added before the steps of every scenario.
+
+The module of the faults is imported when a file names one.
+"""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from clerkship.by_name import load
+from clerkship.model.call import StepCall
+from clerkship.model.errors import InputError
+from clerkship.model.names import did_you_mean
 
 if TYPE_CHECKING:
     from clerkship.sandbox.faults.contract import Fault
@@ -17,14 +23,44 @@ FAULTS: Mapping[str, str] = {
     "latency": "LatencyFault",
     "truncated": "TruncatedFault",
 }
-"""The class of each, in the module of its name."""
+"""The class of each, in `request_faults`."""
 
 
 def load_fault(name: str) -> "type[Fault]":
     """Return the class of a fault."""
-    return cast("type[Fault]", load(f"{__package__}.{name}:{FAULTS[name]}"))
+    return cast("type[Fault]", load(f"{__package__}.request_faults:{FAULTS[name]}"))
 
 
 def load_faults() -> "tuple[type[Fault], ...]":
     """Return the class of every fault."""
     return tuple(map(load_fault, FAULTS))
+
+
+PROFILES: Mapping[str, tuple[Mapping[str, Mapping[str, str | float]], ...]] = {
+    "gentle": (
+        {"fault.latency": {"by": "1s", "jitter": "2s", "probability": 0.05}},
+        {"fault.error": {"status": 503, "retry_after": "5s", "probability": 0.02}},
+        {"fault.drop": {"when": "request", "probability": 0.01}},
+        {"fault.duplicate": {"probability": 0.01}},
+    ),
+    "rough": (
+        {"fault.latency": {"by": "2s", "jitter": "28s", "probability": 0.2}},
+        {"fault.expired": {"probability": 0.03}},
+        {"fault.error": {"status": 503, "retry_after": "30s", "probability": 0.08}},
+        {"fault.drop": {"when": "request", "probability": 0.03}},
+        {"fault.duplicate": {"probability": 0.05}},
+        {"fault.drop": {"when": "reply", "probability": 0.03}},
+        {"fault.truncated": {"probability": 0.05}},
+        {"fault.drip": {"over": "10s", "probability": 0.05}},
+    ),
+}
+
+
+def find_chaos_profile(profile: str) -> tuple[StepCall, ...]:
+    """Return the steps of a profile. They are ordinary steps, so that a snapshot does not depend on the profile.
+
+    Raises InputError if there is no such profile.
+    """
+    if profile not in PROFILES:
+        raise InputError.of(f"unknown chaos profile `{profile}`", hint=did_you_mean(profile, PROFILES))
+    return tuple(StepCall.model_validate(step) for step in PROFILES[profile])

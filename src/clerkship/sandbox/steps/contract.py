@@ -1,10 +1,11 @@
-"""The contract of scenario steps."""
+"""The contract of scenario steps, and the step that lets time pass."""
 
 from abc import abstractmethod
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.faults.contract import EventFault, Fault
 from clerkship.sandbox.state import ActionContext, State
@@ -53,3 +54,13 @@ class Step(Frozen):
     @abstractmethod
     def run(self, host: StepHost) -> None:
         """Run the step."""
+
+
+class ClockAdvance(Step):
+    """Advances the simulated clock. Scheduled events that become due happen on the way."""
+
+    name: ClassVar[str] = "clock.advance"
+    by: Duration
+
+    def run(self, host: StepHost) -> None:
+        host.advance(self.by)

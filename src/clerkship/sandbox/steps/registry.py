@@ -15,12 +15,8 @@ def _load_fault_step(name: str) -> "type[Step]":
     return cast("type[Step]", load("clerkship.sandbox.steps.fault_step:build_fault_step")(load_fault(name)))
 
 
-def _load_clock_advance() -> "type[Step]":
-    return cast("type[Step]", load("clerkship.sandbox.steps.clock_advance:ClockAdvance"))
-
-
 STEPS: "Mapping[str, Callable[[], type[Step]]]" = {
-    "clock.advance": _load_clock_advance,
+    "clock.advance": partial(load, "clerkship.sandbox.steps.contract:ClockAdvance"),
     **{f"fault.{name}": partial(_load_fault_step, name) for name in FAULTS},
 }
 """What returns the class of each."""

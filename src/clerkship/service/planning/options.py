@@ -14,7 +14,7 @@ from clerkship.model.model_choice import MAX_TOKEN_LIMIT, NO_MODEL
 from clerkship.model.persona import PersonFacts
 from clerkship.model.quality import MAX_VOTES
 from clerkship.model.run import IsolationMode, RecordingMode
-from clerkship.sandbox.faults.chaos import PROFILES
+from clerkship.sandbox.faults.registry import PROFILES
 
 MAX_TIMEOUT = 86_400
 MAX_TURN_LIMIT = 10_000

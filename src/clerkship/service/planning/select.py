@@ -9,7 +9,7 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.persona import DEFAULT_PERSON_FACTS, PersonFacts
 from clerkship.model.scenario import Scenario
 from clerkship.model.task import Benchmark
-from clerkship.sandbox.faults.chaos import find_chaos_profile
+from clerkship.sandbox.faults.registry import find_chaos_profile
 from clerkship.service.planning.load import LoadedSuite
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings

@@ -6,7 +6,7 @@ A hook is `triggered` when a user does something. For each service of the hook i
 
 from typing import Any, ClassVar, Literal
 
-from clerkship.events.event import Payload
+from clerkship.events.event import Payload, collect_events
 from clerkship.formats.cds_hooks.validation import CdsProblem
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.simulators.cds.config import CardDecision
@@ -27,45 +27,37 @@ FailureReason = Literal[
 """Why a call failed. `missing_prefetch` is the status 412."""
 
 
-class ServicesRegistered(Payload):
+class ServicesRegistered(Payload, kind="cds.services.registered"):
     """The agent registered the base URL of its services; the URL itself is not logged."""
 
-    kind: ClassVar[str] = "cds.services.registered"
 
-
-class ServicesRemoved(Payload):
+class ServicesRemoved(Payload, kind="cds.services.removed"):
     """The agent removed its services."""
 
-    kind: ClassVar[str] = "cds.services.removed"
 
-
-class ServicesDiscovered(Payload):
+class ServicesDiscovered(Payload, kind="cds.services.discovered"):
     """The discovery endpoint of the agent answered. These services replace the earlier ones."""
 
-    kind: ClassVar[str] = "cds.services.discovered"
     services: tuple[Json, ...]
 
 
-class ServiceRefused(Payload):
+class ServiceRefused(Payload, kind="cds.service.refused"):
     """The description of a service cannot be used, or only in part."""
 
-    kind: ClassVar[str] = "cds.service.refused"
     problems: tuple[CdsProblem, ...]
 
 
-class DiscoveryFailed(Payload):
+class DiscoveryFailed(Payload, kind="cds.discovery.failed"):
     """The discovery endpoint of the agent could not be read."""
 
-    kind: ClassVar[str] = "cds.discovery.failed"
     reason: FailureReason
     status: int | None = None
     problems: tuple[CdsProblem, ...] = ()
 
 
-class HookTriggered(Payload):
+class HookTriggered(Payload, kind="cds.hook.triggered"):
     """A user did something on which a hook fires. The services of the hook are called, once they are known."""
 
-    kind: ClassVar[str] = "cds.hook.triggered"
     instance: str
     """The hookInstance, a UUID."""
     hook: str
@@ -83,10 +75,9 @@ class PrefetchRequest(Frozen):
     query: str
 
 
-class HookRequested(Payload):
+class HookRequested(Payload, kind="cds.hook.requested"):
     """The EHR prepares a call: these queries of the service are to be answered from the chart."""
 
-    kind: ClassVar[str] = "cds.hook.requested"
     call: str
     """The id of the call: one hook and one service."""
     instance: str
@@ -96,19 +87,17 @@ class HookRequested(Payload):
     prefetch: tuple[PrefetchRequest, ...] = ()
 
 
-class HookFired(Payload):
+class HookFired(Payload, kind="cds.hook.fired"):
     """A service is called. The request is without credentials."""
 
-    kind: ClassVar[str] = "cds.hook.fired"
     call: str
     service: str
     request: Json
 
 
-class HookAnswered(Payload):
+class HookAnswered(Payload, kind="cds.hook.answered"):
     """A service answered with cards and system actions. Those that break a rule are left out, and are problems."""
 
-    kind: ClassVar[str] = "cds.hook.answered"
     holds_body: ClassVar[bool] = True
     call: str
     instance: str
@@ -120,10 +109,9 @@ class HookAnswered(Payload):
     problems: tuple[CdsProblem, ...] = ()
 
 
-class HookFailed(Payload):
+class HookFailed(Payload, kind="cds.hook.failed"):
     """A service did not answer in a way that can be used."""
 
-    kind: ClassVar[str] = "cds.hook.failed"
     call: str
     instance: str
     hook: str
@@ -133,10 +121,9 @@ class HookFailed(Payload):
     problems: tuple[CdsProblem, ...] = ()
 
 
-class CardDecided(Payload):
+class CardDecided(Payload, kind="cds.card.decided"):
     """The clinician accepted suggestions of a card, overrode it, or ignored it."""
 
-    kind: ClassVar[str] = "cds.card.decided"
     call: str
     card: int
     """The number of the card in the answer, from zero."""
@@ -149,10 +136,9 @@ class CardDecided(Payload):
     comment: str | None = None
 
 
-class SuggestionAccepted(Payload):
+class SuggestionAccepted(Payload, kind="cds.suggestion.accepted"):
     """The actions of an accepted suggestion, or system actions, are to be applied."""
 
-    kind: ClassVar[str] = "cds.suggestion.accepted"
     call: str
     card: int | None
     """None for system actions."""
@@ -165,10 +151,9 @@ class SuggestionAccepted(Payload):
     """Changes to orders or appointments of the context. The chart makes those of resources that it has."""
 
 
-class ActionRefused(Payload):
+class ActionRefused(Payload, kind="cds.action.refused"):
     """The chart refused the actions of a suggestion. None of them was applied."""
 
-    kind: ClassVar[str] = "cds.action.refused"
     call: str
     card: int | None
     suggestion: int | None
@@ -176,10 +161,9 @@ class ActionRefused(Payload):
     reason: str
 
 
-class FeedbackSent(Payload):
+class FeedbackSent(Payload, kind="cds.feedback.sent"):
     """A service was told what became of its cards."""
 
-    kind: ClassVar[str] = "cds.feedback.sent"
     call: str
     feedback: tuple[Json, ...]
     delivered: Flag
@@ -187,8 +171,4 @@ class FeedbackSent(Payload):
     status: int | None = None
 
 
-EVENTS = (
-    *(ServicesRegistered, ServicesRemoved, ServicesDiscovered, ServiceRefused, DiscoveryFailed),
-    *(HookTriggered, HookRequested, HookFired, HookAnswered, HookFailed),
-    *(CardDecided, SuggestionAccepted, ActionRefused, FeedbackSent),
-)
+EVENTS = collect_events(globals())

@@ -5,16 +5,13 @@ from typing import Any, ClassVar
 from clerkship.events.event import Payload
 
 
-class ServicesListed(Payload):
+class ServicesListed(Payload, kind="cds_service.listed"):
     """The agent read which services there are."""
 
-    kind: ClassVar[str] = "cds_service.listed"
 
-
-class ServiceCalled(Payload):
+class ServiceCalled(Payload, kind="cds_service.called"):
     """The agent called a service."""
 
-    kind: ClassVar[str] = "cds_service.called"
     holds_body: ClassVar[bool] = True
     service: str
     hook: str
@@ -26,41 +23,37 @@ class ServiceCalled(Payload):
     """The issuer of the JWT of the request; empty if it had none."""
 
 
-class ServiceAnswered(Payload):
+class ServiceAnswered(Payload, kind="cds_service.answered"):
     """A service answered a call with cards."""
 
-    kind: ClassVar[str] = "cds_service.answered"
     service: str
     instance: str
     cards: tuple[dict[str, Any], ...]
 
 
-class FeedbackReceived(Payload):
+class FeedbackReceived(Payload, kind="cds_service.feedback.received"):
     """The agent reported what became of a card."""
 
-    kind: ClassVar[str] = "cds_service.feedback.received"
     service: str
     card: str
     outcome: str
     feedback: dict[str, Any]
 
 
-class ClientRegistered(Payload):
+class ClientRegistered(Payload, kind="cds_service.client.registered"):
     """The agent registered the public keys with which its JWTs are verified.
 
     The keys are not logged, because they are different in every run.
     """
 
-    kind: ClassVar[str] = "cds_service.client.registered"
     issuer: str
     keys: int
     """How many keys there are."""
 
 
-class CardsChanged(Payload):
+class CardsChanged(Payload, kind="cds_service.cards.changed"):
     """A service answers with other cards from now on."""
 
-    kind: ClassVar[str] = "cds_service.cards.changed"
     service: str
     cards: tuple[dict[str, Any], ...]
 

@@ -1,26 +1,20 @@
 """Events of a chat."""
 
-from typing import ClassVar
-
 from clerkship.events.event import Payload, Utterance
 
 
-class SessionStarted(Payload):
+class SessionStarted(Payload, kind="chat.session.started"):
     """A person joined the conversation."""
 
-    kind: ClassVar[str] = "chat.session.started"
     person: str
 
 
-class ChatMessageSent(Utterance):
+class ChatMessageSent(Utterance, kind="chat.message.sent"):
     """A message of the person or the agent; the event's actor is the sender."""
 
-    kind: ClassVar[str] = "chat.message.sent"
 
-
-class SessionEnded(Payload):
+class SessionEnded(Payload, kind="chat.session.ended"):
     """The conversation ended, with the reason."""
 
-    kind: ClassVar[str] = "chat.session.ended"
     reason: str
     detail: str | None = None

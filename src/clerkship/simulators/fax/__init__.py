@@ -1,8 +1,8 @@
 """`fax`: the fax line of an organization."""
 
 from clerkship.model.environment import apply_environment_zone
-from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.password import BasicPassword
 from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
 from clerkship.simulators.fax.assertions.fax_forwarded import FaxForwarded
 from clerkship.simulators.fax.assertions.fax_sent import FaxWasSent

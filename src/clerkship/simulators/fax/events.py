@@ -4,16 +4,15 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.events.event import Payload
+from clerkship.events.event import Payload, collect_events
 from clerkship.formats.fax_pages.degradation import Degradation
 from clerkship.formats.fax_pages.page import PageWords, Resolution
 from clerkship.simulators.fax.records import FaxHeader, FaxPart, FaxStatus
 
 
-class PageStored(Payload):
+class PageStored(Payload, kind="fax.page.stored"):
     """A page of a fax; comes before the event of the fax. A page that is stored already is not stored again."""
 
-    kind: ClassVar[str] = "fax.page.stored"
     holds_body: ClassVar[bool] = True
     freezes: ClassVar[bool] = False
     hash: str
@@ -27,26 +26,23 @@ class PageStored(Payload):
     ] = None
 
 
-class FaxQueued(Payload):
+class FaxQueued(Payload, kind="fax.queued"):
     """The agent sent a fax: its pages are rendered, and it waits for the line."""
 
-    kind: ClassVar[str] = "fax.queued"
     holds_body: ClassVar[bool] = True
     sums_up: ClassVar[bool] = True
     header: FaxHeader
 
 
-class FaxArrived(Payload):
+class FaxArrived(Payload, kind="fax.arrived"):
     """A fax arrived at one of the organization's numbers."""
 
-    kind: ClassVar[str] = "fax.arrived"
     header: FaxHeader
 
 
-class FaxStatusChanged(Payload):
+class FaxStatusChanged(Payload, kind="fax.status_changed"):
     """The status of a sent fax changed."""
 
-    kind: ClassVar[str] = "fax.status_changed"
     id: str
     status: FaxStatus
     attempt: int
@@ -54,53 +50,47 @@ class FaxStatusChanged(Payload):
     error: str = ""
 
 
-class FaxRefused(Payload):
+class FaxRefused(Payload, kind="fax.refused"):
     """A fax was not accepted, with the reason."""
 
-    kind: ClassVar[str] = "fax.refused"
     code: str
     reason: str
     to: str = ""
     names: Annotated[tuple[str, ...], Field(description="the names of the documents")] = ()
 
 
-class FaxRead(Payload):
+class FaxRead(Payload, kind="fax.read"):
     """The agent read a fax: its pages as a file or a picture, or their OCR text."""
 
-    kind: ClassVar[str] = "fax.read"
     id: str
     format: Annotated[str, Field(description="pdf, tiff, png or text")]
     page: Annotated[int | None, Field(description="the number of the page, from 1; None for all")] = None
 
 
-class FaxMarked(Payload):
+class FaxMarked(Payload, kind="fax.marked"):
     """The agent marked a fax that arrived as read or unread."""
 
-    kind: ClassVar[str] = "fax.marked"
     id: str
     unread: bool = False
 
 
-class FaxContentDeleted(Payload):
+class FaxContentDeleted(Payload, kind="fax.content_deleted"):
     """The agent deleted the pages of a fax from the service. What is known of it otherwise stays."""
 
-    kind: ClassVar[str] = "fax.content_deleted"
     id: str
 
 
-class FaxWebhookRegistered(Payload):
+class FaxWebhookRegistered(Payload, kind="fax.webhook_registered"):
     """The agent registered where it is called for faxes, or removed it; without the address."""
 
-    kind: ClassVar[str] = "fax.webhook_registered"
     registered: bool = True
 
 
-class ReplyPlanned(Payload):
+class ReplyPlanned(Payload, kind="fax.reply_planned"):
     """A correspondent will send a fax after it got one from the organization. Its pages are stored without the line at
     the top.
     """
 
-    kind: ClassVar[str] = "fax.reply_planned"
     sender: Annotated[str, Field(description="the number of the correspondent, in E.164")]
     to: Annotated[str, Field(description="the own number that the fax will arrive at")]
     delay: Annotated[float, Field(description="simulated seconds after the delivery of the fax that it answers")]
@@ -113,15 +103,4 @@ class ReplyPlanned(Payload):
     fax_id: Annotated[str, Field(description="the id that the fax will have; a new one by default")] = ""
 
 
-EVENTS: tuple[type[Payload], ...] = (
-    PageStored,
-    FaxQueued,
-    FaxArrived,
-    FaxStatusChanged,
-    FaxRefused,
-    FaxRead,
-    FaxMarked,
-    FaxContentDeleted,
-    FaxWebhookRegistered,
-    ReplyPlanned,
-)
+EVENTS = collect_events(globals())

@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from clerkship.sandbox.handle import Handle
 
@@ -76,8 +76,7 @@ class Fax(Handle):
     @property
     def numbers(self) -> list[str]:
         """The organization's own fax numbers."""
-        numbers: list[str] = self._json("GET", "/")["numbers"]
-        return numbers
+        return cast(list[str], self._json("GET", "/")["numbers"])
 
     def register_webhook(self, url: str) -> None:
         """Have the URL called for each fax that arrives, and for each that is done; an empty URL ends it."""

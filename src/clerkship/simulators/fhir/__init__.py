@@ -1,15 +1,16 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
-from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.chart import load_chart
 from clerkship.formats.fhir.names import NAMES
 from clerkship.model.environment import apply_environment_zone
-from clerkship.sandbox.authentication.scoped import ScopedBearerToken
+from clerkship.sandbox.authentication.bearer import ScopedBearerToken
 from clerkship.sandbox.cors import CorsPolicy
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
 from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSearchedFor
 from clerkship.simulators.fhir.assertions.reads import FhirWasNotRead, FhirWasRead
 from clerkship.simulators.fhir.attack import FhirAttack
+from clerkship.simulators.fhir.capabilities import WELL_KNOWN, well_known
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.datasets.load import FHIR_DATASET
 from clerkship.simulators.fhir.events import EVENTS
@@ -19,10 +20,7 @@ from clerkship.simulators.fhir.outcome import render_refusal
 from clerkship.simulators.fhir.routes import OPERATIONS, ROUTES
 from clerkship.simulators.fhir.scaffold import SCAFFOLD
 from clerkship.simulators.fhir.state import FhirState
-from clerkship.simulators.fhir.steps.delete import FhirDelete
-from clerkship.simulators.fhir.steps.patch import FhirPatch
-from clerkship.simulators.fhir.steps.put import FhirPut
-from clerkship.simulators.fhir.well_known import WELL_KNOWN, well_known
+from clerkship.simulators.fhir.steps import FhirDelete, FhirPatch, FhirPut
 from clerkship.simulators.spec import Spec
 
 SPEC = Spec(

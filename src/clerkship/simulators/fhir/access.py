@@ -20,8 +20,8 @@ from clerkship.formats.fhir.search.query import (
     SearchQuery,
 )
 from clerkship.formats.fhir.search_parameters import get_parameters
+from clerkship.sandbox.authentication.bearer import build_scope_headers
 from clerkship.sandbox.authentication.scope import AccessGrant
-from clerkship.sandbox.authentication.scoped import build_scope_headers
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
 from clerkship.simulators.fhir.transaction import Transaction
 

@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clerkship.formats.fhir import exact
-from clerkship.formats.fhir.reference import iter_references
+from clerkship.formats.fhir.resource import iter_references
 from clerkship.sandbox.request import Reply
 from clerkship.simulators.fhir.outcome import refusal
 

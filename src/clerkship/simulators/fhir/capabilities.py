@@ -1,4 +1,4 @@
-"""The CapabilityStatement of the server (R4 http: capabilities), built from its search parameters and config."""
+"""What the server says about itself: the CapabilityStatement (R4 http: capabilities) and the SMART configuration."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -7,9 +7,11 @@ from typing import Any
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.resource import render_resource
 from clerkship.formats.fhir.search_parameters import SearchParameter, get_parameters
-from clerkship.sandbox.operation import NoInput
+from clerkship.model.frozen import Frozen
+from clerkship.sandbox.operation import NoInput, OperationContext, operation
+from clerkship.sandbox.route import Route
 from clerkship.simulators.fhir.events import CapabilitiesRead
-from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
+from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH, refusal
 from clerkship.simulators.fhir.state import format_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.write import NOT_STORED
@@ -111,3 +113,24 @@ def _find_reverse_includes() -> Mapping[str, Sequence[str]]:
 def _describe_parameter(parameter: SearchParameter) -> dict[str, Any]:
     description = {"name": parameter.name, "type": parameter.type}
     return description | ({"documentation": parameter.documentation} if parameter.documentation else {})
+
+
+SMART_CONFIGURATION = "smart-configuration"
+
+
+class WellKnownName(Frozen):
+    """The input of `well_known`."""
+
+    name: str
+
+
+@operation(access="open", tool=False, scoped=True)
+def well_known(context: OperationContext[Any], document: WellKnownName) -> dict[str, list[str]]:
+    """Return the SMART App Launch configuration: no launch, no scopes and no token endpoint."""
+    if document.name != SMART_CONFIGURATION:
+        reason = f"unknown document `{document.name[:80]}`; known: {SMART_CONFIGURATION}"
+        raise refusal(404, "not-found", reason)
+    return {"grant_types_supported": [], "code_challenge_methods_supported": [], "capabilities": []}
+
+
+WELL_KNOWN = Route("GET", "/.well-known/{name}", well_known)

@@ -2,20 +2,18 @@
 
 from typing import Any, ClassVar
 
-from clerkship.events.event import Payload
+from clerkship.events.event import Payload, collect_events
 
 
-class CapabilitiesRead(Payload):
+class CapabilitiesRead(Payload, kind="fhir.capabilities.read"):
     """A client read the CapabilityStatement."""
 
-    kind: ClassVar[str] = "fhir.capabilities.read"
     status: int = 200
 
 
-class ResourceRead(Payload):
+class ResourceRead(Payload, kind="fhir.resource.read"):
     """A client read a current or an earlier version of a resource."""
 
-    kind: ClassVar[str] = "fhir.resource.read"
     type: str
     id: str
     version: str
@@ -24,10 +22,9 @@ class ResourceRead(Payload):
     status: int = 200
 
 
-class ResourcesSearched(Payload):
+class ResourcesSearched(Payload, kind="fhir.resources.searched"):
     """A client searched, and received these resources."""
 
-    kind: ClassVar[str] = "fhir.resources.searched"
     type: str
     """The resource type; empty for a search of all types."""
     query: str
@@ -44,10 +41,9 @@ class ResourcesSearched(Payload):
     status: int = 200
 
 
-class HistoryRead(Payload):
+class HistoryRead(Payload, kind="fhir.history.read"):
     """A client read a history."""
 
-    kind: ClassVar[str] = "fhir.history.read"
     type: str = ""
     id: str = ""
     found: tuple[str, ...] = ()
@@ -70,26 +66,23 @@ class ResourceWritten(Payload):
     status: int
 
 
-class ResourceCreated(ResourceWritten):
+class ResourceCreated(ResourceWritten, kind="fhir.resource.created"):
     """A resource was created."""
 
-    kind: ClassVar[str] = "fhir.resource.created"
     operation: str = "create"
     status: int = 201
 
 
-class ResourceUpdated(ResourceWritten):
+class ResourceUpdated(ResourceWritten, kind="fhir.resource.updated"):
     """A resource was updated."""
 
-    kind: ClassVar[str] = "fhir.resource.updated"
     operation: str = "update"
     status: int = 200
 
 
-class ResourceDeleted(Payload):
+class ResourceDeleted(Payload, kind="fhir.resource.deleted"):
     """A resource was deleted. Its earlier versions remain."""
 
-    kind: ClassVar[str] = "fhir.resource.deleted"
     type: str
     id: str
     version: str
@@ -97,31 +90,28 @@ class ResourceDeleted(Payload):
     status: int = 204
 
 
-class ResourceWithdrawn(ResourceDeleted):
+class ResourceWithdrawn(ResourceDeleted, kind="fhir.resource.withdrawn"):
     """A resource that a request created was removed again, because a sandbox that reacts to it refused it.
 
     The request is refused. In a transaction, what it had changed before is undone too.
     """
 
-    kind: ClassVar[str] = "fhir.resource.withdrawn"
     operation: str = "withdraw"
     status: int = 422
 
 
-class ResourceValidated(Payload):
+class ResourceValidated(Payload, kind="fhir.resource.validated"):
     """A client validated a resource, which changes nothing."""
 
-    kind: ClassVar[str] = "fhir.resource.validated"
     type: str
     id: str = ""
     errors: int
     status: int = 200
 
 
-class BundleProcessed(Payload):
+class BundleProcessed(Payload, kind="fhir.bundle.processed"):
     """A batch or transaction was processed. The events of its entries come before this one."""
 
-    kind: ClassVar[str] = "fhir.bundle.processed"
     sums_up: ClassVar[bool] = True
     type: str
     """`batch` or `transaction`."""
@@ -130,10 +120,9 @@ class BundleProcessed(Payload):
     status: int = 200
 
 
-class NothingChanged(Payload):
+class NothingChanged(Payload, kind="fhir.nothing.changed"):
     """A write succeeded without a change: a conditional create found a match, or a delete found no resource."""
 
-    kind: ClassVar[str] = "fhir.nothing.changed"
     operation: str
     type: str
     id: str = ""
@@ -141,26 +130,12 @@ class NothingChanged(Payload):
     status: int = 200
 
 
-class DefectAccepted(Payload):
+class DefectAccepted(Payload, kind="fhir.defect.accepted"):
     """A lenient server stored a resource with defects that a strict server would have refused."""
 
-    kind: ClassVar[str] = "fhir.defect.accepted"
     type: str
     id: str
     issues: tuple[dict[str, str], ...]
 
 
-EVENTS: tuple[type[Payload], ...] = (
-    CapabilitiesRead,
-    ResourceRead,
-    ResourcesSearched,
-    HistoryRead,
-    ResourceCreated,
-    ResourceUpdated,
-    ResourceDeleted,
-    ResourceWithdrawn,
-    ResourceValidated,
-    BundleProcessed,
-    NothingChanged,
-    DefectAccepted,
-)
+EVENTS = collect_events(globals())

@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from clerkship.formats.fhir.reference import iter_references, parse_reference
+from clerkship.formats.fhir.resource import iter_references, parse_reference
 from clerkship.formats.fhir.search import search_keys
 from clerkship.formats.fhir.search.compartment import compartment_parameters, list_compartment_members
 from clerkship.formats.fhir.search_parameters import get_parameters

@@ -9,8 +9,7 @@ from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.formats.fhir import search as engine
 from clerkship.formats.fhir.issue import FhirError, build_operation_outcome
-from clerkship.formats.fhir.reference import parse_reference
-from clerkship.formats.fhir.resource import render_resource
+from clerkship.formats.fhir.resource import parse_reference, render_resource
 from clerkship.formats.fhir.search.compartment import compartment_types
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import bundle_json

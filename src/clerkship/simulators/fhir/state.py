@@ -175,7 +175,6 @@ class FhirState(State[FhirConfig]):
         return {key: (_parse_optional(before), self.resource(key)) for key, before, now in rows if before != now}
 
     def apply(self, event: Event) -> None:
-        """Apply an event to the store."""
         match event.payload:
             case ResourceWritten() as written:
                 resource = parse_resource(written.text.encode()) if written.text else written.resource

@@ -19,11 +19,12 @@ from clerkship.formats.fhir.chart import Chart
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.exact import has_exact_decimals
 from clerkship.formats.fhir.issue import Issue
-from clerkship.formats.fhir.reference import iter_references, parse_reference
 from clerkship.formats.fhir.resource import (
     Resource,
     get_key,
+    iter_references,
     list_objects,
+    parse_reference,
     parse_resource,
     render_resource,
     set_version,
@@ -402,7 +403,6 @@ class Interaction(Operation[InputT, FhirResponse]):
 
     @property
     def description(self) -> str:
-        """The description for models and documentation."""
         return self._description or super().description
 
     def copy_as(self, name: str, description: str) -> "Interaction[InputT]":

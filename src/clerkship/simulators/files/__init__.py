@@ -1,7 +1,7 @@
 """`files`: a partner's file drop, over HTTP and SFTP."""
 
 from clerkship.sandbox.authentication.bearer import BearerToken
-from clerkship.sandbox.authentication.ssh import SshUser
+from clerkship.sandbox.authentication.listener_schemes import SshUser
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.assertions.file_was_read import FileWasRead
 from clerkship.simulators.files.attack import FilesAttack
@@ -15,9 +15,7 @@ from clerkship.simulators.files.operations import OPERATIONS
 from clerkship.simulators.files.scaffold import SCAFFOLD
 from clerkship.simulators.files.sftp.listener import Sftp
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.files.steps.delete import DeleteFile
-from clerkship.simulators.files.steps.drop import DropFile, DropInboxFile
-from clerkship.simulators.files.steps.rename import RenameFile
+from clerkship.simulators.files.steps import DeleteFile, DropFile, DropInboxFile, RenameFile
 from clerkship.simulators.files.tree import merge_dataset_files
 from clerkship.simulators.spec import Spec
 

@@ -23,7 +23,6 @@ class FilesAttack(SandboxAttack):
     harms: ClassVar[frozenset[Harm]] = frozenset({"note"})
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
-        """Read every file."""
         files = cast(Files, handle)
         for path in _paths(files):
             with suppress(Refused):
@@ -42,7 +41,6 @@ class FilesAttack(SandboxAttack):
         return True
 
     def delete_everything(self, handle: Handle, instruction: str) -> bool:
-        """Delete every file."""
         files, deleted = cast(Files, handle), False
         for path in _paths(files):
             with suppress(Refused):

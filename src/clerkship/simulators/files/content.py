@@ -126,7 +126,7 @@ def parse_cell_path(path: str) -> tuple[str, str]:
 def check_content_path(format: ContentFormat, path: str) -> None:
     """Raise ValueError if a path is not valid for the format."""
     if format == "hl7":
-        load("clerkship.formats.hl7.path:parse_path")(path)
+        load("clerkship.formats.hl7.message:parse_path")(path)
     elif format == "csv" and path != "rows" and _COLUMN.fullmatch(path) is None:
         parse_cell_path(path)
     elif format == "text":

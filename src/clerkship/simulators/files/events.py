@@ -2,51 +2,45 @@
 
 from typing import ClassVar
 
-from clerkship.events.event import Payload
+from clerkship.events.event import Payload, collect_events
 
 
-class FolderListed(Payload):
+class FolderListed(Payload, kind="files.folder.listed"):
     """A folder was listed."""
 
-    kind: ClassVar[str] = "files.folder.listed"
     prefix: str
     count: int
 
 
-class FolderMade(Payload):
+class FolderMade(Payload, kind="files.folder.made"):
     """A folder was created. Folders created along with a file have no event."""
 
-    kind: ClassVar[str] = "files.folder.made"
     path: str
 
 
-class FolderRemoved(Payload):
+class FolderRemoved(Payload, kind="files.folder.removed"):
     """An empty folder was removed."""
 
-    kind: ClassVar[str] = "files.folder.removed"
     path: str
 
 
-class FolderRenamed(Payload):
+class FolderRenamed(Payload, kind="files.folder.renamed"):
     """A folder was moved with its content."""
 
-    kind: ClassVar[str] = "files.folder.renamed"
     path: str
     to: str
 
 
-class FileRead(Payload):
+class FileRead(Payload, kind="files.file.read"):
     """A file was read."""
 
-    kind: ClassVar[str] = "files.file.read"
     path: str
     size: int
 
 
-class FileWritten(Payload):
+class FileWritten(Payload, kind="files.file.written"):
     """A file was created, or its content replaced."""
 
-    kind: ClassVar[str] = "files.file.written"
     holds_body: ClassVar[bool] = True
     path: str
     size: int
@@ -57,32 +51,26 @@ class FileWritten(Payload):
     """Modification time in ISO 8601 and UTC; None means the time of the event."""
 
 
-class FileRenamed(Payload):
+class FileRenamed(Payload, kind="files.file.renamed"):
     """A file was moved, and may have replaced another."""
 
-    kind: ClassVar[str] = "files.file.renamed"
     path: str
     to: str
     replaced: bool = False
 
 
-class FileStamped(Payload):
+class FileStamped(Payload, kind="files.file.stamped"):
     """The modification time of a file or folder was set."""
 
-    kind: ClassVar[str] = "files.file.stamped"
     path: str
     modified: str
     """In ISO 8601 and UTC."""
 
 
-class FileDeleted(Payload):
+class FileDeleted(Payload, kind="files.file.deleted"):
     """A file was deleted."""
 
-    kind: ClassVar[str] = "files.file.deleted"
     path: str
 
 
-EVENTS: tuple[type[Payload], ...] = (
-    *(FolderListed, FileRead, FileWritten, FileRenamed, FileStamped, FileDeleted),
-    *(FolderMade, FolderRenamed, FolderRemoved),
-)
+EVENTS = collect_events(globals())

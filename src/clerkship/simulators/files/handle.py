@@ -1,7 +1,7 @@
 """The Python client of a `files` sandbox."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote
 
 from clerkship.sandbox.handle import Handle
@@ -18,8 +18,7 @@ class Files(Handle):
 
     def entries(self, folder: str = "") -> Sequence[dict[str, Any]]:
         """Return the entries of a folder: `name`, `folder`, `size` and `modified` of each."""
-        entries: Sequence[dict[str, Any]] = self._json("GET", f"/folders/{folder}".removesuffix("/"))["entries"]
-        return entries
+        return cast(Sequence[dict[str, Any]], self._json("GET", f"/folders/{folder}".removesuffix("/"))["entries"])
 
     def stat(self, path: str) -> dict[str, Any]:
         """Describe a file or folder: `path`, `folder`, `size` and `modified`."""

@@ -24,7 +24,6 @@ class Hl7Content(Content):
         return compare_texts(path, expected, [value for value in self._message.values(path) if value])
 
     def flaws(self) -> Sequence[str]:
-        """Return the violations of HL7 v2."""
         return [flaw.text for flaw in validate_message(self._message)]
 
 

@@ -9,8 +9,8 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal, Reply, json_reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.files import operations as ops
-from clerkship.simulators.files.entry import FileEntry, FileSpace
 from clerkship.simulators.files.operations import Context
+from clerkship.simulators.files.volume import FileEntry, FileSpace
 
 MAX_DIGITS = 20
 """Digits of a 64-bit number, which is the largest offset of a client."""

@@ -9,7 +9,6 @@ from clerkship.events.event import Event
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.files.config import FilesConfig
-from clerkship.simulators.files.entry import FileEntry, FileSpace
 from clerkship.simulators.files.events import (
     FileDeleted,
     FileRead,
@@ -22,7 +21,7 @@ from clerkship.simulators.files.events import (
     FolderRenamed,
 )
 from clerkship.simulators.files.tree import list_parents, split_path
-from clerkship.simulators.files.volume import FileInfo, Volume
+from clerkship.simulators.files.volume import FileEntry, FileInfo, FileSpace, Volume
 
 DEFAULT_MODIFIED = datetime(2026, 1, 1, tzinfo=UTC)
 """The modification time of a dataset's files, unless the config says otherwise."""
@@ -67,7 +66,6 @@ class FilesState(State[FilesConfig]):
         return count
 
     def read(self, action: ActionContext, path: str) -> bytes:
-        """Read a file."""
         data = self._read_file(path)
         action.emit(FileRead(path=path, size=len(data)))
         return data
@@ -105,7 +103,6 @@ class FilesState(State[FilesConfig]):
         action.emit(FileStamped(path=path, modified=modified.astimezone(UTC).isoformat()))
 
     def delete(self, action: ActionContext, path: str) -> None:
-        """Delete a file."""
         self._check_writable(action)
         self._read_file(path)
         action.emit(FileDeleted(path=path))
@@ -146,7 +143,6 @@ class FilesState(State[FilesConfig]):
         action.emit(FolderRenamed(path=path, to=to))
 
     def apply(self, event: Event) -> None:
-        """Change the volume by an event."""
         volume, at = self.volume, event.at
         match event.payload:
             case FileWritten(path=path, data=data, complete=complete, modified=stamp):

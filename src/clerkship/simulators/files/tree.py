@@ -27,7 +27,6 @@ class FolderNames:
         return other
 
     def add(self, name: str) -> None:
-        """Add a new name."""
         self._added[name] = None
 
     def remove(self, name: str) -> None:

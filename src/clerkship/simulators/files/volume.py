@@ -6,8 +6,30 @@ from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
 
-from clerkship.simulators.files.entry import FileEntry
 from clerkship.simulators.files.tree import DatasetFiles, FolderTree, build_folders, join_path, list_parents, split_path
+
+
+class FileEntry(NamedTuple):
+    """A file or a folder."""
+
+    name: str
+    """Its name in a listing; its path if it is described alone."""
+    folder: bool
+    size: int
+    modified: datetime
+
+
+class FileSpace(NamedTuple):
+    """The size of a file, the space for it, and the current time."""
+
+    size: int | None
+    """Current size in bytes; None if the file does not exist."""
+    most: int
+    """Size limit in bytes."""
+    room: int
+    """Free bytes, including those of the file itself."""
+    now: datetime
+
 
 MANY_ENTRIES = 1000
 """A folder with more entries takes noticeable time to move."""

@@ -2,7 +2,7 @@
 
 from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.bearer import BearerToken
-from clerkship.sandbox.authentication.message import MessageAddress
+from clerkship.sandbox.authentication.listener_schemes import MessageAddress
 from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from clerkship.simulators.hl7.attack import Hl7Attack

@@ -5,7 +5,7 @@
 
 from typing import ClassVar
 
-from clerkship.events.event import Payload
+from clerkship.events.event import Payload, collect_events
 
 
 class Hl7MessageSent(Payload):
@@ -18,34 +18,24 @@ class Hl7MessageSent(Payload):
     message: str
 
 
-class AdtSent(Hl7MessageSent):
+class AdtSent(Hl7MessageSent, kind="hl7.adt.sent"):
     """The agent sent a patient update."""
 
-    kind: ClassVar[str] = "hl7.adt.sent"
 
-
-class OrmSent(Hl7MessageSent):
+class OrmSent(Hl7MessageSent, kind="hl7.orm.sent"):
     """The agent sent an order."""
 
-    kind: ClassVar[str] = "hl7.orm.sent"
 
-
-class OruSent(Hl7MessageSent):
+class OruSent(Hl7MessageSent, kind="hl7.oru.sent"):
     """The agent sent results."""
 
-    kind: ClassVar[str] = "hl7.oru.sent"
 
-
-class SiuSent(Hl7MessageSent):
+class SiuSent(Hl7MessageSent, kind="hl7.siu.sent"):
     """The agent sent a scheduling notification."""
 
-    kind: ClassVar[str] = "hl7.siu.sent"
 
-
-class MdmSent(Hl7MessageSent):
+class MdmSent(Hl7MessageSent, kind="hl7.mdm.sent"):
     """The agent sent a document."""
-
-    kind: ClassVar[str] = "hl7.mdm.sent"
 
 
 class Hl7MessageArrived(Payload):
@@ -58,46 +48,33 @@ class Hl7MessageArrived(Payload):
     message: str
 
 
-class AdtArrived(Hl7MessageArrived):
+class AdtArrived(Hl7MessageArrived, kind="hl7.adt.arrived"):
     """A patient update arrived."""
 
-    kind: ClassVar[str] = "hl7.adt.arrived"
 
-
-class OrmArrived(Hl7MessageArrived):
+class OrmArrived(Hl7MessageArrived, kind="hl7.orm.arrived"):
     """An order arrived."""
 
-    kind: ClassVar[str] = "hl7.orm.arrived"
 
-
-class OruArrived(Hl7MessageArrived):
+class OruArrived(Hl7MessageArrived, kind="hl7.oru.arrived"):
     """Results arrived."""
 
-    kind: ClassVar[str] = "hl7.oru.arrived"
 
-
-class SiuArrived(Hl7MessageArrived):
+class SiuArrived(Hl7MessageArrived, kind="hl7.siu.arrived"):
     """A scheduling notification arrived."""
 
-    kind: ClassVar[str] = "hl7.siu.arrived"
 
-
-class MdmArrived(Hl7MessageArrived):
+class MdmArrived(Hl7MessageArrived, kind="hl7.mdm.arrived"):
     """A document arrived."""
 
-    kind: ClassVar[str] = "hl7.mdm.arrived"
 
-
-class AckArrived(Hl7MessageArrived):
+class AckArrived(Hl7MessageArrived, kind="hl7.ack.arrived"):
     """In enhanced mode: the application acknowledgment of a message from the agent arrived."""
 
-    kind: ClassVar[str] = "hl7.ack.arrived"
 
-
-class Hl7MessageRefused(Payload):
+class Hl7MessageRefused(Payload, kind="hl7.message.refused"):
     """The agent sent a message, and it was refused."""
 
-    kind: ClassVar[str] = "hl7.message.refused"
     holds_body: ClassVar[bool] = True
     control_id: str
     type: str
@@ -108,45 +85,40 @@ class Hl7MessageRefused(Payload):
     message: str
 
 
-class MessageObjected(Payload):
+class MessageObjected(Payload, kind="hl7.message.objected"):
     """A message was accepted, but another sandbox could not process it. The acknowledgment tells the sender."""
 
-    kind: ClassVar[str] = "hl7.message.objected"
     control_id: str
     ack: str
     """The code of its acknowledgment: AE."""
     reasons: tuple[str, ...]
 
 
-class MessageRepeated(Payload):
+class MessageRepeated(Payload, kind="hl7.message.repeated"):
     """The agent sent an accepted message again. It was answered as before, and had no other effect."""
 
-    kind: ClassVar[str] = "hl7.message.repeated"
     control_id: str
     ack: str
 
 
-class InboxListed(Payload):
+class InboxListed(Payload, kind="hl7.inbox.listed"):
     """The agent listed its inbox."""
 
-    kind: ClassVar[str] = "hl7.inbox.listed"
     ids: tuple[str, ...]
 
 
-class MessageTaken(Payload):
+class MessageTaken(Payload, kind="hl7.message.taken"):
     """A message was read by the agent, or by the run to deliver it to the agent's listener."""
 
-    kind: ClassVar[str] = "hl7.message.taken"
     id: str
     control_id: str
     over: str
     """`http` or `mllp`."""
 
 
-class MessageAcknowledged(Payload):
+class MessageAcknowledged(Payload, kind="hl7.message.acknowledged"):
     """The agent acknowledged a message."""
 
-    kind: ClassVar[str] = "hl7.message.acknowledged"
     holds_body: ClassVar[bool] = True
     id: str
     control_id: str
@@ -158,16 +130,12 @@ class MessageAcknowledged(Payload):
     """The acknowledgment."""
 
 
-class ListenerNamed(Payload):
+class ListenerNamed(Payload, kind="hl7.listener.named"):
     """The agent registered a listener. Its address is not logged, because it differs between machines."""
 
-    kind: ClassVar[str] = "hl7.listener.named"
 
-
-class ListenerGone(Payload):
+class ListenerGone(Payload, kind="hl7.listener.gone"):
     """The agent deregistered its listener."""
-
-    kind: ClassVar[str] = "hl7.listener.gone"
 
 
 SENT_EVENTS: dict[str, type[Hl7MessageSent]] = {
@@ -185,15 +153,4 @@ ARRIVED_EVENTS: dict[str, type[Hl7MessageArrived]] = {
     "MDM": MdmArrived,
     "ACK": AckArrived,
 }
-EVENTS: tuple[type[Payload], ...] = (
-    *SENT_EVENTS.values(),
-    *ARRIVED_EVENTS.values(),
-    Hl7MessageRefused,
-    MessageObjected,
-    MessageRepeated,
-    InboxListed,
-    MessageTaken,
-    MessageAcknowledged,
-    ListenerNamed,
-    ListenerGone,
-)
+EVENTS = collect_events(globals())

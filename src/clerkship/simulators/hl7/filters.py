@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
+from clerkship.formats.hl7.data_types import to_hl7_time
 from clerkship.formats.hl7.escape import escape
-from clerkship.formats.hl7.timestamp import to_hl7_time
 from clerkship.suite_files.template import Filter
 
 FILTERS: Mapping[str, Filter] = {

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from clerkship.formats.hl7.ack import ack_mode, is_ack_wanted
-from clerkship.formats.hl7.flaw import Flaw
-from clerkship.formats.hl7.message import Hl7Message
+from clerkship.formats.hl7.message import Flaw, Hl7Message
 from clerkship.formats.hl7.validation import validate_message
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.hl7.config import Hl7Config
@@ -107,9 +106,7 @@ def plan_acks(message: Hl7Message, verdict: MessageVerdict) -> AckPlan:
     If no accept acknowledgment is requested, the application acknowledgment is the reply: the standard equates the
     original mode with `NE` in MSH-15 and `AL` in MSH-16. The syntax is checked before a message is accepted, so an
     error reported in the accept acknowledgment is not reported again. An acknowledgment is never acknowledged, even
-    if it has
-    errors:
-    otherwise two engines would acknowledge each other without end.
+    if it has errors: otherwise two engines would acknowledge each other without end.
     """
     if message.type == ACK:
         return AckPlan("", is_immediate=False, deferred="")

@@ -7,7 +7,7 @@ from functools import partial
 from typing import ClassVar, cast
 
 from clerkship.kit.descriptors import max_connections
-from clerkship.sandbox.authentication.message import MessageAddress
+from clerkship.sandbox.authentication.listener_schemes import MessageAddress
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.mllp_connection import FindClient, MllpConnection
@@ -36,7 +36,6 @@ class Mllp(ProtocolListener):
         self._loop: asyncio.AbstractEventLoop | None = None
 
     async def open(self, host: str, port: int) -> None:
-        """Start listening."""
         self._loop = asyncio.get_running_loop()
         main = self.tcp.open_port(host, port)
         self._host, self._port = host, main.number
@@ -46,7 +45,6 @@ class Mllp(ProtocolListener):
         self.tcp.start_sweeping()
 
     async def close(self) -> None:
-        """Close all ports and connections."""
         await self.tcp.close()
 
     def connection_info(self, client: SandboxClient) -> ConnectionInfo:

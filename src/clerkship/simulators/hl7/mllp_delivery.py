@@ -93,7 +93,6 @@ class MllpDelivery(OutboundDelivery):
             await _drain(writer)
 
     async def disconnect(self) -> None:
-        """Close the connection."""
         reading, self._reading = self._reading, None
         if self._writer is not None:
             self._writer.transport.abort()

@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 
 from clerkship.formats.hl7.ack import ack_mode, build_ack, is_ack_wanted
-from clerkship.formats.hl7.flaw import Flaw
 from clerkship.formats.hl7.message import (
     BadMessage,
+    Flaw,
     Hl7Message,
     Segment,
     build_segment,

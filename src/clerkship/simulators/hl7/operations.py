@@ -1,5 +1,6 @@
-"""The operations of an interface engine."""
+"""The operations of an interface engine, and how their bodies are parsed."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, NamedTuple
@@ -7,16 +8,139 @@ from typing import Annotated, NamedTuple
 from pydantic import Field, WithJsonSchema
 from pydantic.json_schema import SkipJsonSchema
 
-from clerkship.formats.hl7.batch import MessageBatch
-from clerkship.formats.hl7.flaw import Flaw
-from clerkship.formats.hl7.message import Hl7Message, Segment, build_segment
+from clerkship.formats.hl7.batch import MessageBatch, split_messages
+from clerkship.formats.hl7.message import (
+    BadMessage,
+    Flaw,
+    Hl7Message,
+    Segment,
+    build_segment,
+    parse_message,
+    parse_segment,
+)
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
-from clerkship.simulators.hl7.content import count_bytes, extract_header, parse_acknowledgment, parse_content
-from clerkship.simulators.hl7.mask import FacilityMask
 from clerkship.simulators.hl7.state import Hl7State, InboxEntry, SentMessage
+
+
+class FacilityMask:
+    """Replaces the secret receiving facility by the configured one, and restores it in the answer."""
+
+    def __init__(self, alias: str, facility: str) -> None:
+        self.facility = facility
+        self._alias = alias
+        self._used_alias = ""
+
+    def hide(self, text: str) -> str:
+        """Return the text without the secret address."""
+        count = text.casefold().count(self._alias.casefold()) if self._alias else 0
+        if count == 0:
+            return text
+        if text.count(self._alias) == count:
+            self._used_alias = self._alias
+            return text.replace(self._alias, self.facility)
+        alias = re.compile(re.escape(self._alias), re.IGNORECASE)
+        match = alias.search(text)
+        self._used_alias = match[0] if match is not None else ""
+        return alias.sub(self.facility, text)
+
+    def show(self, text: str) -> str:
+        """Restore the secret address as the sender in the headers of an answer, spelled as the agent wrote it."""
+        return "\r".join(map(self._show_segment, text.split("\r"))) if self._used_alias else text
+
+    def _show_segment(self, line: str) -> str:
+        if line[:3] not in ("MSH", "BHS", "FHS"):
+            return line
+        fields = line.split(line[3])
+        if fields[3] == self.facility:  # index 3 is field 4, because field 1 is the delimiter itself
+            fields[3] = self._used_alias
+        return line[3].join(fields)
+
+
+_TEXT_CHARSETS = re.compile(
+    r"utf-?8|utf-?16(-?[lb]e)?|(us-)?ascii|iso-?8859-([1-9]|1[013456])|latin-?1|(windows-|cp)125[0-8]|gb18030|gbk|gb2312"
+    r"|big5|euc-(kr|jp)|shift-jis|iso-2022-jp",
+    re.IGNORECASE,
+)
+"""Allowed charsets. Python's other codecs may decompress, unescape or fail on purpose."""
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+MAX_MESSAGES = 1000
+"""Limit for one batch."""
+MAX_SEGMENTS = 20_000
+"""Limit for one message."""
+MAX_LINES = 100_000
+"""Limit for one body."""
+
+
+class ReceivedMessages(NamedTuple):
+    """The content of one body."""
+
+    batch: MessageBatch
+    messages: list[Hl7Message]
+
+
+def _decode_body(body: bytes, charset: str) -> bytes | str:
+    """Decode the body if its charset was stated; else return bytes, because each message states its own charset."""
+    if max(body.count(b"\r"), body.count(b"\n")) > MAX_LINES:
+        raise Refusal(413, "too_many_segments", f"a body may have {MAX_LINES} lines; send less at a time")
+    if not charset:
+        return body
+    charset = charset.replace("_", "-")
+    if _TEXT_CHARSETS.fullmatch(charset) is None:
+        raise Refusal(415, "unsupported_charset", f"unsupported charset {charset!r}; use utf-8")
+    try:
+        text = body.decode(charset)
+    except UnicodeError:
+        return body
+    return body if _LONE_SURROGATE.search(text) else text
+
+
+def _split_body(data: bytes | str) -> MessageBatch:
+    """Split a body into messages without parsing them. Refuse it if there are too many, or one is too long."""
+    batch = split_messages(data)
+    if len(batch.messages) > MAX_MESSAGES:
+        reason = f"a batch may have {MAX_MESSAGES} messages, not {len(batch.messages)}; send several"
+        raise Refusal(413, "too_many_messages", reason)
+    longest = max((item.count("\r") for item in batch.messages), default=0)
+    if longest > MAX_SEGMENTS:
+        raise Refusal(413, "too_many_segments", f"a message may have {MAX_SEGMENTS} segments, not {longest}")
+    return batch
+
+
+def parse_content(body: bytes, charset: str, mask: FacilityMask) -> ReceivedMessages:
+    """Parse the messages of a body. Refuse the whole body if it is not HL7 v2."""
+    batch = _split_body(_decode_body(body, charset))
+    batch.flaws[:] = [item._replace(text=mask.hide(item.text)) for item in batch.flaws]
+    batch.headers[:] = [parse_segment(mask.hide(item.render()), item.delimiters) for item in batch.headers]
+    try:
+        messages = [parse_message(mask.hide(item)) for item in batch.messages]
+    except BadMessage as bad:
+        raise Refusal(400, "not_hl7", f"not an HL7 v2 message: {bad}") from None
+    if not messages:
+        why = batch.flaws[0].text if batch.flaws else "the body is empty"
+        raise Refusal(400, "not_hl7", f"no HL7 v2 message found: {why}")
+    return ReceivedMessages(batch, messages)
+
+
+def parse_acknowledgment(body: bytes, charset: str, mask: FacilityMask) -> Hl7Message:
+    """Parse one acknowledgment."""
+    messages = parse_content(body, charset, mask).messages
+    if len(messages) != 1 or messages[0].first("MSA") is None:
+        raise Refusal(400, "not_an_ack", "expected one acknowledgment: an MSH and an MSA segment")
+    return messages[0]
+
+
+def extract_header(message: Hl7Message) -> Hl7Message:
+    """Return a message that contains only the MSH."""
+    return Hl7Message(message.segments[:1])
+
+
+def count_bytes(text: str) -> int:
+    """Return the size of a text as sent, in bytes."""
+    return len(text) if text.isascii() else len(text.encode(errors="replace"))
+
 
 MAX_EVENTS_PER_MESSAGE = 4
 """Events that a message of a batch may cause: itself, its acknowledgment, and effects in other sandboxes."""

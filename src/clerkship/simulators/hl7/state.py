@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 from clerkship.events.event import Event
 from clerkship.formats.hl7.ack import Ack, build_ack, parse_ack
-from clerkship.formats.hl7.flaw import Flaw
-from clerkship.formats.hl7.message import Hl7Message, Segment, parse_header, parse_message
+from clerkship.formats.hl7.message import Flaw, Hl7Message, Segment, parse_header, parse_message
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.hl7.config import Hl7Config
@@ -39,6 +38,14 @@ from clerkship.simulators.hl7.intake import (
     plan_acks,
     plan_acks_after_objection,
 )
+
+
+class FiledMessage(NamedTuple):
+    """A message was processed by another sandbox; returned by a reaction to the engine that accepted the message."""
+
+    keys: tuple[str, ...]
+    """The records that the message changed, in order, such as `Patient/ana`."""
+
 
 ACK_CODES = ("AA", "AE", "AR", "CA", "CE", "CR")
 """HL7 table 0008."""
@@ -216,7 +223,6 @@ class Hl7State(State[Hl7Config]):
         return (entry for entry in self.inbox.values() if entry.is_pending)
 
     def list(self, action: ActionContext, *, every: bool) -> list[InboxEntry]:
-        """List the inbox."""
         entries = [*(self.inbox.values() if every else self.pending())]
         action.emit(InboxListed(ids=tuple(entry.id for entry in entries)))
         return entries
@@ -271,7 +277,6 @@ class Hl7State(State[Hl7Config]):
         action.emit(ListenerGone())
 
     def apply(self, event: Event) -> None:
-        """Change the state by an event."""
         match event.payload:
             case Hl7MessageSent() as sent:
                 self._add_sent(event, sent)

@@ -1,8 +1,8 @@
 """`messages`: the text messages, e-mail and portal messages of an organization."""
 
-from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
-from clerkship.sandbox.authentication.smtp import SmtpUser
+from clerkship.sandbox.authentication.listener_schemes import SmtpUser
+from clerkship.sandbox.authentication.password import BasicPassword
 from clerkship.simulators.messages.assertions.message_sent import MessageWasSent
 from clerkship.simulators.messages.assertions.message_thread import MessageThreadInOrder
 from clerkship.simulators.messages.assertions.must_not_mention import MustNotMention

@@ -4,12 +4,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from clerkship.events.event import Payload, Utterance
+from clerkship.events.event import Payload, Utterance, collect_events
 from clerkship.model.conversation_key import build_place
 from clerkship.simulators.messages.records import Channel, DeliveryStatus, MessageHeader
 
 
-class MessageSent(Utterance):
+class MessageSent(Utterance, kind="messages.message.sent"):
     """The organization sent a message; the actor is `agent`, or `scenario` for one that lies in the past.
 
     An automatic reply to STOP, START or HELP has the actor `system`.
@@ -18,7 +18,6 @@ class MessageSent(Utterance):
     outside of one.
     """
 
-    kind: ClassVar[str] = "messages.message.sent"
     header: MessageHeader
     html: str | None = None
     segments: Annotated[int | None, Field(description="SMS only: in how many parts it is sent")] = None
@@ -33,10 +32,9 @@ class MessageSent(Utterance):
     automatic: Annotated[bool, Field(description="whether it is the automatic reply to STOP, START or HELP")] = False
 
 
-class MessageArrived(Utterance):
+class MessageArrived(Utterance, kind="messages.message.arrived"):
     """A message to the organization arrived: from a simulated person, or by a step."""
 
-    kind: ClassVar[str] = "messages.message.arrived"
     header: MessageHeader
     html: str | None = None
     segments: int | None = None
@@ -52,10 +50,9 @@ class MessageArrived(Utterance):
         return (build_place(self.header.channel, self.header.sender),)
 
 
-class MessageRefused(Payload):
+class MessageRefused(Payload, kind="messages.message.refused"):
     """A message was not accepted for sending, with the code of the protocol (Twilio's 21610, SMTP's 550)."""
 
-    kind: ClassVar[str] = "messages.message.refused"
     channel: Channel
     code: str
     reason: str
@@ -64,35 +61,31 @@ class MessageRefused(Payload):
     text: str = ""
 
 
-class MessageStatusChanged(Payload):
+class MessageStatusChanged(Payload, kind="messages.message.status_changed"):
     """A sent message was delivered, or could not be."""
 
-    kind: ClassVar[str] = "messages.message.status_changed"
     id: str
     status: DeliveryStatus
     error_code: str | None = None
 
 
-class MessageRead(Payload):
+class MessageRead(Payload, kind="messages.message.read"):
     """The agent read a message, or marked it as read or unread."""
 
-    kind: ClassVar[str] = "messages.message.read"
     id: str
     unread: bool = False
 
 
-class ThreadClosed(Payload):
+class ThreadClosed(Payload, kind="messages.thread.closed"):
     """The agent closed a portal thread, or opened it again."""
 
-    kind: ClassVar[str] = "messages.thread.closed"
     thread: str
     closed: bool = True
 
 
-class AttachmentStored(Payload):
+class AttachmentStored(Payload, kind="messages.attachment.stored"):
     """A file came with a message; comes before the event of the message."""
 
-    kind: ClassVar[str] = "messages.attachment.stored"
     holds_body: ClassVar[bool] = True
     id: str
     name: str
@@ -101,20 +94,18 @@ class AttachmentStored(Payload):
     data: bytes
 
 
-class ConsentChanged(Payload):
+class ConsentChanged(Payload, kind="messages.consent.changed"):
     """A phone number opted out of text messages, or in again."""
 
-    kind: ClassVar[str] = "messages.consent.changed"
     number: Annotated[str, Field(description="the number of the contact")]
     own_number: Annotated[str, Field(description="the number of the organization")]
     consent: Literal["opted_in", "opted_out"]
     keyword: Annotated[str, Field(description="what they wrote, such as STOP; empty if set by a step or config")] = ""
 
 
-class ConversationStarted(Payload):
+class ConversationStarted(Payload, kind="messages.conversation.started"):
     """A simulated person can be reached at an address."""
 
-    kind: ClassVar[str] = "messages.conversation.started"
     person: str
     channel: Channel
     address: str
@@ -125,10 +116,9 @@ class ConversationStarted(Payload):
         return (build_place(self.channel, self.address),)
 
 
-class ConversationEnded(Payload):
+class ConversationEnded(Payload, kind="messages.conversation.ended"):
     """A simulated person no longer answers at an address, with the reason."""
 
-    kind: ClassVar[str] = "messages.conversation.ended"
     channel: Channel
     address: str
     reason: str
@@ -140,15 +130,4 @@ class ConversationEnded(Payload):
         return (build_place(self.channel, self.address),)
 
 
-EVENTS: tuple[type[Payload], ...] = (
-    MessageSent,
-    MessageArrived,
-    MessageRefused,
-    MessageStatusChanged,
-    MessageRead,
-    ThreadClosed,
-    AttachmentStored,
-    ConsentChanged,
-    ConversationStarted,
-    ConversationEnded,
-)
+EVENTS = collect_events(globals())

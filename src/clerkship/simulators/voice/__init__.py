@@ -1,6 +1,6 @@
 """`voice`: the telephone of an organization, with words and keys instead of sound."""
 
-from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.chart import load_chart
 from clerkship.model.environment import apply_environment_zone
 from clerkship.simulators.spec import SimulatorExtra, Spec
 from clerkship.simulators.voice.assertions.voice_call import VoiceCallHappened

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from clerkship.events.event import PauseEnded, PauseStarted, Payload, Utterance, UtteranceCut
+from clerkship.events.event import PauseEnded, PauseStarted, Payload, Utterance, UtteranceCut, collect_events
 from clerkship.formats.phone_tree.session import FarEndSession, RejectionReason
 from clerkship.model.conversation_key import build_place
 from clerkship.simulators.voice.records import CallOutcome, CallParty, DialOutcome, Direction, DueKind, Speaker
@@ -41,10 +41,9 @@ class CallUtterance(Utterance):
         return (build_place(CHANNEL, self.far_end),)
 
 
-class CallStarted(CallEvent):
+class CallStarted(CallEvent, kind="voice.call.started"):
     """A call was dialled: by the agent, or by a simulated caller to one of the agent's numbers. It rings."""
 
-    kind: ClassVar[str] = "voice.call.started"
     direction: Direction
     from_number: str
     to_number: str
@@ -54,49 +53,44 @@ class CallStarted(CallEvent):
     ] = None
 
 
-class CallRefused(Payload):
+class CallRefused(Payload, kind="voice.call.refused"):
     """A call was not placed, such as one to text that is no number, or one too many at once."""
 
-    kind: ClassVar[str] = "voice.call.refused"
     to_number: str
     code: str
     reason: str
 
 
-class CallAnswered(CallEvent):
+class CallAnswered(CallEvent, kind="voice.call.answered"):
     """A call was answered."""
 
-    kind: ClassVar[str] = "voice.call.answered"
     far_end: Annotated[str, Field(description="number of the line or person; `number/name` for a representative")]
     drops_after: Annotated[float | None, Field(description="seconds after which a fault breaks the connection")] = None
 
 
-class CallEnded(CallEvent):
+class CallEnded(CallEvent, kind="voice.call.ended"):
     """A call ended."""
 
-    kind: ClassVar[str] = "voice.call.ended"
     by: CallParty
     outcome: CallOutcome
     reason: str = ""
 
 
-class CallTransferred(CallEvent):
+class CallTransferred(CallEvent, kind="voice.call.transferred"):
     """The far end connected the agent to a representative or to another number."""
 
-    kind: ClassVar[str] = "voice.call.transferred"
     far_end: str
     is_wrong: Annotated[bool, Field(description="whether a fault sent the call to the wrong place")] = False
     meets: Annotated[DialOutcome, Field(description="what happens when it has rung there")] = "answer"
     ring_seconds: Annotated[float | None, Field(description="how long it rings there; None if it does not ring")] = None
 
 
-class FarEndSpoke(CallUtterance):
+class FarEndSpoke(CallUtterance, kind="voice.far_end.spoke"):
     """The far end began to say something: a line, a representative or a simulated person.
 
     `seconds` is how long the text takes; SpeechCut follows if it is interrupted.
     """
 
-    kind: ClassVar[str] = "voice.far_end.spoke"
     speaker: Speaker
     seconds: float
     node: Annotated[str, Field(description="`tree/node` of a phone tree; empty for a person")] = ""
@@ -109,10 +103,9 @@ class FarEndSpoke(CallUtterance):
         return timedelta(seconds=self.starts_in + self.seconds)
 
 
-class AgentSpoke(CallUtterance):
+class AgentSpoke(CallUtterance, kind="voice.agent.spoke"):
     """The agent began to say something in a call."""
 
-    kind: ClassVar[str] = "voice.agent.spoke"
     seconds: float
     is_heard: Annotated[bool, Field(description="whether the far end hears it; not while a line plays on hold")] = True
     starts_in: Annotated[float, Field(description="seconds until it begins, because the same side still speaks")] = 0.0
@@ -132,10 +125,9 @@ class AgentSpoke(CallUtterance):
         return self.is_heard and not self.is_greeting
 
 
-class SpeechCut(UtteranceCut):
+class SpeechCut(UtteranceCut, kind="voice.speech.cut"):
     """A turn was interrupted: the agent pressed keys or spoke before a prompt ended, or the call ended."""
 
-    kind: ClassVar[str] = "voice.speech.cut"
     call: str
     number: int
     after_seconds: float
@@ -147,10 +139,9 @@ class SpeechCut(UtteranceCut):
         return f"{self.call}/{self.number}"
 
 
-class SpeechRefused(Payload):
+class SpeechRefused(Payload, kind="voice.speech.refused"):
     """What an agent that takes turns replied was not said, such as text without words or after the call ended."""
 
-    kind: ClassVar[str] = "voice.speech.refused"
     far_end: str
     code: str
     reason: str
@@ -162,10 +153,9 @@ class SpeechRefused(Payload):
         return (build_place(CHANNEL, self.far_end),)
 
 
-class MusicStarted(CallEvent):
+class MusicStarted(CallEvent, kind="voice.music.started"):
     """Music or another sound without words plays."""
 
-    kind: ClassVar[str] = "voice.music.started"
     music: str
 
 
@@ -173,54 +163,48 @@ class CallEntry(CallEvent):
     """The agent entered something in a call, by keys or by speech."""
 
 
-class DigitsSent(CallEntry):
+class DigitsSent(CallEntry, kind="voice.digits.sent"):
     """The agent pressed keys."""
 
-    kind: ClassVar[str] = "voice.digits.sent"
     digits: str
     understood: Annotated[str, Field(description="what the line understood; a fault may change a digit")]
 
 
-class DigitsSpoken(CallEntry):
+class DigitsSpoken(CallEntry, kind="voice.digits.spoken"):
     """The agent has said digits where a line asked for an entry."""
 
-    kind: ClassVar[str] = "voice.digits.spoken"
     text: str
     understood: Annotated[str, Field(description="what the line understood; a fault may change a digit")]
 
 
-class NodeEntered(CallEvent):
+class NodeEntered(CallEvent, kind="voice.node.entered"):
     """A call came to a node of a phone tree."""
 
-    kind: ClassVar[str] = "voice.node.entered"
     tree: str
     node: str
     version: str = "1"
 
 
-class InputRejected(CallEvent):
+class InputRejected(CallEvent, kind="voice.input.rejected"):
     """A line rejected what the agent said or pressed, or heard nothing."""
 
-    kind: ClassVar[str] = "voice.input.rejected"
     node: str
     reason: RejectionReason
     attempt: int
     text: str = ""
 
 
-class ValueCollected(CallEvent):
+class ValueCollected(CallEvent, kind="voice.value.collected"):
     """A line accepted an entry."""
 
-    kind: ClassVar[str] = "voice.value.collected"
     node: str
     name: str
     value: str
 
 
-class HookRun(CallEvent):
+class HookRun(CallEvent, kind="voice.hook.run"):
     """A line or representative looked something up or changed something."""
 
-    kind: ClassVar[str] = "voice.hook.run"
     node: str
     hook: str
     arguments: dict[str, str]
@@ -228,24 +212,21 @@ class HookRun(CallEvent):
     values: dict[str, str] = {}
 
 
-class ChartAsked(CallEvent):
+class ChartAsked(CallEvent, kind="voice.chart.asked"):
     """A line looked up records of a type in the chart. A reaction of a chart answers with its records as they are."""
 
-    kind: ClassVar[str] = "voice.chart.asked"
     resource_type: str
 
 
-class IdentityVerified(CallEvent):
+class IdentityVerified(CallEvent, kind="voice.identity.verified"):
     """The far end accepted that it may speak about a person, or the agent's caller proved who they are."""
 
-    kind: ClassVar[str] = "voice.identity.verified"
     member_id: str
 
 
-class HoldStarted(CallEvent):
+class HoldStarted(CallEvent, kind="voice.hold.started"):
     """The call was put on hold."""
 
-    kind: ClassVar[str] = "voice.hold.started"
     by: CallParty
     position: Annotated[int | None, Field(description="the caller's position in the queue")] = None
     seconds: Annotated[
@@ -255,50 +236,44 @@ class HoldStarted(CallEvent):
     node: Annotated[str, Field(description="`tree/node` of the queue")] = ""
 
 
-class HoldEnded(CallEvent):
+class HoldEnded(CallEvent, kind="voice.hold.ended"):
     """The call was taken off hold."""
 
-    kind: ClassVar[str] = "voice.hold.ended"
     by: CallParty
 
 
-class BeepPlayed(CallEvent):
+class BeepPlayed(CallEvent, kind="voice.beep.played"):
     """A recorder of messages beeped: what is said from now on is recorded."""
 
-    kind: ClassVar[str] = "voice.beep.played"
     mailbox: str
 
 
-class SessionChanged(CallEvent):
+class SessionChanged(CallEvent, kind="voice.session.changed"):
     """What the far end of a call remembers has changed, and when it is to be called again."""
 
-    kind: ClassVar[str] = "voice.session.changed"
     session: FarEndSession | None
     timer_seconds: float | None = None
     done: Annotated[DueKind | None, Field(description="the work of the call that led to it, if it was due")] = None
 
 
-class CallHeard(CallEvent):
+class CallHeard(CallEvent, kind="voice.call.heard"):
     """The agent listened to a call, up to now."""
 
-    kind: ClassVar[str] = "voice.call.heard"
     sums_up: ClassVar[bool] = True
 
 
-class MenuChanged(Payload):
+class MenuChanged(Payload, kind="voice.menu.changed"):
     """The phone tree of a line was replaced."""
 
-    kind: ClassVar[str] = "voice.menu.changed"
     number: str
     tree: Annotated[str, Field(description="name of the tree")]
     version: str
     definition: Annotated[dict[str, Any], Field(description="the whole tree, as a file has it")]
 
 
-class LineChanged(Payload):
+class LineChanged(Payload, kind="voice.line.changed"):
     """What later calls to a line meet was changed."""
 
-    kind: ClassVar[str] = "voice.line.changed"
     number: str
     outcomes: Annotated[
         tuple[DialOutcome, ...] | None, Field(description="what each call meets, in order; None if unchanged")
@@ -307,27 +282,24 @@ class LineChanged(Payload):
     calls_before: Annotated[int, Field(description="how many calls the line had before")] = 0
 
 
-class CaseOpened(CallEvent):
+class CaseOpened(CallEvent, kind="voice.case.opened"):
     """A line or representative opened a case."""
 
-    kind: ClassVar[str] = "voice.case.opened"
     reference: str
     subject: str
     member_id: str = ""
 
 
-class CallbackBooked(CallEvent):
+class CallbackBooked(CallEvent, kind="voice.callback.booked"):
     """A line or representative promised to call back."""
 
-    kind: ClassVar[str] = "voice.callback.booked"
     number: str
     at: Annotated[str, Field(description="when, as it was asked for; empty for as soon as possible")] = ""
 
 
-class VoicemailLeft(Payload):
+class VoicemailLeft(Payload, kind="voice.voicemail.left"):
     """A message was left in a mailbox."""
 
-    kind: ClassVar[str] = "voice.voicemail.left"
     id: str
     mailbox: str
     from_number: str
@@ -338,44 +310,39 @@ class VoicemailLeft(Payload):
     received_at: Annotated[datetime | None, Field(description="when it was left, if that was before the event")] = None
 
 
-class VoicemailChanged(Payload):
+class VoicemailChanged(Payload, kind="voice.voicemail.changed"):
     """The agent read a voicemail, marked it as read or unread, or deleted it."""
 
-    kind: ClassVar[str] = "voice.voicemail.changed"
     id: str
     change: VoicemailChange
     call: Annotated[str | None, Field(description="the call in which it was done, if by phone")] = None
 
 
-class MessageWaitingChanged(Payload):
+class MessageWaitingChanged(Payload, kind="voice.message_waiting.changed"):
     """The number of unread messages of a mailbox changed."""
 
-    kind: ClassVar[str] = "voice.message_waiting.changed"
     mailbox: str
     unread: int
 
 
-class MailboxPinEntered(CallEvent):
+class MailboxPinEntered(CallEvent, kind="voice.mailbox.pin_entered"):
     """A PIN was entered in a call to a mailbox; without the PIN."""
 
-    kind: ClassVar[str] = "voice.mailbox.pin_entered"
     mailbox: str
     is_right: bool
     is_locked: Annotated[bool, Field(description="whether the mailbox takes no further PIN by phone")] = False
 
 
-class VoiceWebhookRegistered(Payload):
+class VoiceWebhookRegistered(Payload, kind="voice.webhook.registered"):
     """The agent registered where it is called for calls and voicemails, or removed it; without the address."""
 
-    kind: ClassVar[str] = "voice.webhook.registered"
     registered: bool = True
     events: tuple[WebhookEvent, ...] = ("call.ringing",)
 
 
-class PhoneConversationStarted(Payload):
+class PhoneConversationStarted(Payload, kind="voice.conversation.started"):
     """A simulated person can be reached at a number, and may call."""
 
-    kind: ClassVar[str] = "voice.conversation.started"
     person: str
     number: str
     greeting: Annotated[str, Field(description="what they say when they first answer; empty for a usual greeting")] = ""
@@ -386,10 +353,9 @@ class PhoneConversationStarted(Payload):
         return (build_place(CHANNEL, self.number),)
 
 
-class PersonPaused(PauseStarted):
+class PersonPaused(PauseStarted, kind="voice.person.paused"):
     """A simulated person is silent for a while before they speak, call or hang up."""
 
-    kind: ClassVar[str] = "voice.person.paused"
     number: str
     seconds: float
 
@@ -399,10 +365,9 @@ class PersonPaused(PauseStarted):
         return (build_place(CHANNEL, self.number),)
 
 
-class PersonResumed(PauseEnded):
+class PersonResumed(PauseEnded, kind="voice.person.resumed"):
     """The pause of a simulated person is over."""
 
-    kind: ClassVar[str] = "voice.person.resumed"
     number: str
 
     @property
@@ -411,10 +376,9 @@ class PersonResumed(PauseEnded):
         return (build_place(CHANNEL, self.number),)
 
 
-class PhoneConversationEnded(Payload):
+class PhoneConversationEnded(Payload, kind="voice.conversation.ended"):
     """A simulated person no longer answers at a number."""
 
-    kind: ClassVar[str] = "voice.conversation.ended"
     number: str
     reason: str
     detail: str | None = None
@@ -425,41 +389,4 @@ class PhoneConversationEnded(Payload):
         return (build_place(CHANNEL, self.number),)
 
 
-EVENTS: tuple[type[Payload], ...] = (
-    CallStarted,
-    CallRefused,
-    CallAnswered,
-    CallEnded,
-    CallTransferred,
-    FarEndSpoke,
-    AgentSpoke,
-    SpeechCut,
-    SpeechRefused,
-    MusicStarted,
-    DigitsSent,
-    DigitsSpoken,
-    NodeEntered,
-    InputRejected,
-    ValueCollected,
-    HookRun,
-    ChartAsked,
-    IdentityVerified,
-    HoldStarted,
-    HoldEnded,
-    BeepPlayed,
-    SessionChanged,
-    CallHeard,
-    MenuChanged,
-    LineChanged,
-    CaseOpened,
-    CallbackBooked,
-    VoicemailLeft,
-    VoicemailChanged,
-    MessageWaitingChanged,
-    MailboxPinEntered,
-    VoiceWebhookRegistered,
-    PhoneConversationStarted,
-    PersonPaused,
-    PersonResumed,
-    PhoneConversationEnded,
-)
+EVENTS = collect_events(globals())

@@ -4,8 +4,7 @@ from collections.abc import Callable, Collection
 from typing import Any, cast
 
 from clerkship.events.event import Event, Payload
-from clerkship.formats.fhir.chart import Chart
-from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.chart import Chart, load_chart
 from clerkship.sandbox.plain_data import to_plain
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import State

@@ -2,8 +2,8 @@
 
 from clerkship.model.environment import apply_environment_zone
 from clerkship.payer import SPEC as PAYER
-from clerkship.sandbox.authentication.basic import BasicPassword
 from clerkship.sandbox.authentication.bearer import BearerToken
+from clerkship.sandbox.authentication.password import BasicPassword
 from clerkship.simulators.spec import Spec
 from clerkship.simulators.x12.assertions.transactions import X12RequestSent, X12ResponseReceived
 from clerkship.simulators.x12.attack import X12Attack

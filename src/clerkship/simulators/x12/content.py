@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 
-from clerkship.formats.x12.envelope_problem import EnvelopeProblem
 from clerkship.formats.x12.header import parse_header
 from clerkship.formats.x12.interchange import Interchange, InterchangeTooLarge, NotX12, ParseLimits, parse_interchanges
+from clerkship.formats.x12.problems import EnvelopeProblem
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.x12.config import X12Config
 

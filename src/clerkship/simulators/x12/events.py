@@ -7,7 +7,7 @@ the transactions that they name.
 
 from typing import ClassVar, Literal
 
-from clerkship.events.event import Payload
+from clerkship.events.event import Payload, collect_events
 from clerkship.model.frozen import Frozen
 
 ReceivedAs = Literal["real_time", "core", "batch"]
@@ -16,10 +16,9 @@ ReplyPart = Literal["reply", "acknowledgments", "answers", "decision"]
 """What an interchange for the agent is: the reply in real time; the two replies to a batch; a later decision."""
 
 
-class InterchangeAccepted(Payload):
-    """An interchange was accepted; its transaction sets are accepted or refused on their own."""
+class InterchangeReceived(Payload):
+    """What events about an interchange of the agent have."""
 
-    kind: ClassVar[str] = "x12.interchange.accepted"
     id: str
     """The number of the interchange in this run: `1`, `2`, …"""
     control_number: str
@@ -34,22 +33,18 @@ class InterchangeAccepted(Payload):
     """The ISA segment."""
     delimiters: str
     """Separators of elements, repetitions, components and segments."""
+
+
+class InterchangeAccepted(InterchangeReceived, kind="x12.interchange.accepted"):
+    """An interchange was accepted; its transaction sets are accepted or refused on their own."""
+
     sets: int
 
 
-class InterchangeRefused(Payload):
+class InterchangeRefused(InterchangeReceived, kind="x12.interchange.refused"):
     """An interchange was refused with a TA1; nothing in it was processed."""
 
-    kind: ClassVar[str] = "x12.interchange.refused"
     holds_body: ClassVar[bool] = True
-    id: str
-    control_number: str
-    sender: str
-    receiver: str
-    received_as: ReceivedAs
-    file: str = ""
-    header: str
-    delimiters: str
     code: str
     """TA105, such as `025` for a control number that was used before."""
     reason: str
@@ -79,22 +74,16 @@ class X12Requested(Payload):
     """The set, from ST to SE."""
 
 
-class X12EligibilityRequested(X12Requested):
+class X12EligibilityRequested(X12Requested, kind="x12.eligibility.requested"):
     """The agent asked about eligibility (270)."""
 
-    kind: ClassVar[str] = "x12.eligibility.requested"
 
-
-class X12ClaimStatusRequested(X12Requested):
+class X12ClaimStatusRequested(X12Requested, kind="x12.claim_status.requested"):
     """The agent asked about the status of claims (276)."""
 
-    kind: ClassVar[str] = "x12.claim_status.requested"
 
-
-class X12AuthorizationRequested(X12Requested):
+class X12AuthorizationRequested(X12Requested, kind="x12.authorization.requested"):
     """The agent requested, changed, cancelled or asked about an authorization (278)."""
-
-    kind: ClassVar[str] = "x12.authorization.requested"
 
 
 class X12Answered(Payload):
@@ -113,28 +102,21 @@ class X12Answered(Payload):
     edi: str
 
 
-class X12EligibilityAnswered(X12Answered):
+class X12EligibilityAnswered(X12Answered, kind="x12.eligibility.answered"):
     """The answer about eligibility (271)."""
 
-    kind: ClassVar[str] = "x12.eligibility.answered"
 
-
-class X12ClaimStatusAnswered(X12Answered):
+class X12ClaimStatusAnswered(X12Answered, kind="x12.claim_status.answered"):
     """The answer about the status of claims (277)."""
 
-    kind: ClassVar[str] = "x12.claim_status.answered"
 
-
-class X12AuthorizationAnswered(X12Answered):
+class X12AuthorizationAnswered(X12Answered, kind="x12.authorization.answered"):
     """The answer about an authorization (278 response)."""
 
-    kind: ClassVar[str] = "x12.authorization.answered"
 
-
-class TransactionRefused(Payload):
+class TransactionRefused(Payload, kind="x12.transaction.refused"):
     """The agent sent a transaction set, and it was refused with a 999."""
 
-    kind: ClassVar[str] = "x12.transaction.refused"
     holds_body: ClassVar[bool] = True
     id: str
     interchange: str
@@ -150,10 +132,9 @@ class TransactionRefused(Payload):
     """The set; only its beginning if it is long."""
 
 
-class AcknowledgmentReceived(Payload):
+class AcknowledgmentReceived(Payload, kind="x12.acknowledgment.received"):
     """The agent sent a TA1 or a 999. It is not answered."""
 
-    kind: ClassVar[str] = "x12.acknowledgment.received"
     holds_body: ClassVar[bool] = True
     id: str
     interchange: str
@@ -165,10 +146,9 @@ class AcknowledgmentReceived(Payload):
     edi: str
 
 
-class AcknowledgmentSent(Payload):
+class AcknowledgmentSent(Payload, kind="x12.acknowledgment.sent"):
     """A TA1 or a 999 for the agent was written."""
 
-    kind: ClassVar[str] = "x12.acknowledgment.sent"
     id: str
     interchange: str
     transaction: str
@@ -196,10 +176,9 @@ class ReplyGroup(Frozen):
     """The ids of its sets, in order."""
 
 
-class InterchangeReplied(Payload):
+class InterchangeReplied(Payload, kind="x12.interchange.replied"):
     """The reply to an interchange was written: its envelopes, and which transactions are in it."""
 
-    kind: ClassVar[str] = "x12.interchange.replied"
     id: str
     """The id of the interchange that it replies to."""
     part: ReplyPart
@@ -210,10 +189,9 @@ class InterchangeReplied(Payload):
     groups: tuple[ReplyGroup, ...]
 
 
-class BatchReplied(Payload):
+class BatchReplied(Payload, kind="x12.batch.replied"):
     """The reply to a batch, a part of it, or a later decision on a request in it was delivered."""
 
-    kind: ClassVar[str] = "x12.batch.replied"
     id: str
     """The id of the interchange that it replies to."""
     part: ReplyPart
@@ -223,10 +201,9 @@ class BatchReplied(Payload):
     """The path of the file with the reply."""
 
 
-class EnvelopeRefused(Payload):
+class EnvelopeRefused(Payload, kind="x12.envelope.refused"):
     """A CORE envelope was refused. Its payload was not processed."""
 
-    kind: ClassVar[str] = "x12.envelope.refused"
     code: str
     """The error code of the CORE connectivity rule, such as `PayloadTypeRequired`."""
     reason: str
@@ -242,15 +219,4 @@ ANSWERED_EVENTS: dict[str, type[X12Answered]] = {
     "277": X12ClaimStatusAnswered,
     "278": X12AuthorizationAnswered,
 }
-EVENTS: tuple[type[Payload], ...] = (
-    InterchangeAccepted,
-    InterchangeRefused,
-    *REQUESTED_EVENTS.values(),
-    *ANSWERED_EVENTS.values(),
-    TransactionRefused,
-    AcknowledgmentReceived,
-    AcknowledgmentSent,
-    InterchangeReplied,
-    BatchReplied,
-    EnvelopeRefused,
-)
+EVENTS = collect_events(globals())

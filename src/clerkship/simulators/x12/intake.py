@@ -6,13 +6,12 @@ An interchange is refused with a TA1, a set or a group with a 999. What a payer 
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from clerkship.formats.x12.ack_999 import find_set_codes
+from clerkship.formats.x12.acknowledgments import find_set_codes
 from clerkship.formats.x12.charset import check_characters
 from clerkship.formats.x12.envelope_checks import FUNCTIONAL_CODES
-from clerkship.formats.x12.envelope_problem import EnvelopeProblem, show_value
 from clerkship.formats.x12.interchange import FunctionalGroup, Interchange
 from clerkship.formats.x12.loop import Loop
-from clerkship.formats.x12.set_errors import SegmentError
+from clerkship.formats.x12.problems import EnvelopeProblem, SegmentError, show_value
 from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.formats.x12.validation import ValidatedSet, validate_set
 from clerkship.simulators.x12.config import X12Config

@@ -1,16 +1,19 @@
 """Process an interchange: accept or refuse it and its sets, have the payer answer, and write the reply."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from clerkship.formats.x12.ack_999 import ACK_999_VERSION, build_999
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS
+from clerkship.formats.x12.acknowledgments import ACK_999_VERSION, build_999, build_ta1
 from clerkship.formats.x12.envelope_checks import FUNCTIONAL_CODES
-from clerkship.formats.x12.envelope_problem import EnvelopeProblem
 from clerkship.formats.x12.interchange import FunctionalGroup, Interchange
-from clerkship.formats.x12.ta1 import build_ta1
+from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.problems import EnvelopeProblem
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS
 from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.validation import validate_set
+from clerkship.payer.answer import Appeal, AuthorizationAnswer, Rejection
+from clerkship.payer.state import PayerState
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.x12.events import (
     ANSWERED_EVENTS,
@@ -18,12 +21,14 @@ from clerkship.simulators.x12.events import (
     AcknowledgmentReceived,
     AcknowledgmentSent,
     InterchangeAccepted,
+    InterchangeReceived,
     InterchangeRefused,
     InterchangeReplied,
     ReceivedAs,
     ReplyGroup,
     ReplyPart,
     TransactionRefused,
+    X12AuthorizationAnswered,
 )
 from clerkship.simulators.x12.intake import (
     ANSWERED_SETS,
@@ -32,10 +37,78 @@ from clerkship.simulators.x12.intake import (
     check_transaction,
     find_interchange_problem,
 )
-from clerkship.simulators.x12.payer_request import ANSWERS
-from clerkship.simulators.x12.records import TA1, X12Interchange
+from clerkship.simulators.x12.records import TA1, X12Interchange, X12Transaction
 from clerkship.simulators.x12.state import X12State, receiver_of, sender_of
+from clerkship.simulators.x12.transactions.authorization import (
+    AskedAuthorization,
+    read_authorization,
+    write_authorization,
+)
+from clerkship.simulators.x12.transactions.claim_status import read_claim_status, write_claim_status
+from clerkship.simulators.x12.transactions.eligibility import read_eligibility, write_eligibility
 from clerkship.simulators.x12.transactions.reply import ReplyHeader
+
+
+class PayerReply(NamedTuple):
+    """The answer of a payer as a set."""
+
+    answer: TransactionSet
+    reference: str = ""
+    """The payer's reference number of the authorization that was requested or changed."""
+
+
+AnswerSet = Callable[[Loop, ActionContext, ReplyHeader], PayerReply]
+"""Asks the payer, and returns the answer."""
+
+
+def answer_eligibility(tree: Loop, action: ActionContext, header: ReplyHeader) -> PayerReply:
+    """Answer a 270 with a 271."""
+    payer, payer_action = action.domain(PayerState)
+    answers = [payer.check_eligibility(payer_action, request.inquiry) for request in read_eligibility(tree)]
+    return PayerReply(write_eligibility(tree, answers, header))
+
+
+def answer_claim_status(tree: Loop, action: ActionContext, header: ReplyHeader) -> PayerReply:
+    """Answer a 276 with a 277."""
+    payer, payer_action = action.domain(PayerState)
+    answers = [payer.find_claims(payer_action, request.query) for request in read_claim_status(tree)]
+    return PayerReply(write_claim_status(tree, answers, header))
+
+
+def answer_authorization(tree: Loop, action: ActionContext, header: ReplyHeader) -> PayerReply:
+    """Answer a 278 request or inquiry with a 278 response."""
+    request = read_authorization(tree)
+    answer = request.rejection or _ask_about_authorization(request, action)
+    reference = ""
+    if isinstance(answer, AuthorizationAnswer) and answer.authorizations and request.kind in ("request", "update"):
+        reference = answer.authorizations[0].id
+    return PayerReply(write_authorization(tree, answer, header), reference)
+
+
+def _ask_about_authorization(
+    request: AskedAuthorization, action: ActionContext
+) -> AuthorizationAnswer | Appeal | Rejection:
+    payer, payer_action = action.domain(PayerState)
+    query, reference = request.query, request.reference or ""
+    match request.kind:
+        case "update":
+            return payer.update_authorization(payer_action, reference, query)
+        case "cancel":
+            return payer.cancel_authorization(payer_action, reference, query)
+        case "appeal":
+            return payer.appeal(payer_action, query, reference, query.note, query.attachments)
+        case "inquiry":
+            return payer.find_authorizations(payer_action, query, request.reference)
+    return payer.request_authorization(payer_action, query)
+
+
+ANSWERS: Mapping[str, AnswerSet] = {
+    "270": answer_eligibility,
+    "276": answer_claim_status,
+    "278": answer_authorization,
+}
+"""By ST01 of the request."""
+
 
 MAX_LOGGED_EDI = 100_000
 """Characters of a refused interchange or set that are logged."""
@@ -79,13 +152,13 @@ class _InterchangeProcess:
         self._reply = _Reply()
 
     def run(self) -> X12Interchange:
-        """Process it."""
         interchange = self._interchange
         problem = find_interchange_problem(interchange, self._state.config, self._state.used_numbers(interchange))
         if problem is not None:
-            self._refuse(problem)
+            edi = interchange.received[:MAX_LOGGED_EDI]
+            self._emit_received(InterchangeRefused, code=problem.code, reason=problem.text, edi=edi)
         else:
-            self._accept()
+            self._emit_received(InterchangeAccepted, sets=len(interchange.sets))
             for segment in interchange.acknowledgments:
                 self._note(TA1, segment.raw(1), segment.render() + interchange.delimiters.segment)
             for group in interchange.groups:
@@ -97,10 +170,10 @@ class _InterchangeProcess:
 
     # The interchange.
 
-    def _accept(self) -> None:
+    def _emit_received(self, event: type[InterchangeReceived], **outcome: Any) -> None:
         interchange = self._interchange
         self._action.emit(
-            InterchangeAccepted(
+            event(
                 id=self._id,
                 control_number=interchange.control_number,
                 sender=sender_of(interchange),
@@ -109,25 +182,7 @@ class _InterchangeProcess:
                 file=self._receipt.file,
                 header=interchange.header.render(),
                 delimiters="".join(interchange.delimiters),
-                sets=len(interchange.sets),
-            )
-        )
-
-    def _refuse(self, problem: EnvelopeProblem) -> None:
-        interchange = self._interchange
-        self._action.emit(
-            InterchangeRefused(
-                id=self._id,
-                control_number=interchange.control_number,
-                sender=sender_of(interchange),
-                receiver=receiver_of(interchange),
-                received_as=self._receipt.received_as,
-                file=self._receipt.file,
-                header=interchange.header.render(),
-                delimiters="".join(interchange.delimiters),
-                code=problem.code,
-                reason=problem.text,
-                edi=interchange.received[:MAX_LOGGED_EDI],
+                **outcome,
             )
         )
 
@@ -310,3 +365,50 @@ def find_trace(transaction: TransactionSet) -> str:
     text = next((text for text in transaction.segment_texts if text.startswith(start)), "")
     parts = text.split(transaction.delimiters.element)
     return parts[2][:MAX_TRACE] if len(parts) > 2 else ""
+
+
+CONTROL_NUMBER = "0001"
+
+
+def send_decision(state: X12State, action: ActionContext, answer: AuthorizationAnswer) -> None:
+    """Send the response to the 278 that requested an authorization; nothing if it was requested in another way.
+
+    It is an interchange of its own: among the replies to that of the request, and for a batch a file.
+    """
+    [authorization] = answer.authorizations
+    request = state.find_authorization_request(authorization.id)
+    if request is None:
+        return
+    tree = validate_set(request.parse()).tree
+    sent, charset = state.local_time(action.now), state.config.character_set
+    response = write_authorization(tree, answer, ReplyHeader(CONTROL_NUMBER, sent, request.delimiters, charset))
+    group, id = _find_group(state, request), str(len(state.transactions) + 1)
+    action.emit(
+        X12AuthorizationAnswered(
+            id=id,
+            interchange=request.interchange,
+            request=request.id,
+            transaction=response.code,
+            control_number=CONTROL_NUMBER,
+            trace=request.trace,
+            reference=authorization.id,
+            delimiters="".join(response.delimiters),
+            edi=response.render(),
+        )
+    )
+    control_number, changed = f"{state.last_control_number + 1:09}", {"transactions": (id,)}
+    reply = group.model_copy(update={"control_number": str(state.last_group_number + 1), **changed})
+    action.emit(
+        InterchangeReplied(
+            id=request.interchange, part="decision", control_number=control_number, ta1="", groups=(reply,)
+        )
+    )
+
+
+def _find_group(state: X12State, request: X12Transaction) -> ReplyGroup:
+    """Return the group in which a request was answered first: the decision goes the same way."""
+    replies = state.interchanges[request.interchange].replies
+    groups = [group for reply in replies for group in reply.groups]
+    return next(
+        group for group in groups if any(state.transactions[id].other == request.id for id in group.transactions)
+    )

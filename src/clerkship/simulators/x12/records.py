@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from clerkship.formats.x12.delimiters import X12Delimiters
+from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.transaction_set import TransactionSet, parse_transaction_set
 from clerkship.simulators.x12.events import ReceivedAs, ReplyGroup, ReplyPart
 

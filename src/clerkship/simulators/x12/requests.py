@@ -16,7 +16,7 @@ from itertools import groupby
 from typing import Literal
 
 from clerkship.formats.x12.charset import X12Charset
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters
 from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.formats.x12.validation import validate_set
 from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, SetWriter, render_interchange
@@ -29,8 +29,13 @@ from clerkship.payer.inquiry import (
     RequestedService,
 )
 from clerkship.simulators.x12.transactions.codes import CODES, GENDER_CODES, REVIEW_CODES, SERVICE_TYPE_CODES
-from clerkship.simulators.x12.transactions.dates import render_date, write_period
-from clerkship.simulators.x12.transactions.text import MAX_GIVEN_NAME, render_decimal, render_name
+from clerkship.simulators.x12.transactions.text import (
+    MAX_GIVEN_NAME,
+    render_date,
+    render_decimal,
+    render_name,
+    write_period,
+)
 
 ELIGIBILITY_GUIDE = "005010X279A1"
 CLAIM_STATUS_GUIDE = "005010X212"
@@ -278,7 +283,7 @@ def _add_earlier_numbers(writer: SetWriter, authorization_number: str | None, pa
 
 
 def _render_answers(query: AuthorizationQuery) -> list[str]:
-    """Return the answers to clinical questions as the text of MSG; see `transactions/clinical_messages.py`."""
+    """Return the answers to clinical questions as the text of MSG; see `transactions/authorization.py`."""
     words = {True: "yes", False: "no"}
     return [f"{id}={words[value] if isinstance(value, bool) else value}" for id, value in query.answers.items()]
 

@@ -5,10 +5,9 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 from clerkship.events.event import Event
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
 from clerkship.formats.x12.header import NO_SEPARATOR
 from clerkship.formats.x12.interchange import Interchange
-from clerkship.formats.x12.segment import X12Segment
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters, X12Segment
 from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, render_interchange
 from clerkship.sandbox.agenda import Agenda, find_first_due
 from clerkship.sandbox.request import Refusal
@@ -26,7 +25,9 @@ from clerkship.simulators.x12.events import (
     X12Answered,
     X12Requested,
 )
-from clerkship.simulators.x12.records import InterchangeReply, X12Interchange, X12Transaction
+from clerkship.simulators.x12.records import InterchangeReply, TransactionOutcome, X12Interchange, X12Transaction
+
+TransactionPayload = X12Requested | TransactionRefused | AcknowledgmentReceived | X12Answered | AcknowledgmentSent
 
 _FILE_ENDINGS: dict[ReplyPart, str] = {
     "reply": "reply",
@@ -151,7 +152,6 @@ class X12State(State[X12Config]):
     # Changes.
 
     def apply(self, event: Event) -> None:
-        """Change the state by an event."""
         match event.payload:
             case InterchangeAccepted() as accepted:
                 self._add_interchange(event, accepted)
@@ -160,18 +160,19 @@ class X12State(State[X12Config]):
                 interchange = self._add_interchange(event, refused)
                 interchange.code, interchange.reason = refused.code, refused.reason
             case X12Requested() as requested:
-                self._add_sent(event, requested)
+                self._add_transaction(event, requested, "accepted")
             case TransactionRefused() as refused_set:
-                self._add_sent(event, refused_set)
+                self._add_transaction(event, refused_set, "refused").reasons = refused_set.reasons
             case AcknowledgmentReceived() as noted:
-                self._add_sent(event, noted)
+                self._add_transaction(event, noted, "noted")
             case X12Answered() as answered:
-                self._add_received(event, answered)
+                answer = self._add_transaction(event, answered, "answer")
+                answer.other, answer.reference = answered.request, answered.reference
                 self.transactions[answered.request].other = answered.id
                 if answered.reference:
                     self.requests[answered.reference] = answered.request
             case AcknowledgmentSent() as acknowledgment:
-                self._add_received(event, acknowledgment)
+                self._add_transaction(event, acknowledgment, "acknowledgment")
             case InterchangeReplied() as replied:
                 self._add_reply(event, replied)
             case BatchReplied() as delivered:
@@ -193,41 +194,28 @@ class X12State(State[X12Config]):
         self.interchanges[payload.id] = interchange
         return interchange
 
-    def _add_sent(self, event: Event, payload: X12Requested | TransactionRefused | AcknowledgmentReceived) -> None:
-        is_refused = isinstance(payload, TransactionRefused)
-        is_noted = isinstance(payload, AcknowledgmentReceived)
-        self.transactions[payload.id] = X12Transaction(
+    def _add_transaction(
+        self, event: Event, payload: TransactionPayload, outcome: TransactionOutcome
+    ) -> X12Transaction:
+        transaction = X12Transaction(
             payload.id,
             event.seq,
             event.at,
             payload.interchange,
             payload.transaction,
             payload.control_number,
-            "" if isinstance(payload, AcknowledgmentReceived) else payload.trace,
-            "refused" if is_refused else "noted" if is_noted else "accepted",
+            getattr(payload, "trace", ""),
+            outcome,
             X12Delimiters(*payload.delimiters),
             payload.edi,
-            payload.reasons if isinstance(payload, TransactionRefused) else (),
         )
-        self.interchanges[payload.interchange].transactions.append(payload.id)
-
-    def _add_received(self, event: Event, payload: X12Answered | AcknowledgmentSent) -> None:
-        is_answer = isinstance(payload, X12Answered)
-        self.transactions[payload.id] = X12Transaction(
-            payload.id,
-            event.seq,
-            event.at,
-            payload.interchange,
-            payload.transaction,
-            payload.control_number,
-            payload.trace if isinstance(payload, X12Answered) else "",
-            "answer" if is_answer else "acknowledgment",
-            X12Delimiters(*payload.delimiters),
-            payload.edi,
-            other=payload.request if isinstance(payload, X12Answered) else "",
-            reference=payload.reference if isinstance(payload, X12Answered) else "",
-            is_delivered=self.interchanges[payload.interchange].received_as != "batch",
-        )
+        interchange = self.interchanges[payload.interchange]
+        if transaction.is_from_agent:
+            interchange.transactions.append(payload.id)
+        else:
+            transaction.is_delivered = interchange.received_as != "batch"
+        self.transactions[payload.id] = transaction
+        return transaction
 
     def _add_reply(self, event: Event, replied: InterchangeReplied) -> None:
         interchange = self.interchanges[replied.id]

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.model.errors import InputError
-from clerkship.simulators.fhir.steps.patch import build_set_operations
+from clerkship.simulators.fhir.steps import build_set_operations
 
 ANA: dict[str, Any] = {
     "resourceType": "Patient",

@@ -5,12 +5,14 @@ from datetime import timedelta
 
 import pytest
 
-from clerkship.sandbox.faults.drip import DripFault
-from clerkship.sandbox.faults.drop import DropFault
-from clerkship.sandbox.faults.error import ErrorFault
-from clerkship.sandbox.faults.expired import ExpiredFault
-from clerkship.sandbox.faults.latency import LatencyFault
-from clerkship.sandbox.faults.truncated import TruncatedFault
+from clerkship.sandbox.faults.request_faults import (
+    DripFault,
+    DropFault,
+    ErrorFault,
+    ExpiredFault,
+    LatencyFault,
+    TruncatedFault,
+)
 from tests.simulators.messages.email.conftest import Serve
 from tests.simulators.messages.email.served import PLAIN, RawSmtp, SmtpClinic
 

@@ -2,8 +2,8 @@
 
 from datetime import UTC, date, datetime
 
-from clerkship.formats.x12.delimiters import DEFAULT_X12_DELIMITERS, X12Delimiters
 from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters
 from clerkship.formats.x12.transaction_set import TransactionSet, parse_transaction_set
 from clerkship.formats.x12.validation import validate_set
 from clerkship.payer.answer import Coverage, Member

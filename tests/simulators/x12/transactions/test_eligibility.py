@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
-from clerkship.formats.x12.delimiters import X12Delimiters
 from clerkship.formats.x12.loop import Loop
+from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.payer.answer import (
     Benefit,
     EligibilityAnswer,

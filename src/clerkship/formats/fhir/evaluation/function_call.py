@@ -43,7 +43,6 @@ class FunctionArgument:
 
     @property
     def type_name(self) -> str:
-        """The argument as the name of a type."""
         return str(self.tree.get("text", "")).replace("`", "")
 
 

@@ -5,8 +5,7 @@ from itertools import chain
 
 from clerkship.formats.fhir.chart import ChartView
 from clerkship.formats.fhir.issue import fhir_error
-from clerkship.formats.fhir.reference import parse_reference
-from clerkship.formats.fhir.resource import Resource
+from clerkship.formats.fhir.resource import Resource, parse_reference
 from clerkship.formats.fhir.search.extract import extract_references
 from clerkship.formats.fhir.search.match import Search
 from clerkship.formats.fhir.search.query import Include, ReferenceValue, SearchQuery, ValueCriterion

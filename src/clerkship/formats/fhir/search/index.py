@@ -86,7 +86,6 @@ class TextIndex:
         return self._sorted
 
     def look_up(self, value: SearchValue) -> Iterator[LookupRows]:
-        """Yield the rows of a value."""
         for text in value.spellings if isinstance(value, ReferenceValue) else self._list_candidates(value):
             rows = get_rows(self.postings.get(text))
             if rows:
@@ -106,7 +105,6 @@ class TextIndex:
         return ((text, get_rows(self.postings[text])) for text in self.sorted)
 
     def list_with_prefix(self, text: str) -> list[str]:
-        """Return the texts with a prefix."""
         return self.sorted[bisect_left(self.sorted, text) : bisect_left(self.sorted, text + MAX_CHARACTER)]
 
 

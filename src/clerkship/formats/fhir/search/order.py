@@ -27,7 +27,6 @@ class SortColumn(NamedTuple):
     values: Sequence[SortValue]
 
     def value(self, row: int) -> SortValue:
-        """Return the value that a row is sorted by."""
         rank = self.ranks[row]
         return self.values[rank] if rank < len(self.values) else None
 

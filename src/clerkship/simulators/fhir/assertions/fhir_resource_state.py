@@ -11,8 +11,7 @@ from clerkship.assertions.occurrence import join_first
 from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
-from clerkship.formats.fhir.expectation import values_match
-from clerkship.formats.fhir.fhirpath import TimedPathText, find_values
+from clerkship.formats.fhir.fhirpath import TimedPathText, find_values, values_match
 from clerkship.formats.fhir.names import ResourceTypeName
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.formats.fhir.search import parse_query

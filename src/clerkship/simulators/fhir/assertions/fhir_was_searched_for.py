@@ -20,7 +20,7 @@ from clerkship.simulators.fhir.assertions.mentions import find_patients
 from clerkship.simulators.fhir.assertions.shown_resources import find_sandbox_name
 from clerkship.simulators.fhir.events import ResourcesSearched
 from clerkship.simulators.fhir.state import FhirState
-from clerkship.simulators.fhir.steps.put import require_valid
+from clerkship.simulators.fhir.steps import require_valid
 
 _SELECTING_PARAMETERS = ("_id", "_lastUpdated", "_tag", "_profile", "_security", "_has", "_filter")
 """Parameters with an underscore that select resources. The others affect how results are returned."""

@@ -4,8 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from clerkship.formats.fhir import choice
-from clerkship.formats.fhir.fhirpath import Steps
+from clerkship.formats.fhir.fhirpath import Steps, list_choice_names
 from clerkship.formats.fhir.resource import Resource
 from clerkship.model.path import MISSING
 
@@ -73,4 +72,4 @@ def parse_leaf_path(leaf: str) -> Steps:
 
 
 def _matches_step(step: str | int, part: str | int) -> bool:
-    return step == part or (isinstance(step, str) and part in choice.list_choice_names(step)) or part == f"_{step}"
+    return step == part or (isinstance(step, str) and part in list_choice_names(step)) or part == f"_{step}"

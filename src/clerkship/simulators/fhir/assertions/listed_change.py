@@ -8,8 +8,7 @@ from pydantic import AfterValidator, Field, model_validator
 from clerkship.assertions.occurrence import CountExpectation
 from clerkship.formats.fhir.chart import ChartView
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
-from clerkship.formats.fhir.expectation import resource_matches
-from clerkship.formats.fhir.fhirpath import PathText, parse_plain_path
+from clerkship.formats.fhir.fhirpath import PathText, parse_plain_path, resource_matches
 from clerkship.formats.fhir.names import RESOURCE_ID, ResourceTypeName
 from clerkship.formats.fhir.search import matches_search
 from clerkship.model.frozen import Frozen

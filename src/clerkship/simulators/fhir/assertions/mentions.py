@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from clerkship.formats.fhir.reference import iter_references
+from clerkship.formats.fhir.resource import iter_references
 from clerkship.text.folding import fold_text
 from clerkship.text.index import KINDS, MentionIndex, MentionQuery, tells_who
 

@@ -10,10 +10,9 @@ from clerkship.events.event import Utterance, is_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir import exact
 from clerkship.formats.fhir.chart import ChartView
-from clerkship.formats.fhir.element_types import UnknownElement
-from clerkship.formats.fhir.expectation import values_match
-from clerkship.formats.fhir.fhirpath import find_values, parse_plain_path
+from clerkship.formats.fhir.fhirpath import find_values, parse_plain_path, values_match
 from clerkship.formats.fhir.path_check import infer_path_types
+from clerkship.formats.fhir.type_inference import UnknownElement
 from clerkship.model.matcher import is_matcher, is_number
 from clerkship.model.path import MISSING
 from clerkship.simulators.fhir.assertions.agent_changes import ResourceChange

@@ -13,10 +13,9 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, find_first
 from clerkship.events.request_line import render_event_request
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
-from clerkship.formats.fhir.expectation import resource_matches
-from clerkship.formats.fhir.fhirpath import PathText
+from clerkship.formats.fhir.fhirpath import PathText, resource_matches
 from clerkship.formats.fhir.names import RESOURCE_ID, ResourceTypeName
-from clerkship.formats.fhir.reference import iter_references, parse_reference
+from clerkship.formats.fhir.resource import iter_references, parse_reference
 from clerkship.formats.fhir.search import matches_search
 from clerkship.formats.fhir.search.compartment import compartment_parameters
 from clerkship.model.errors import InputError

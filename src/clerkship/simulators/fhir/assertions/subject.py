@@ -6,8 +6,7 @@ from typing import Any
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir.chart import ChartView
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
-from clerkship.formats.fhir.reference import iter_references
-from clerkship.formats.fhir.resource import Resource
+from clerkship.formats.fhir.resource import Resource, iter_references
 from clerkship.formats.fhir.search import matches_search, search_keys
 from clerkship.formats.fhir.search_parameters import get_parameters
 from clerkship.model.errors import InputError

@@ -4,14 +4,12 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from clerkship.formats.fhir.chart import Chart, UnchangedView
-from clerkship.formats.fhir.chart_cache import load_chart
+from clerkship.formats.fhir.chart import Chart, UnchangedView, load_chart
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.display_text import format_title
 from clerkship.formats.fhir.evaluation.collection import EvaluationError
-from clerkship.formats.fhir.expectation import values_match
 from clerkship.formats.fhir.expression import InvalidFhirPath
-from clerkship.formats.fhir.fhirpath import find_values
+from clerkship.formats.fhir.fhirpath import find_values, values_match
 from clerkship.formats.fhir.issue import FhirError
 from clerkship.formats.fhir.resource import parse_resource
 from clerkship.formats.fhir.search import SearchContext, parse_query, run_search

@@ -6,16 +6,18 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
+from typing import Annotated, Literal, Self
 
 import orjson
+from pydantic import AwareDatetime, Field, model_validator
 
 from clerkship import __version__
 from clerkship.by_name import load
-from clerkship.model.dataset import Dataset
+from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError, InputProblem
+from clerkship.model.frozen import Frozen, Whole
 from clerkship.simulators.fhir.datasets.compile import CompileOptions, build_options, compile_dataset
-from clerkship.simulators.fhir.datasets.file import FhirDatasetFile, Generate
 from clerkship.simulators.fhir.datasets.finder import FhirFinder
 from clerkship.suite_files.dataset_type import (
     CachedDataset,
@@ -35,6 +37,40 @@ from clerkship.suite_files.document import (
 from clerkship.suite_files.source import SourceFolder, Unreadable
 from clerkship.suite_files.synthetic.version import GENERATOR_VERSION
 from clerkship.suite_files.yaml import SourceLocation
+
+
+class Generate(Frozen):
+    """Synthetic patients to generate. The same seed gives the same patients."""
+
+    patients: Annotated[Whole, Field(ge=1, le=100_000)] = 100
+    seed: Whole = 7
+
+
+class FhirDatasetFile(DatasetFile):
+    """FHIR R4 resources: inline, from files, or generated."""
+
+    type: Literal["fhir"]
+    records: Annotated[tuple[Record, ...], Field(description="FHIR resources and Bundles")] = ()
+    file: Annotated[str | None, Field(description="a Bundle (.json) or NDJSON file beside this file")] = None
+    folder: Annotated[str | None, Field(description="a folder of such files beside this file")] = None
+    generate: Annotated[Generate | None, Field(description="synthetic patients, with dates relative to `now`")] = None
+    as_of: Annotated[
+        AwareDatetime | None,
+        Field(
+            description="when the records were current; their dates are shifted from then to the environment's `now`"
+        ),
+    ] = None
+    validation: Annotated[
+        Literal["strict", "lenient"],
+        Field(description="whether a violation of R4 is an error (`strict`) or a warning (`lenient`)"),
+    ] = "strict"
+
+    @model_validator(mode="after")
+    def _is_not_empty(self) -> Self:
+        if not (self.records or self.file or self.folder or self.generate):
+            raise ValueError("a dataset of type fhir needs `records`, `file`, `folder` or `generate`")
+        return self
+
 
 FILE_FORMATS = FileFormats("FHIR")
 BUILT_IN = {

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from clerkship.formats.fhir.display_text import select_preferred
 from clerkship.formats.fhir.resource import list_objects
 from clerkship.formats.fhir.resource_view import DERIVED_FIELDS, DerivedField, ResourceView
+from clerkship.formats.hl7.data_types import to_hl7_time
 from clerkship.formats.hl7.message import build_field, build_segment
-from clerkship.formats.hl7.timestamp import to_hl7_time
 
 _SEXES = {"male": "M", "female": "F", "other": "O", "unknown": "U"}
 _NUMBER = re.compile(r"(?:\+?1[ .-]?)?\(?(\d{3})\)?[ .-]?(\d{3})[ .-]?(\d{4})", re.ASCII)

@@ -3,22 +3,55 @@
 import logging
 from collections.abc import Awaitable
 from contextlib import suppress
+from functools import cache
 from socket import socket
 from typing import TYPE_CHECKING, Any
 
 import asyncssh
+from asyncssh import SSHKey, SSHKeyPair, generate_private_key, import_private_key
 from asyncssh.scp import run_scp_server
 from asyncssh.stream import SSHServerStreamSession
 
 from clerkship.kit.wall import monotonic
 from clerkship.simulators.files.sftp.handler import VERSION, SftpHandler
-from clerkship.simulators.files.sftp.host_keys import build_host_keys
 from clerkship.simulators.files.sftp.keys import SshKeyPair
 from clerkship.simulators.files.sftp.server import DropServer
 from clerkship.simulators.files.sftp.session import DropSession
 
 if TYPE_CHECKING:
     from clerkship.simulators.files.sftp.listener import Sftp, SftpAccount
+
+RSA_BITS = 2048
+RSA_SIGNATURES = (b"rsa-sha2-256", b"rsa-sha2-512")
+"""Not `ssh-rsa`, which is SHA-1."""
+
+
+class RsaHostKey(SSHKeyPair):
+    """An RSA key that is generated when a client first chooses it, because that takes some tenths of a second."""
+
+    def __init__(self, signature: bytes) -> None:
+        super().__init__(b"ssh-rsa", b"ssh-rsa", (signature,), (signature,), b"", None)
+
+    def set_sig_algorithm(self, sig_algorithm: bytes) -> None:
+        """Generate the key: asyncssh calls this when the key is chosen for a connection."""
+        super().set_sig_algorithm(sig_algorithm)
+        self.public_data = self.key_public_data = _rsa_key().public_data
+
+    def sign(self, data: bytes) -> bytes:
+        return _rsa_key().sign(data, self.sig_algorithm)
+
+
+@cache
+def _rsa_key() -> SSHKey:
+    """Return the key of all listeners of the process."""
+    return generate_private_key("ssh-rsa", key_size=RSA_BITS)
+
+
+def build_host_keys(key: SshKeyPair) -> list[SSHKey | SSHKeyPair]:
+    """Return the keys of a listener, the preferred one first."""
+    ecdsa = generate_private_key("ecdsa-sha2-nistp256")
+    return [import_private_key(key.private), ecdsa, *map(RsaHostKey, RSA_SIGNATURES)]
+
 
 MAX_CHANNELS = 10
 MAX_LOGIN_TRIES = 6
@@ -54,13 +87,11 @@ class SftpConnection(asyncssh.SSHServer):
         return KEYS_AGREED if self._agreed else 1 if spoke else 0
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
-        """Enter the connection into the table."""
         self._connection = conn
         if not self._table.enter(self):
             conn.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Remove it from the table."""
         self._table.leave(self)
 
     def begin_auth(self, username: str) -> bool:
@@ -101,7 +132,6 @@ class SftpConnection(asyncssh.SSHServer):
         return admitted
 
     def session_requested(self) -> Any:
-        """Open a channel."""
         if self.account is None or self._channels >= MAX_CHANNELS:
             return False
         self._channels += 1
@@ -205,7 +235,6 @@ class ScpReader(asyncssh.SSHReader[bytes]):
         return line
 
     async def read(self, n: int = -1) -> bytes:
-        """Read bytes of a file."""
         data = await super().read(n)
         if not data:
             self._server.interrupted = True

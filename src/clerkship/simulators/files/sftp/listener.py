@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from clerkship.by_name import load
 from clerkship.kit.descriptors import raise_limit
-from clerkship.sandbox.authentication.ssh import SshUser
+from clerkship.sandbox.authentication.listener_schemes import SshUser
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.simulators.files.sftp.keys import SshKeyPair, generate_key
 from clerkship.simulators.files.sftp.upload import Uploads
@@ -93,7 +93,6 @@ class Sftp(ProtocolListener):
         self._acceptor: SSHAcceptor | None = None
 
     async def open(self, host: str, port: int) -> None:
-        """Start listening."""
         opened = self.tcp.open_port(host, port)
         self._key = generate_key()
         # Loaded here because asyncssh is an extra.

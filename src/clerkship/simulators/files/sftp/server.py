@@ -12,9 +12,9 @@ import asyncssh
 
 from clerkship.sandbox.operation import NO_INPUT
 from clerkship.simulators.files import operations as ops
-from clerkship.simulators.files.entry import FileEntry
 from clerkship.simulators.files.sftp.session import DropSession, OpenedFile, ReplyLost, parse_path
 from clerkship.simulators.files.sftp.upload import Upload
+from clerkship.simulators.files.volume import FileEntry
 from clerkship.text.spoken_words import MONTH_NAMES
 
 MAX_DATA_BYTES = 255 * 1024
@@ -40,7 +40,6 @@ class DropServer(asyncssh.SFTPServer):
         """The size of the next file, where the client says it first (scp)."""
 
     async def open(self, path: bytes, pflags: int, attrs: asyncssh.SFTPAttrs) -> OpenedFile | Upload:
-        """Open a file."""
         file_path = parse_path(path)
         if not pflags & asyncssh.FXF_WRITE:
             return await self._open_for_reading(file_path)
@@ -67,7 +66,6 @@ class DropServer(asyncssh.SFTPServer):
                 raise
 
     def read(self, file_obj: object, offset: int, size: int) -> bytes:
-        """Return bytes of an open file."""
         if isinstance(file_obj, OpenedFile):
             if file_obj.cut and offset >= len(file_obj.data):
                 raise ReplyLost
@@ -77,7 +75,6 @@ class DropServer(asyncssh.SFTPServer):
         raise asyncssh.SFTPPermissionDenied("the file is not open for reading")
 
     async def write(self, file_obj: object, offset: int, data: bytes) -> int:
-        """Write bytes to an open file."""
         await self._drop.write(_require_upload(file_obj), offset, data)
         return len(data)
 
@@ -98,7 +95,6 @@ class DropServer(asyncssh.SFTPServer):
     lstat = stat
 
     async def fstat(self, file_obj: object) -> asyncssh.SFTPAttrs:
-        """Describe an open file."""
         if isinstance(file_obj, Upload):
             return upload_attrs(file_obj)
         reading = cast(OpenedFile, file_obj)
@@ -177,24 +173,20 @@ class DropServer(asyncssh.SFTPServer):
             yield name
 
     async def remove(self, path: bytes) -> None:
-        """Delete a file."""
         file_path = parse_path(path)
         await self._drop.result(ops.delete_file, ops.FilePath(path=file_path), file_path, self._uploading(file_path))
 
     async def mkdir(self, path: bytes, attrs: asyncssh.SFTPAttrs) -> None:
-        """Create a folder."""
         file_path = parse_path(path)
         await self._drop.result(ops.make_folder, ops.FolderPath(path=file_path), file_path, self._uploading(file_path))
 
     async def rmdir(self, path: bytes) -> None:
-        """Remove an empty folder."""
         file_path = parse_path(path)
         await self._drop.result(
             ops.remove_folder, ops.FolderPath(path=file_path), file_path, self._uploading(file_path)
         )
 
     def realpath(self, path: bytes) -> bytes:
-        """Return the absolute path."""
         return f"/{parse_path(path)}".encode()
 
     async def rename(self, oldpath: bytes, newpath: bytes, *, replace: bool = False) -> None:

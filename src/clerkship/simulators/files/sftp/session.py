@@ -12,11 +12,11 @@ from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.request import IMMEDIATE, Reply
 from clerkship.simulators.files import operations as ops
-from clerkship.simulators.files.entry import FileEntry
 from clerkship.simulators.files.paths import CONTROL_CHARACTERS
 from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.files.sftp.upload import Upload, Uploads, UploadTooLarge
 from clerkship.simulators.files.state import FilesState
+from clerkship.simulators.files.volume import FileEntry
 
 MAX_HELD_BYTES = 1_000_000_000
 """Bytes of open uploads to one sandbox, however large its quota is."""
@@ -67,7 +67,6 @@ class DropSession:
         self.client, self.uploads = client, uploads
 
     async def read(self, path: str) -> OpenedFile:
-        """Read a file."""
         _refuse_root(path)
         reply = await self.call(SftpCall(ops.read_file, ops.FilePath(path=path), path))
         return OpenedFile(path, reply.body, reply.delivery.promised is not None)

@@ -96,7 +96,6 @@ class Upload:
         self.size = max(self.size, offset + len(data))
 
     def read(self, offset: int, length: int) -> bytes:
-        """Return some of the bytes."""
         self._data.seek(min(offset, self.size))
         return self._data.read(length)
 

@@ -9,8 +9,7 @@ from clerkship.assertions.field_rows import describe_fields
 from clerkship.assertions.occurrence import CountExpectation
 from clerkship.assertions.selection import Compared
 from clerkship.events.evidence import Evidence
-from clerkship.formats.hl7.message import Hl7Message
-from clerkship.formats.hl7.path import BadMessagePath, parse_path
+from clerkship.formats.hl7.message import BadMessagePath, Hl7Message, parse_path
 from clerkship.formats.hl7.validation import validate_message
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected

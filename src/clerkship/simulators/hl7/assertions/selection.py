@@ -12,8 +12,7 @@ from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.selection import SelectionAssertion
 from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
-from clerkship.formats.hl7.message import Hl7Message
-from clerkship.formats.hl7.path import parse_path
+from clerkship.formats.hl7.message import Hl7Message, parse_path
 from clerkship.formats.hl7.tables import VERSIONS, load_tables
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import describe_expected

@@ -76,7 +76,6 @@ class Hl7Send(Step):
             raise build_located_error(((source,), f"{flaw.text}{hint}") for flaw in flaws)
 
     def run(self, host: StepHost) -> None:
-        """Deliver the message."""
         state, action = host.state(Hl7State, self.sandbox)
         config = state.config
         message = self._build_message(

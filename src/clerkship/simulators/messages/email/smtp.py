@@ -15,7 +15,7 @@ from typing import ClassVar
 from clerkship.by_name import load
 from clerkship.kit.descriptors import raise_limit
 from clerkship.kit.wall import monotonic
-from clerkship.sandbox.authentication.smtp import SmtpUser
+from clerkship.sandbox.authentication.listener_schemes import SmtpUser
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import TcpListener, to_reachable_host

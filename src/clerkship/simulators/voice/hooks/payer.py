@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from clerkship.payer.answer import Authorization, Benefit, EligibilityAnswer, PayerClaim
-from clerkship.payer.coverage import find_coverage
+from clerkship.payer.eligibility import find_coverage
 from clerkship.payer.inquiry import ClaimQuery, EligibilityInquiry, PartyQuery, PersonQuery
 from clerkship.payer.matching import identify_parties
 from clerkship.payer.state import PayerState

@@ -11,18 +11,25 @@ from clerkship.formats.x12.writer import SetWriter
 from clerkship.payer.answer import ClaimAnswer, ClaimLine, PayerClaim, Rejection, RejectionSubject
 from clerkship.payer.inquiry import ClaimQuery
 from clerkship.simulators.x12.transactions.codes import CODES
-from clerkship.simulators.x12.transactions.dates import read_period, render_date, write_period
-from clerkship.simulators.x12.transactions.grouping import group_by_loop
-from clerkship.simulators.x12.transactions.people import read_id, read_person, write_member_name
-from clerkship.simulators.x12.transactions.references import read_reference
 from clerkship.simulators.x12.transactions.reply import (
     ReplyHeader,
     begin_reply,
+    group_by_loop,
+    read_id,
+    read_person,
+    read_reference,
     repeat_segment,
     repeat_traces,
+    write_member_name,
     write_reference,
 )
-from clerkship.simulators.x12.transactions.text import parse_decimal, render_decimal
+from clerkship.simulators.x12.transactions.text import (
+    parse_decimal,
+    read_period,
+    render_date,
+    render_decimal,
+    write_period,
+)
 
 # STC01-3: who is at fault.
 ENTITIES: dict[RejectionSubject, str] = {"payer": "PR", "provider": "1P", "subscriber": "IL", "dependent": "QC"}
@@ -119,7 +126,7 @@ def _find_lines(claim: Loop) -> list[Loop]:
 
 
 class _AnsweredClaim(NamedTuple):
-    asked: AskedClaim
+    question: AskedClaim
     answer: ClaimAnswer
 
 
@@ -131,10 +138,10 @@ def write_claim_status(tree: Loop, answers: Sequence[ClaimAnswer], header: Reply
     writer = begin_reply("277", tree, header, "0010", "08", "DG")
     answered = [_AnsweredClaim(*pair) for pair in zip(read_claim_status(tree), answers, strict=True)]
     today = header.sent.date()
-    for source, of_source in group_by_loop(answered, lambda item: item.asked.source):
+    for source, of_source in group_by_loop(answered, lambda item: item.question.source):
         source_level = writer.add_level("20")
         repeat_segment(writer, source.first("2100A"), "NM1")
-        for receiver, of_receiver in group_by_loop(of_source, lambda item: item.asked.receiver):
+        for receiver, of_receiver in group_by_loop(of_source, lambda item: item.question.receiver):
             receiver_level = writer.add_level("21", source_level)
             repeat_segment(writer, receiver.first("2100B"), "NM1")
             if rejection := _find_common_rejection(of_receiver, "payer"):
@@ -143,7 +150,7 @@ def write_claim_status(tree: Loop, answers: Sequence[ClaimAnswer], header: Reply
                 writer.add("TRN", "2", beginning.raw(3) if beginning else "")
                 _write_rejection(writer, rejection, today)
                 continue
-            for provider, of_provider in group_by_loop(of_receiver, lambda item: item.asked.provider):
+            for provider, of_provider in group_by_loop(of_receiver, lambda item: item.question.provider):
                 _write_provider(writer, receiver_level, provider, of_provider, today)
     return writer.build()
 
@@ -168,54 +175,54 @@ def _write_provider(
         repeat_segment(writer, name, "NM1")
     if rejection := _find_common_rejection(answered, "provider"):
         # 2200C has a trace of its own; that of the first question lets its sender find it.
-        writer.add("TRN", "1", answered[0].asked.trace or "0")
+        writer.add("TRN", "1", answered[0].question.trace or "0")
         _write_rejection(writer, rejection, today)
         return
-    for subscriber, of_subscriber in group_by_loop(answered, lambda item: item.asked.subscriber):
+    for subscriber, of_subscriber in group_by_loop(answered, lambda item: item.question.subscriber):
         subscriber_level = writer.add_level("22", level)
-        own = [item for item in of_subscriber if item.asked.dependent is None]
+        own = [item for item in of_subscriber if item.question.dependent is None]
         _write_person(writer, own, "IL", subscriber.first("2100D"))
         _write_claims(writer, own, today)
-        of_dependents = [item for item in of_subscriber if item.asked.dependent is not None]
-        for dependent, items in group_by_loop(of_dependents, lambda item: item.asked.patient):
+        of_dependents = [item for item in of_subscriber if item.question.dependent is not None]
+        for dependent, items in group_by_loop(of_dependents, lambda item: item.question.patient):
             # Level 23 is the lowest: it does not state whether there are levels below it.
             writer.add_level("23", subscriber_level, states_children=False)
             _write_person(writer, items, "QC", dependent.first("2100E"))
             _write_claims(writer, items, today)
 
 
-def _write_person(writer: SetWriter, answered: list[_AnsweredClaim], entity: str, asked: Loop | None) -> None:
+def _write_person(writer: SetWriter, answered: list[_AnsweredClaim], entity: str, question: Loop | None) -> None:
     """Write the NM1 of a patient: as on file if the payer found the person, else as asked."""
     members = [item.answer.member for item in answered if item.answer.member and not item.answer.rejection]
     if members:
         write_member_name(writer, entity, members[0], with_id=entity == "IL")
     else:
-        repeat_segment(writer, asked, "NM1")
+        repeat_segment(writer, question, "NM1")
 
 
 def _write_claims(writer: SetWriter, answered: list[_AnsweredClaim], today: date) -> None:
     """Write loop 2200D or 2200E for each claim that matches a question, or one that tells why there is none."""
-    for asked, answer in answered:
+    for question, answer in answered:
         if answer.rejection or not answer.claims:
-            repeat_traces(writer, asked.claim)
-            _write_missing_claim(writer, asked, answer.rejection, today)
+            repeat_traces(writer, question.claim)
+            _write_missing_claim(writer, question, answer.rejection, today)
         for claim in () if answer.rejection else answer.claims:
-            repeat_traces(writer, asked.claim)
-            _write_claim(writer, asked, claim)
+            repeat_traces(writer, question.claim)
+            _write_claim(writer, question, claim)
 
 
-def _write_missing_claim(writer: SetWriter, asked: AskedClaim, rejection: Rejection | None, today: date) -> None:
+def _write_missing_claim(writer: SetWriter, question: AskedClaim, rejection: Rejection | None, today: date) -> None:
     """Write the status of a question that finds no claim, with what the question says of the claim."""
     if rejection:
         _write_rejection(writer, rejection, today)
     else:
         codes = CODES.claim_not_found
         writer.add("STC", (codes.category, codes.status), render_date(today))
-    write_reference(writer, "EJ", asked.query.account)
-    write_period(writer, "472", asked.query.start, asked.query.end)
+    write_reference(writer, "EJ", question.query.account)
+    write_period(writer, "472", question.query.start, question.query.end)
 
 
-def _write_claim(writer: SetWriter, asked: AskedClaim, claim: PayerClaim) -> None:
+def _write_claim(writer: SetWriter, question: AskedClaim, claim: PayerClaim) -> None:
     is_final = claim.status in ("paid", "denied")
     writer.add(
         "STC",
@@ -232,7 +239,7 @@ def _write_claim(writer: SetWriter, asked: AskedClaim, claim: PayerClaim) -> Non
     write_reference(writer, "1K", claim.number)
     write_reference(writer, "EJ", claim.account)
     write_period(writer, "472", claim.start, claim.end)
-    _write_lines(writer, asked, claim)
+    _write_lines(writer, question, claim)
 
 
 def _find_codes(status: str, reason: str, paid: float) -> tuple[str | None, str]:
@@ -245,14 +252,14 @@ def _find_codes(status: str, reason: str, paid: float) -> tuple[str | None, str]
     return codes.category, codes.status
 
 
-def _write_lines(writer: SetWriter, asked: AskedClaim, claim: PayerClaim) -> None:
+def _write_lines(writer: SetWriter, question: AskedClaim, claim: PayerClaim) -> None:
     """Write loop 2220D or 2220E for the services of a claim: those that are asked about, else all.
 
     A payment that is not divided among the services is stated for the claim only: they would all look unpaid.
     """
     if claim.paid and not any(line.paid for line in claim.lines):
         return
-    questions = {_read_procedure(line): line for line in _find_lines(asked.claim)}
+    questions = {_read_procedure(line): line for line in _find_lines(question.claim)}
     lines = [line for line in claim.lines if line.procedure_code in questions] or claim.lines
     for line in lines:
         _write_line(writer, claim, line, questions.get(line.procedure_code))

@@ -7,26 +7,106 @@ from typing import NamedTuple
 from clerkship.formats.x12.loop import Loop
 from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.formats.x12.writer import SetWriter
-from clerkship.payer.answer import EligibilityAnswer, Member, Rejection, RejectionSubject
+from clerkship.payer.answer import Benefit, EligibilityAnswer, Member, OtherCoverage, Rejection, RejectionSubject
 from clerkship.payer.inquiry import EligibilityInquiry, ServiceType
-from clerkship.simulators.x12.transactions.aaa import write_aaa
-from clerkship.simulators.x12.transactions.benefits import write_benefits, write_unprocessed_benefit
-from clerkship.simulators.x12.transactions.codes import CODES
-from clerkship.simulators.x12.transactions.dates import read_period, write_period
-from clerkship.simulators.x12.transactions.grouping import group_by_loop
-from clerkship.simulators.x12.transactions.people import (
-    read_id,
-    read_person,
-    write_demographics,
-    write_member_name,
-)
+from clerkship.simulators.x12.transactions.codes import CODES, SERVICE_TYPE_CODES
 from clerkship.simulators.x12.transactions.reply import (
     ReplyHeader,
     begin_reply,
+    group_by_loop,
+    read_id,
+    read_person,
     repeat_segment,
     repeat_traces,
+    write_aaa,
+    write_demographics,
+    write_member_name,
+    write_message,
     write_reference,
 )
+from clerkship.simulators.x12.transactions.text import (
+    MAX_PLAN_NAME,
+    read_period,
+    render_decimal,
+    render_name,
+    write_period,
+)
+
+STATUS_KINDS = ("active", "inactive")
+# EB12 of a benefit that is the same in and out of network: not applicable.
+SAME_IN_AND_OUT_OF_NETWORK = "W"
+OUT_OF_NETWORK = "The provider is not in the network of the plan."
+ORDER_TEXTS = {1: "Primary payer", 2: "Secondary payer", 3: "Tertiary payer"}
+
+
+def write_benefits(writer: SetWriter, answer: EligibilityAnswer) -> None:
+    """Write loops 2110C or 2110D: the status of the coverage, its benefits, and other payers."""
+    for place, benefit in enumerate(_list_benefits(answer)):
+        _write_benefit(writer, benefit, answer)
+        if place == 0 and answer.in_network is False:
+            write_message(writer, OUT_OF_NETWORK)
+    for coverage in answer.other_coverages:
+        _write_other_payer(writer, coverage)
+
+
+def _list_benefits(answer: EligibilityAnswer) -> list[Benefit]:
+    """Return the benefits, after the status of the coverage if they do not state it."""
+    benefits = [each for each in answer.benefits if each.kind != "other_payer" or not answer.other_coverages]
+    if any(benefit.kind in STATUS_KINDS for benefit in benefits):
+        return benefits
+    status = Benefit(kind="active" if answer.status == "active" else "inactive", service_types=("plan",))
+    return [status, *benefits]
+
+
+def write_unprocessed_benefit(writer: SetWriter, service_type_codes: list[str]) -> None:
+    """Write the EB under which an AAA refuses a part of the inquiry."""
+    writer.add("EB", "V", "", [*service_type_codes] or SERVICE_TYPE_CODES["plan"])
+
+
+def _write_benefit(writer: SetWriter, benefit: Benefit, answer: EligibilityAnswer) -> None:
+    plan_name = answer.coverage.plan_name if answer.coverage and benefit.kind in STATUS_KINDS else ""
+    # EB03 and EB13 exclude each other: a benefit of one procedure is not one of a type of services.
+    has_procedure = benefit.procedure_code is not None
+    types = [] if has_procedure else [SERVICE_TYPE_CODES[service_type] for service_type in benefit.service_types]
+    writer.add(
+        "EB",
+        CODES.benefits[benefit.kind],
+        CODES.levels[benefit.level] if benefit.level else "",
+        [*types],
+        "",
+        render_name(plan_name, MAX_PLAN_NAME),
+        CODES.periods[benefit.period] if benefit.period else "",
+        render_decimal(benefit.amount),
+        render_decimal(benefit.share),
+        CODES.benefit_units[benefit.unit or "units"] if benefit.quantity is not None else "",
+        render_decimal(benefit.quantity),
+        _render_flag(benefit.authorization_required),
+        _render_network(benefit),
+        ("HC", benefit.procedure_code) if has_procedure else "",
+    )
+    if benefit.text and benefit.text != plan_name:
+        write_message(writer, benefit.text)
+
+
+def _render_flag(value: bool | None) -> str:
+    return "" if value is None else "Y" if value else "N"
+
+
+def _render_network(benefit: Benefit) -> str:
+    if benefit.in_network is None and benefit.kind in (*STATUS_KINDS, "other_payer"):
+        return ""
+    return _render_flag(benefit.in_network) or SAME_IN_AND_OUT_OF_NETWORK
+
+
+def _write_other_payer(writer: SetWriter, coverage: OtherCoverage) -> None:
+    """Write another payer of the same person: EB R with its name in loop 2120."""
+    writer.add("EB", CODES.benefits["other_payer"], "", SERVICE_TYPE_CODES["plan"])
+    write_reference(writer, "1W", coverage.member_id)
+    if coverage.order in ORDER_TEXTS:
+        writer.add("MSG", ORDER_TEXTS[coverage.order])
+    writer.add("LS", "2120")
+    writer.add("NM1", "PR", "2", render_name(coverage.payer_name), *[""] * 4, "PI", coverage.payer_id)
+    writer.add("LE", "2120")
 
 
 class AskedEligibility(NamedTuple):
@@ -111,7 +191,7 @@ def _read_procedures(questions: list[Loop]) -> Iterator[str]:
 
 
 class _AnsweredEligibility(NamedTuple):
-    asked: AskedEligibility
+    question: AskedEligibility
     answer: EligibilityAnswer
 
 
@@ -123,13 +203,13 @@ def write_eligibility(tree: Loop, answers: Sequence[EligibilityAnswer], header: 
     """
     writer = begin_reply("271", tree, header, "0022", "11")
     answered = [_AnsweredEligibility(*pair) for pair in zip(read_eligibility(tree), answers, strict=True)]
-    for source, of_source in group_by_loop(answered, lambda item: item.asked.source):
+    for source, of_source in group_by_loop(answered, lambda item: item.question.source):
         source_level = writer.add_level("20")
         _write_party(writer, source.first("2100A"), of_source, "payer")
-        for receiver, of_receiver in group_by_loop(of_source, lambda item: item.asked.receiver):
+        for receiver, of_receiver in group_by_loop(of_source, lambda item: item.question.receiver):
             receiver_level = writer.add_level("21", source_level)
             _write_party(writer, receiver.first("2100B"), of_receiver, "provider")
-            for _, patients in group_by_loop(of_receiver, lambda item: item.asked.subscriber):
+            for _, patients in group_by_loop(of_receiver, lambda item: item.question.subscriber):
                 _write_subscriber(writer, receiver_level, patients)
     return writer.build()
 
@@ -150,18 +230,18 @@ def _find_rejections(answered: Iterable[_AnsweredEligibility], *subjects: Reject
 def _write_subscriber(writer: SetWriter, parent: int, answered: list[_AnsweredEligibility]) -> None:
     """Write level 22 with the subscriber, and level 23 with each dependent."""
     level = writer.add_level("22", parent)
-    rejections = _find_rejections((item for item in answered if item.asked.dependent is not None), "subscriber")
+    rejections = _find_rejections((item for item in answered if item.question.dependent is not None), "subscriber")
     first, *dependents = answered
-    if first.asked.dependent is None:
-        _write_patient(writer, first, first.asked.subscriber, rejections)
+    if first.question.dependent is None:
+        _write_patient(writer, first, first.question.subscriber, rejections)
     else:
         dependents = answered
-        repeat_traces(writer, first.asked.subscriber)
-        _write_as_asked(writer, first.asked.subscriber.first("2100C"), rejections)
+        repeat_traces(writer, first.question.subscriber)
+        _write_as_asked(writer, first.question.subscriber.first("2100C"), rejections)
     for item in dependents:
-        if item.asked.dependent is not None:
+        if item.question.dependent is not None:
             writer.add_level("23", level)
-            _write_patient(writer, item, item.asked.dependent, [])
+            _write_patient(writer, item, item.question.dependent, [])
 
 
 def _write_patient(
@@ -169,7 +249,7 @@ def _write_patient(
 ) -> None:
     """Write a patient: the traces, then the person as on file with its benefits, or as asked with the rejections."""
     repeat_traces(writer, patient)
-    answer, is_dependent = answered.answer, answered.asked.dependent is not None
+    answer, is_dependent = answered.answer, answered.question.dependent is not None
     if answer.member and not answer.rejection:
         _write_person_on_file(writer, answer, answer.member, is_dependent=is_dependent)
         write_benefits(writer, answer)

@@ -8,8 +8,7 @@ from clerkship.formats.x12.writer import SetWriter, X12Element, decode_elements
 from clerkship.payer.answer import DecidedService
 from clerkship.payer.inquiry import RequestedService, Unit
 from clerkship.simulators.x12.transactions.codes import CODES
-from clerkship.simulators.x12.transactions.dates import read_period
-from clerkship.simulators.x12.transactions.text import parse_decimal, render_decimal
+from clerkship.simulators.x12.transactions.text import parse_decimal, read_period, render_decimal
 
 _UNITS: dict[str, Unit] = {code: unit for unit, code in CODES.service_units.items()}
 

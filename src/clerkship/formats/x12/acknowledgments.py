@@ -1,4 +1,4 @@
-"""999, the implementation acknowledgment: which sets of a group were accepted, and where the errors are.
+"""TA1 and 999: which interchanges, groups and sets were accepted, and where the errors are.
 
 One 999 answers one functional group. A group of 999 sets (`FunctionalGroup.is_acknowledgment`) is never answered.
 """
@@ -8,9 +8,9 @@ from typing import Literal
 
 from clerkship.formats.x12.charset import clean_value
 from clerkship.formats.x12.envelope_checks import is_group_number, parse_count
-from clerkship.formats.x12.envelope_problem import EnvelopeProblem
-from clerkship.formats.x12.interchange import FunctionalGroup
-from clerkship.formats.x12.set_errors import ElementError, SegmentError
+from clerkship.formats.x12.interchange import FunctionalGroup, Interchange
+from clerkship.formats.x12.problems import ElementError, EnvelopeProblem, SegmentError
+from clerkship.formats.x12.segment import X12Segment, build_x12_segment
 from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.formats.x12.writer import SetWriter
 
@@ -142,3 +142,18 @@ def _declared_sets(group: FunctionalGroup) -> int:
     """Return GE01 for AK902; the number of sets received if it states none."""
     declared = parse_count(group.trailer.raw(1)) if group.trailer else None
     return len(group.sets) if declared is None else min(declared, MAX_DECLARED_SETS)
+
+
+NO_ERROR = "000"
+"""TA105 of an interchange without problems."""
+
+
+def build_ta1(interchange: Interchange, problem: EnvelopeProblem | None = None) -> X12Segment:
+    """Build the TA1 segment that accepts an interchange, or rejects it because of a problem.
+
+    A TA1 has room for one problem. `render_interchange` writes it after ISA. Do not build one for an interchange that
+    holds only acknowledgments (`Interchange.is_acknowledgment`): these are never answered.
+    """
+    # TA101 to TA103 repeat ISA13, ISA09 and ISA10.
+    copied = (clean_value(interchange.header.raw(number)) for number in (13, 9, 10))
+    return build_x12_segment("TA1", *copied, "R" if problem else "A", problem.code if problem else NO_ERROR)

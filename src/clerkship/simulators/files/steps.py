@@ -1,18 +1,56 @@
-"""`files.drop` and `files.drop_inbox`: put a file into a drop."""
+"""The steps of a file drop: put, rename and delete files."""
 
 import base64
 import binascii
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, WithJsonSchema, model_validator
 
+from clerkship.model.duration import parse_duration, render_duration
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.files.paths import check_path
 from clerkship.simulators.files.state import FilesState
-from clerkship.simulators.files.time_or_age import TimeOrAge, resolve_time
+
+_EXPECTED = "expected a time with its zone such as 2026-03-02T09:00:00Z, or an age such as 3d"
+
+
+def parse_time_or_age(value: Any) -> datetime | timedelta:
+    """Parse a time such as 2026-03-02T09:00:00Z, or an age such as 3d."""
+    if isinstance(value, datetime | timedelta):
+        return value
+    try:
+        return parse_duration(value)
+    except ValueError:
+        pass
+    try:
+        time = datetime.fromisoformat(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{_EXPECTED}, not {str(value)[:40]!r}") from None
+    if time.tzinfo is None:
+        raise ValueError(f"{_EXPECTED}; {str(value)[:40]!r} has no zone")
+    return time
+
+
+def resolve_time(when: datetime | timedelta, now: datetime) -> datetime:
+    """Return the time in UTC; an age counts back from now."""
+    return (when if isinstance(when, datetime) else now - when).astimezone(UTC)
+
+
+def _render_time_or_age(when: datetime | timedelta) -> str:
+    return when.isoformat() if isinstance(when, datetime) else render_duration(when)
+
+
+TimeOrAge = Annotated[
+    datetime | timedelta,
+    BeforeValidator(parse_time_or_age),
+    PlainSerializer(_render_time_or_age, return_type=str),
+    WithJsonSchema({"type": ["string", "number"], "description": "2026-03-02T09:00:00Z, or an age: 3d, 1h30m"}),
+]
+
 
 INBOX = "inbox"
 _SOURCES = ("text", "base64", "bytes", "template", "dataset")
@@ -65,7 +103,6 @@ class DropFile(Step):
         return dict(zip(_SOURCES, values, strict=True))
 
     def run(self, host: StepHost) -> None:
-        """Write the file."""
         state, action = host.state(FilesState, self.sandbox)
         modified = resolve_time(self.modified, host.now) if self.modified is not None else None
         state.write(action, self.path, self._content(), complete=self.complete, modified=modified)
@@ -90,3 +127,31 @@ class DropInboxFile(DropFile):
         AfterValidator(lambda path: path if "/" in path else f"{INBOX}/{path}"),
         Field(description="the file's name, or a path with another folder"),
     ]
+
+
+class DeleteFile(Step):
+    """Delete a file from a drop."""
+
+    name: ClassVar[str] = "files.delete"
+    simulator: ClassVar[str | None] = "files"
+    path: Annotated[str, AfterValidator(check_path), Field(description="which file")]
+    sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
+
+    def run(self, host: StepHost) -> None:
+        state, action = host.state(FilesState, self.sandbox)
+        state.delete(action, self.path)
+
+
+class RenameFile(Step):
+    """Move a file, or a folder with its content, to another path."""
+
+    name: ClassVar[str] = "files.rename"
+    simulator: ClassVar[str | None] = "files"
+    path: Annotated[str, AfterValidator(check_path), Field(alias="from", description="current path")]
+    to: Annotated[str, AfterValidator(check_path), Field(description="new path, in an existing folder")]
+    replace: Annotated[Flag, Field(description="whether an existing file is replaced")] = False
+    sandbox: Annotated[str | None, Field(description="which drop; the only one if not given")] = None
+
+    def run(self, host: StepHost) -> None:
+        state, action = host.state(FilesState, self.sandbox)
+        state.rename(action, self.path, self.to, replace=self.replace)
