@@ -12,7 +12,7 @@ from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Criterion, Task
 from clerkship.rasa.results import RasaResults, ScenarioSummary, build_slugs, find_results_folder, to_path_component
-from clerkship.report.jsonl import StoredTrial
+from clerkship.report.detail import StoredTrial
 from clerkship.service.exporting import write_reports
 from clerkship.service.report_targets import ReportTargets, ResultsFolder
 from tests import workbench

@@ -11,7 +11,8 @@ import orjson
 
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
-from clerkship.report.jsonl import MAX_BLOB_BYTES, StoredTrial, render_jsonl
+from clerkship.report.detail import StoredTrial
+from clerkship.report.jsonl import MAX_BLOB_BYTES, render_jsonl
 from clerkship.service.exporting import write_reports
 from clerkship.service.report_targets import ReportTargets
 from tests.report import made_up

@@ -17,11 +17,12 @@ from clerkship.model.quality import MetricRating, Quality
 from clerkship.model.run import ADDRESSED_JUDGE, CriterionRun, FieldCheck, ModelOptions, TaskRun
 from clerkship.model.usage import Usage
 from clerkship.report.costs import dollars, render_used
+from clerkship.report.detail import JunitCase, StoredTrial
 from clerkship.report.html import render_html
-from clerkship.report.jsonl import StoredTrial, render_jsonl
+from clerkship.report.jsonl import render_jsonl
 from clerkship.report.judge_evidence import parse_judge_evidence
 from clerkship.report.judging_summary import JudgingSummary
-from clerkship.report.junit import JunitCase, render_junit
+from clerkship.report.junit import render_junit
 from clerkship.report.markdown import render_markdown
 from clerkship.report.plain_text import explain_failure
 from clerkship.report.trial_card import build_body

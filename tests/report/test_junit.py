@@ -13,7 +13,8 @@ from junitparser import JUnitXml
 from junitparser import TestSuite as Suite
 
 from clerkship.model.run import BenchmarkRun, Status, TaskRun, Verdict
-from clerkship.report.junit import MAX_TEXT_BYTES, JunitCase, render_junit
+from clerkship.report.detail import JunitCase
+from clerkship.report.junit import MAX_TEXT_BYTES, render_junit
 from clerkship.report.outcome import classify_result
 from clerkship.service.exporting import write_reports
 from clerkship.service.report_targets import ReportTargets

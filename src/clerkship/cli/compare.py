@@ -19,8 +19,7 @@ from clerkship.cli.options import Json, StorePath
 from clerkship.cli.report_options import Markdown, MarkdownLimit, Report
 from clerkship.report.gates import GatedComparison
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES
-from clerkship.service.comparing import compare_runs
-from clerkship.service.exporting import write_comparison
+from clerkship.service.comparing import compare_runs, write_comparison
 from clerkship.service.redacting import find_unset_variables
 from clerkship.service.report_targets import ReportTargets
 from clerkship.service.store_access import open_store

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -34,6 +34,23 @@ class TaskDetail:
     def outcome(self) -> str:
         """The outcome; `changed` if the stored trial was changed, because it cannot be trusted."""
         return "changed" if self.changed else outcome(self.task_run)
+
+
+class StoredTrial(NamedTuple):
+    """A trial from a store."""
+
+    task_run: TaskRun
+    lines: Iterable[bytes]
+    sidecar: bytes
+
+
+class JunitCase(NamedTuple):
+    """A trial, with its source file and duration."""
+
+    task_run: TaskRun
+    source: str
+    """The task's file, relative to the folder that was run."""
+    seconds: float
 
 
 def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob: Callable[[str], bytes]) -> TaskDetail:

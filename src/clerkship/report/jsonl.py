@@ -6,7 +6,7 @@ Each line has a `type`: first `run`; then for each trial its `task_run`, and its
 
 import base64
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -14,6 +14,7 @@ from clerkship.kit.statistics import wilson_interval
 from clerkship.model.frozen import encode_model
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
+from clerkship.report.detail import StoredTrial
 from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.repeats import TaskRate, compute_repeats
 from clerkship.report.templates import TemplateRates
@@ -24,14 +25,6 @@ MAX_BLOB_BYTES = 262_144
 """A larger body is not in the file, only its hash and size; the store has it."""
 
 ReadBlob = Callable[[str], bytes]
-
-
-class StoredTrial(NamedTuple):
-    """A trial from a store."""
-
-    task_run: TaskRun
-    lines: Iterable[bytes]
-    sidecar: bytes
 
 
 def render_jsonl(

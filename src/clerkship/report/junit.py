@@ -10,13 +10,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import PurePosixPath
-from typing import NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.report.costs import per_verdict
+from clerkship.report.detail import JunitCase
 from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.labels import rerun_command, show_command
 from clerkship.report.outcome import ResultClass, classify_result, describe_ending, is_not_recorded, outcome
@@ -32,15 +32,6 @@ ELEMENTS: dict[ResultClass, str] = {"failed": "failure", "errored": "error", "sk
 
 # XML 1.0, 2.2: these are illegal even as references, or discouraged.
 _ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufffe\uffff]")
-
-
-class JunitCase(NamedTuple):
-    """A trial, with its source file and duration."""
-
-    task_run: TaskRun
-    source: str
-    """The task's file, relative to the folder that was run."""
-    seconds: float
 
 
 def render_junit(

@@ -1,10 +1,17 @@
-"""Compare two stored runs."""
+"""Compare two stored runs, and write the comparison."""
+
+from collections.abc import Iterator
+from pathlib import Path
 
 from clerkship.model.errors import InputError
 from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, TaskRun
 from clerkship.report.comparison import Comparison, build_comparison
+from clerkship.report.comparison_pages import render_comparison, render_comparison_markdown
+from clerkship.report.gates import GatedComparison
+from clerkship.service.exporting import ReportFailed, write_files
 from clerkship.service.redacting import build_run_redactor
+from clerkship.service.report_targets import ReportTargets
 from clerkship.service.stored_runs import load_snapshot, require_intact
 from clerkship.store.contract import Store
 
@@ -52,3 +59,18 @@ def _load_trials_by_content(store: Store, run: BenchmarkRun, damaged: list[str] 
         if task_run.snapshot not in hashes:
             hashes[task_run.snapshot] = load_snapshot(store, task_run.snapshot).task_hash
     return [task_run.model_copy(update={"snapshot": hashes[task_run.snapshot]}) for task_run in task_runs]
+
+
+def write_comparison(gated: GatedComparison, targets: ReportTargets) -> dict[str, Path]:
+    """Write a comparison as HTML and Markdown, as requested."""
+
+    def render(sort: str) -> Iterator[bytes]:
+        if sort == "html":
+            yield render_comparison(gated).encode()
+        else:
+            yield render_comparison_markdown(gated, targets.markdown_limit).encode()
+
+    failed = write_files(targets.files(), render)
+    if failed:
+        raise ReportFailed("\n".join(failed))
+    return targets.files()

@@ -4,24 +4,21 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 import orjson
 from pydantic import ValidationError
 
+from clerkship.by_name import load
 from clerkship.model.errors import PlatformError
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.comparison_pages import render_comparison, render_comparison_markdown
-from clerkship.report.detail import TaskDetail, parse_detail
-from clerkship.report.gates import GatedComparison
+from clerkship.report.detail import JunitCase, StoredTrial, TaskDetail, parse_detail
 from clerkship.report.html import MAX_PAGE_DATA, render_html
-from clerkship.report.jsonl import StoredTrial, render_jsonl
 from clerkship.report.judging_summary import JudgingSummary
-from clerkship.report.junit import JunitCase, render_junit
-from clerkship.report.markdown import render_markdown
 from clerkship.report.outcome import urgency
 from clerkship.service.log_redaction import LogRedactor
 from clerkship.service.reading import find_snapshots_with_played_people, load_judge_calibrations
@@ -44,7 +41,7 @@ def write_reports(
     """
     files = targets.files()
     checked = seals or store.check_seals(store.run(reference).id)
-    failed = _write_files(files, lambda sort: _render(sort, store, reference, targets, checked))
+    failed = write_files(files, lambda sort: _render(sort, store, reference, targets, checked))
     if targets.results is not None and checked.is_changed:
         failed.append(f"results were not written: {checked.refusal()}")
     elif targets.results is not None:
@@ -58,22 +55,7 @@ def write_reports(
     return files
 
 
-def write_comparison(gated: GatedComparison, targets: ReportTargets) -> dict[str, Path]:
-    """Write a comparison as HTML and Markdown, as requested."""
-
-    def render(sort: str) -> Iterator[bytes]:
-        if sort == "html":
-            yield render_comparison(gated).encode()
-        else:
-            yield render_comparison_markdown(gated, targets.markdown_limit).encode()
-
-    failed = _write_files(targets.files(), render)
-    if failed:
-        raise ReportFailed("\n".join(failed))
-    return targets.files()
-
-
-def _write_files(files: dict[str, Path], render: Callable[[str], Iterable[bytes]]) -> list[str]:
+def write_files(files: dict[str, Path], render: Callable[[str], Iterable[bytes]]) -> list[str]:
     """Write each file; return a sentence for each that could not be written."""
     failed = []
     for sort, target in files.items():
@@ -114,16 +96,16 @@ def _render(sort: str, store: Store, reference: str, targets: ReportTargets, sea
                 run, counts, _load_details(store, store.task_runs(run.id), redactor), judged, seals
             ).encode()
         case "junit":
+            render_junit = load("clerkship.report.junit:render_junit")
             for piece in render_junit(run, counts, lambda: _build_junit_cases(store, run.id, by), judged, seals):
                 yield piece.encode()
         case "jsonl":
             trials = read_redacted_trials(store, run.id, redactor, attempts=True)
-            yield from render_jsonl(run, counts, trials, redactor.body, judged, seals)
+            yield from load("clerkship.report.jsonl:render_jsonl")(run, counts, trials, redactor.body, judged, seals)
         case "markdown":
-            limit = targets.markdown_limit
-            yield render_markdown(
-                run, counts, lambda: _redact_task_runs(store, run.id, by), limit, judged, seals
-            ).encode()
+            task_runs = partial(_redact_task_runs, store, run.id, by)
+            render = load("clerkship.report.markdown:render_markdown")
+            yield render(run, counts, task_runs, targets.markdown_limit, judged, seals).encode()
 
 
 def _redact_task_runs(store: Store, run_id: str, by: Redactor) -> Iterator[TaskRun]:
