@@ -144,7 +144,7 @@ def test_own_modules_are_imported_by_name_only_with_load() -> None:
     The pytest plug-in imports nothing of ours, not even that function.
     """
     importing = {path.relative_to(ROOT).as_posix() for path in MODULES if "import_module" in path.read_text("utf-8")}
-    assert importing == {"by_name.py", "actors/python_target.py", "actors/host_sandboxes.py", "pytest_plugin.py"}
+    assert importing == {"by_name.py", "actors/python_target.py", "actors/host_link.py", "pytest_plugin.py"}
 
 
 def test_transports_do_not_depend_on_the_models() -> None:

@@ -281,7 +281,7 @@ def test_session_without_the_fixture_imports_nothing(session: pytest.Pytester) -
         def test_it():
             assert "clerkship.pytest_plugin" in sys.modules
             ours = {name for name in sys.modules if name.startswith("clerkship.")}
-            assert ours == {"clerkship.pytest_plugin"}
+            assert ours == {"clerkship.pytest_plugin", "clerkship.old_paths", "clerkship.by_name"}
             assert not {"pydantic", "orjson", "typer", "httptools", "sqlite3"} & set(sys.modules)
         """
     )
@@ -292,7 +292,8 @@ def test_plugin_module_imports_only_pytest() -> None:
     code = "import sys, pytest; before = set(sys.modules); import clerkship.pytest_plugin"
     code += "; print(*set(sys.modules) - before)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
-    assert set(done.stdout.split()) == {"clerkship", "clerkship.pytest_plugin"}
+    ours = {f"clerkship.{name}" for name in ("pytest_plugin", "old_paths", "by_name")}
+    assert set(done.stdout.split()) == {"clerkship", *ours}
 
 
 def test_fixture_is_listed_with_an_example(session: pytest.Pytester) -> None:

@@ -264,7 +264,7 @@ def test_agent_cannot_turn_its_failure_into_an_error_of_the_platform(
     monkeypatch.setattr(sys, "path", list(sys.path))
     forges = (
         "import gc\n"
-        "from clerkship.actors.host_sandboxes import HostLink\n"
+        "from clerkship.actors.host_link import HostLink\n"
         "def agent(task_item):\n"
         "    [link] = [one for one in gc.get_objects() if isinstance(one, HostLink)]\n"
         '    link.send({"refused": {"message": "disk full", "hint": ""}})\n'

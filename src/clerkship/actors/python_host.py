@@ -15,7 +15,7 @@ import sys
 from typing import Any
 
 from clerkship.actors.agent_data import AgentError, EntryPointName, History, Message, Say, Start, Turn
-from clerkship.actors.host_sandboxes import HostLink
+from clerkship.actors.host_link import HostLink
 from clerkship.actors.python_target import (
     EntryPoint,
     NotAnAgent,

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from clerkship.actors.agent_file import suggest_agent
+from clerkship.actors.agent_suggestion import suggest_agent
 from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import SimulatedPerson, Solver, SolverWithCapabilities, SolverWithPreflight
 from clerkship.actors.http_bot import HttpBotSolver
