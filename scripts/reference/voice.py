@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Iterator
 from typing import get_args
 
+from clerkship.formats.phone_tree.prompts import SECONDS_PER_PAUSE, SECONDS_PER_SPELLED_CHARACTER, SECONDS_PER_WORD
 from clerkship.formats.phone_tree.recorder import MAX_SILENCE_SECONDS
-from clerkship.formats.phone_tree.speech_time import SECONDS_PER_PAUSE, SECONDS_PER_SPELLED_CHARACTER, SECONDS_PER_WORD
 from clerkship.formats.phone_tree.step_draft import MAX_TYPED_AHEAD
 from clerkship.simulators.voice.calls import BEEP
 from clerkship.simulators.voice.checks import MAX_DIGITS

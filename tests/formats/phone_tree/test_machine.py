@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from clerkship.formats.phone_tree.machine import IvrMachine
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.formats.phone_tree.recorder import MAX_SILENCE_SECONDS
 from clerkship.formats.phone_tree.session import (
     Answered,
@@ -25,7 +26,6 @@ from clerkship.formats.phone_tree.session import (
     TransferCall,
     VerifyIdentity,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech
 from clerkship.formats.phone_tree.step_draft import MAX_TYPED_AHEAD
 from tests.formats.phone_tree.calls import MORNING, TreeCall, build_tree
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.formats.phone_tree.machine_input import GOODBYE
+from clerkship.formats.phone_tree.machine import GOODBYE
 from clerkship.formats.phone_tree.session import CollectValue, EnterNode, HangUp, RejectInput, Speak, StopSpeaking
 from tests.formats.phone_tree.calls import TreeCall, build_tree
 

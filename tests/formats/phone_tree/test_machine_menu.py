@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from clerkship.formats.phone_tree.machine_input import GOODBYE, MAX_REJECTED_TEXT
+from clerkship.formats.phone_tree.machine import GOODBYE, MAX_REJECTED_TEXT
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.formats.phone_tree.session import EnterNode, HangUp, RejectInput, Speak, SpeechStarted, StopSpeaking
-from clerkship.formats.phone_tree.speech_time import measure_speech
 from tests.formats.phone_tree.calls import TreeCall, build_tree
 
 PROMPT = "For claims, press 1. For a nurse, press 0."

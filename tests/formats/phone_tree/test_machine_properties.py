@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 
 from clerkship.formats.phone_tree.machine import IvrMachine
 from clerkship.formats.phone_tree.nodes import UncheckedTree
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.formats.phone_tree.session import (
     Action,
     DigitsPressed,
@@ -16,7 +17,6 @@ from clerkship.formats.phone_tree.session import (
     Stimulus,
     TransferCall,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech
 from clerkship.formats.phone_tree.step_draft import MAX_TYPED_AHEAD
 from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.formats.phone_tree.tree_check import find_tree_problems

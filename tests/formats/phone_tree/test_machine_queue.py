@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.formats.phone_tree.session import (
     DigitsPressed,
     EndHold,
@@ -15,7 +16,6 @@ from clerkship.formats.phone_tree.session import (
     StartHold,
     StopSpeaking,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech
 from tests.formats.phone_tree.calls import TreeCall, build_tree
 
 FIRST = "You are number 4 in line. Please stay on the line."

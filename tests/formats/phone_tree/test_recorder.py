@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.formats.phone_tree.recorder import MAX_SILENCE_SECONDS, RecorderMachine
 from clerkship.formats.phone_tree.session import (
     Beep,
@@ -15,7 +16,6 @@ from clerkship.formats.phone_tree.session import (
     SpeechStarted,
     TimerFired,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech
 from tests.formats.phone_tree.calls import TreeCall
 
 GREETING = "Please leave a message after the tone."

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.formats.phone_tree.speech_time import MAX_ORDINARY_WORD, SECONDS_PER_WORD, measure_speech, split_heard
+from clerkship.formats.phone_tree.prompts import MAX_ORDINARY_WORD, SECONDS_PER_WORD, measure_speech, split_heard
 
 LONG_TEXT = "a1" * 50_000
 ORDINARY_WORDS = st.lists(st.text("abcdefghij", min_size=2, max_size=MAX_ORDINARY_WORD), min_size=2, max_size=20)

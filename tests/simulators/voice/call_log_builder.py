@@ -3,7 +3,7 @@
 from typing import Any
 
 from clerkship.events.event import Event, Payload
-from clerkship.formats.phone_tree.speech_time import measure_speech
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.simulators.voice.events import (
     AgentSpoke,
     BeepPlayed,

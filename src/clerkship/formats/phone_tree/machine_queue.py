@@ -4,7 +4,7 @@ from math import ceil
 
 from clerkship.formats.phone_tree.grammar import match_choice
 from clerkship.formats.phone_tree.nodes import NodeName, QueueNode
-from clerkship.formats.phone_tree.prompts import render_prompt
+from clerkship.formats.phone_tree.prompts import measure_speech, render_prompt
 from clerkship.formats.phone_tree.session import (
     DigitsPressed,
     EndHold,
@@ -15,7 +15,6 @@ from clerkship.formats.phone_tree.session import (
     StopSpeaking,
     TimerFired,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech
 from clerkship.formats.phone_tree.step_draft import MIN_TIMER_SECONDS, IvrDraft
 
 _STREAM = "ivr.queue"

@@ -3,6 +3,7 @@
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.formats.phone_tree.session import (
     Beep,
     DigitsPressed,
@@ -19,7 +20,6 @@ from clerkship.formats.phone_tree.session import (
     speak,
     stay,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech
 
 MAX_SILENCE_SECONDS = 10.0
 """A recording ends when the caller says nothing for so long."""

@@ -8,7 +8,7 @@ import orjson
 
 from clerkship.formats.phone_tree.grammar import is_no, is_yes, list_stems, match_choice
 from clerkship.formats.phone_tree.nodes import Choice
-from clerkship.formats.phone_tree.prompts import find_names
+from clerkship.formats.phone_tree.prompts import find_names, measure_speech
 from clerkship.formats.phone_tree.representative_script import RepresentativeAnswer, RepresentativeScript
 from clerkship.formats.phone_tree.session import (
     CollectValue,
@@ -26,7 +26,6 @@ from clerkship.formats.phone_tree.session import (
     TransferCall,
     VerifyIdentity,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech
 from clerkship.formats.phone_tree.spoken_entry import parse_entry
 from clerkship.formats.phone_tree.stated_values import MIN_CODE_LENGTH, find_format, find_values
 from clerkship.formats.phone_tree.step_draft import StepDraft

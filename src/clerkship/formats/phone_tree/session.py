@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Protocol
 from pydantic import Field
 
 from clerkship.formats.phone_tree.nodes import NodeName
-from clerkship.formats.phone_tree.speech_time import measure_speech
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.kit.rng import Rng
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 
@@ -282,7 +282,7 @@ class StepResult(NamedTuple):
     actions: tuple[Action, ...] = ()
     timer_seconds: float | None = None
     """After how many seconds TimerFired is due; None if the far end waits for something else. A step that speaks
-    returns the length of what is said, which `speech_time.measure_speech` gives."""
+    returns the length of what is said, which `prompts.measure_speech` gives."""
 
 
 class StepContext(NamedTuple):

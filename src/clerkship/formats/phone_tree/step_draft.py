@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
-from clerkship.formats.phone_tree.prompts import render_prompt
+from clerkship.formats.phone_tree.prompts import measure_speech, render_prompt
 from clerkship.formats.phone_tree.session import (
     Action,
     HangUp,
@@ -17,7 +17,6 @@ from clerkship.formats.phone_tree.session import (
     add_seconds,
     get_seconds_left,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech
 
 MAX_TYPED_AHEAD = 100
 """Digits that a line keeps for later nodes; further ones are lost."""

@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.formats.phone_tree.session import (
     Action,
     Answered,
@@ -21,7 +22,6 @@ from clerkship.formats.phone_tree.session import (
     stay,
     wait,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech
 
 FIRST_WORDS_SECONDS = 2.0
 """How long a caller waits for the agent to speak first."""

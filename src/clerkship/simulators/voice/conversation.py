@@ -22,9 +22,8 @@ from clerkship.simulators.voice.events import (
     SpeechRefused,
 )
 from clerkship.simulators.voice.far_ends import end_call, speak_agent, speak_far_end
-from clerkship.simulators.voice.people import PersonByPhone
 from clerkship.simulators.voice.records import PhoneCall
-from clerkship.simulators.voice.tables import PhoneTables
+from clerkship.simulators.voice.tables import PersonByPhone, PhoneTables
 
 
 class PhoneConversation(CallConversation):

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from clerkship.events.event import Event
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.formats.phone_tree.session import CallerSession
-from clerkship.formats.phone_tree.speech_time import measure_speech
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.checks import check_number, check_own_number
 from clerkship.simulators.voice.events import CallStarted, SessionChanged

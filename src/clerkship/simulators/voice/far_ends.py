@@ -7,6 +7,7 @@ from typing import Any
 from clerkship.events.event import Event
 from clerkship.formats.phone_tree.machine import IvrMachine
 from clerkship.formats.phone_tree.nodes import QueueNode
+from clerkship.formats.phone_tree.prompts import measure_speech, split_heard
 from clerkship.formats.phone_tree.recorder import RecorderMachine
 from clerkship.formats.phone_tree.representative import RepresentativeMachine
 from clerkship.formats.phone_tree.session import (
@@ -38,7 +39,6 @@ from clerkship.formats.phone_tree.session import (
     TransferCall,
     VerifyIdentity,
 )
-from clerkship.formats.phone_tree.speech_time import measure_speech, split_heard
 from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.callers import CallerMachine

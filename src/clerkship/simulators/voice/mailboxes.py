@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import ClassVar, NamedTuple
 
 from clerkship.events.event import Event, Payload
-from clerkship.formats.phone_tree.speech_time import measure_speech, split_heard
+from clerkship.formats.phone_tree.prompts import measure_speech, split_heard
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.config import MailboxConfig

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Self
 from pydantic import AwareDatetime, Field, model_validator
 
 from clerkship.formats.phone_tree.nodes import MAILBOX
-from clerkship.formats.phone_tree.speech_time import measure_speech
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.steps.contract import Step, StepHost
