@@ -5,6 +5,7 @@ See docs/decisions/0001-event-log-as-state.md.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -190,6 +191,43 @@ class Conversation(Protocol):
 
     def end(self, action: ActionContext, reason: str, **extra: Any) -> Event:
         """End the conversation."""
+
+
+@dataclass(slots=True, kw_only=True)
+class ConversationRecord:
+    """What a state has of the conversation with a person at an address since it was started."""
+
+    person: str
+    is_open: bool = True
+    """Whether the person can be reached. False after they have left."""
+    turns: int = 0
+    messages: list[Event] = field(default_factory=list)
+
+    def add(self, event: Event, turn: int) -> None:
+        """Add a message, unless the person has left."""
+        if self.is_open:
+            self.messages.append(event)
+            self.turns = max(self.turns, turn)
+
+
+class RecordedConversation(Conversation, ABC):
+    """A conversation at an address, of which the state has a record once it is started."""
+
+    @property
+    @abstractmethod
+    def _record(self) -> ConversationRecord | None: ...
+
+    @property
+    def open(self) -> bool:
+        return self._record is not None and self._record.is_open
+
+    @property
+    def turns(self) -> int:
+        return self._record.turns if self._record is not None else 0
+
+    @property
+    def messages(self) -> Sequence[Event]:
+        return self._record.messages if self._record is not None else ()
 
 
 class CallConversation(Conversation, ABC):

@@ -1,6 +1,6 @@
 """Messages, their attachments and their channels, in words of no protocol."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clerkship.events.event import Event
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.state import DueWork
+from clerkship.sandbox.state import ConversationRecord, DueWork
 
 Channel = Literal["sms", "email", "portal"]
 DeliveryStatus = Literal["queued", "sent", "delivered", "undelivered", "failed", "received"]
@@ -87,13 +87,9 @@ class MessageRecord:
         return (self.header.sender,) if self.is_inbound else self.header.recipients
 
 
-@dataclass(slots=True)
-class ConversationRecord:
-    """A conversation with a simulated person at an address: the messages to and from it since it was started."""
+@dataclass(slots=True, kw_only=True)
+class PersonByMessage(ConversationRecord):
+    """A simulated person at an address, and the messages to and from it."""
 
-    person: str
     channel: Channel
     address: str
-    is_open: bool = True
-    turns: int = 0
-    messages: list[Event] = field(default_factory=list)

@@ -3,7 +3,7 @@
 See docs/decisions/0021-messages.md.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from clerkship.events.event import Event, is_by_agent
@@ -11,7 +11,7 @@ from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.model.conversation_key import normalize_address, normalize_phone
 from clerkship.sandbox.agenda import Agenda, find_first_due
 from clerkship.sandbox.request import Refusal, find_record
-from clerkship.sandbox.state import ActionContext, DueWork, State
+from clerkship.sandbox.state import ActionContext, DueWork, RecordedConversation, State
 from clerkship.simulators.messages.checks import (
     check_email,
     check_incoming,
@@ -43,10 +43,10 @@ from clerkship.simulators.messages.mailbox import Mailbox, MessageThread
 from clerkship.simulators.messages.outgoing import IncomingMessage, OutgoingMessage
 from clerkship.simulators.messages.records import (
     Channel,
-    ConversationRecord,
     DeliveryStatus,
     MessageHeader,
     MessageRecord,
+    PersonByMessage,
 )
 from clerkship.simulators.messages.segments import count_segments
 
@@ -61,14 +61,14 @@ class ConversationTable:
     """The last conversation at each address."""
 
     def __init__(self) -> None:
-        self.by_address: dict[tuple[Channel, str], ConversationRecord] = {}
+        self.by_address: dict[tuple[Channel, str], PersonByMessage] = {}
         """Channel and normalized address -> the conversation there, open or not."""
 
-    def find(self, channel: Channel, address: str) -> ConversationRecord | None:
+    def find(self, channel: Channel, address: str) -> PersonByMessage | None:
         """Return the conversation at an address, open or not."""
         return self.by_address.get((channel, normalize_address(channel, address)))
 
-    def find_open(self, channel: Channel, address: str) -> ConversationRecord | None:
+    def find_open(self, channel: Channel, address: str) -> PersonByMessage | None:
         """Return the open conversation at an address."""
         conversation = self.find(channel, address)
         return conversation if conversation is not None and conversation.is_open else None
@@ -81,7 +81,7 @@ class ConversationTable:
     def start(self, person: str, channel: Channel, address: str) -> None:
         """Start a conversation."""
         key = (channel, normalize_address(channel, address))
-        self.by_address[key] = ConversationRecord(person, channel, address)
+        self.by_address[key] = PersonByMessage(person=person, channel=channel, address=address)
 
     def end(self, channel: Channel, address: str) -> None:
         """End the conversation at an address."""
@@ -90,10 +90,9 @@ class ConversationTable:
     def add(self, event: Event, channel: Channel, addresses: Iterable[str], turn: int) -> None:
         """Add a message to the open conversations at some addresses."""
         for address in dict.fromkeys(addresses):
-            conversation = self.find_open(channel, address)
+            conversation = self.find(channel, address)
             if conversation is not None:
-                conversation.messages.append(event)
-                conversation.turns = max(conversation.turns, turn)
+                conversation.add(event, turn)
 
 
 class MessagesState(State[MessagesConfig]):
@@ -368,30 +367,15 @@ def _clean(text: str) -> str:
     return text[:MAX_REFUSED_TEXT].encode(errors="replace").decode()
 
 
-class MessagesConversation:
+class MessagesConversation(RecordedConversation):
     """A conversation by text message, e-mail or portal message: one channel and one address."""
 
     def __init__(self, state: MessagesState, channel: Channel, address: str) -> None:
         self._state, self._channel, self._address = state, channel, normalize_address(channel, address)
 
     @property
-    def _record(self) -> ConversationRecord | None:
+    def _record(self) -> PersonByMessage | None:
         return self._state.conversations.find(self._channel, self._address)
-
-    @property
-    def open(self) -> bool:
-        """Whether the person can be reached at the address."""
-        return self._record is not None and self._record.is_open
-
-    @property
-    def turns(self) -> int:
-        """How many messages the person has sent."""
-        return self._record.turns if self._record is not None else 0
-
-    @property
-    def messages(self) -> Sequence[Event]:
-        """The messages to and from the address since the conversation was started."""
-        return self._record.messages if self._record is not None else ()
 
     def start(self, action: ActionContext, person: str) -> Event:
         """Start the conversation with a person; refuse if it is open."""
@@ -419,13 +403,11 @@ class MessagesConversation:
         own_address = (answered.sender,) if answered is not None and self._channel != "portal" else ()
         return self._state.receive(action, IncomingMessage(sender=self._address, to=own_address, **fields), **extra)
 
-    def end(self, action: ActionContext, reason: str, detail: str | None = None) -> Event:
+    def end(self, action: ActionContext, reason: str, **extra: Any) -> Event:
         """End the conversation; refuse if it is not open."""
         if not self.open:
             raise Refusal(409, "not_open", f"there is no conversation at {self._address}")
-        return action.emit(
-            ConversationEnded(channel=self._channel, address=self._address, reason=reason, detail=detail)
-        )
+        return action.emit(ConversationEnded(channel=self._channel, address=self._address, reason=reason, **extra))
 
     def _find_answered(self, *, by_agent: bool) -> MessageHeader | None:
         """Return the header of the last message of one side; None if there is none."""

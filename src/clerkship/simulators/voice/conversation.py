@@ -8,7 +8,7 @@ from clerkship.events.event import Event
 from clerkship.formats.phone_tree.session import CallerSession
 from clerkship.model.conversation_key import normalize_address
 from clerkship.sandbox.request import Refusal
-from clerkship.sandbox.state import ActionContext, CallConversation
+from clerkship.sandbox.state import ActionContext, CallConversation, RecordedConversation
 from clerkship.simulators.voice.checks import check_not_held, check_text, clean
 from clerkship.simulators.voice.dialling import Caller, find_ringing_call, ring_agent, start_call
 from clerkship.simulators.voice.events import (
@@ -26,7 +26,7 @@ from clerkship.simulators.voice.records import PhoneCall
 from clerkship.simulators.voice.tables import PersonByPhone, PhoneTables
 
 
-class PhoneConversation(CallConversation):
+class PhoneConversation(RecordedConversation, CallConversation):
     """The calls with the person at one number."""
 
     def __init__(self, state: PhoneTables, number: str) -> None:
@@ -35,21 +35,6 @@ class PhoneConversation(CallConversation):
     @property
     def _record(self) -> PersonByPhone | None:
         return self._state.people.find(self._number)
-
-    @property
-    def open(self) -> bool:
-        """Whether the person can be reached at the number."""
-        return self._record is not None and self._record.is_open
-
-    @property
-    def turns(self) -> int:
-        """How often the person has spoken."""
-        return self._record.turns if self._record is not None else 0
-
-    @property
-    def messages(self) -> Sequence[Event]:
-        """What was said by and to the person since the conversation was started."""
-        return self._record.messages if self._record is not None else ()
 
     @property
     def pauses(self) -> Sequence[Event]:

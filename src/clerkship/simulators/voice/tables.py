@@ -10,7 +10,7 @@ from clerkship.formats.fhir.chart import Chart, load_chart
 from clerkship.sandbox.agenda import Agenda
 from clerkship.sandbox.plain_data import to_plain
 from clerkship.sandbox.request import Refusal
-from clerkship.sandbox.state import DueWork, State
+from clerkship.sandbox.state import ConversationRecord, DueWork, State
 from clerkship.simulators.voice.calls import CallTable
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.events import (
@@ -33,17 +33,12 @@ from clerkship.simulators.voice.webhook_record import WebhookRecord
 DEFAULT_GREETING = "Hello?"
 
 
-@dataclass(slots=True)
-class PersonByPhone:
+@dataclass(slots=True, kw_only=True)
+class PersonByPhone(ConversationRecord):
     """A simulated person at a number, and what was said with them."""
 
-    person: str
     number: str
     greeting: str = ""
-    is_open: bool = True
-    """Whether they answer and may call. False after they have left."""
-    turns: int = 0
-    messages: list[Event] = field(default_factory=list)
     pauses: list[Event] = field(default_factory=list)
     """The PersonPaused events."""
     open_pauses: dict[int, DueWork] = field(default_factory=dict)
@@ -111,7 +106,7 @@ class PeopleByPhone:
         """Change the people by an event."""
         match event.payload:
             case PhoneConversationStarted(person=name, number=number, greeting=greeting):
-                self.by_number[number] = PersonByPhone(name, number, greeting)
+                self.by_number[number] = PersonByPhone(person=name, number=number, greeting=greeting)
             case PhoneConversationEnded(number=number):
                 self.by_number[number].is_open = False
                 self.by_number[number].open_pauses.clear()
@@ -142,9 +137,8 @@ class PeopleByPhone:
 
     def _add(self, event: Event, number: str, turn: int) -> None:
         person = self.by_number.get(number)
-        if person is not None and person.is_open:
-            person.messages.append(event)
-            person.turns = max(person.turns, turn)
+        if person is not None:
+            person.add(event, turn)
 
 
 class PhoneTables(State[VoiceConfig]):
