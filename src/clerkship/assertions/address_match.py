@@ -14,8 +14,8 @@ def matches_address(expected: Any, addresses: Sequence[str]) -> bool:
     """Return whether one of the addresses is as expected. Separators and case do not matter in a literal."""
     if isinstance(expected, list):
         return any(matches_address(each, addresses) for each in expected)
-    if isinstance(expected, str):
-        return normalize_any_address(expected) in map(normalize_any_address, addresses)
+    if isinstance(expected, str | int):  # YAML reads a number without a sign as a whole number
+        return normalize_any_address(str(expected)) in map(normalize_any_address, addresses)
     if not is_matcher(expected) or not isinstance(expected, dict):
         return any(matches_expected(expected, address) for address in addresses)
     rest = {name: argument for name, argument in expected.items() if name not in _OF_LITERALS}

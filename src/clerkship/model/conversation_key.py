@@ -55,9 +55,10 @@ def normalize_address(channel: str, address: str) -> str:
 
 
 def normalize_any_address(address: str) -> str:
-    """Return an address of any channel as it is compared: a number in E.164, an e-mail address in lower case."""
+    """Return an address of any channel as it is compared: a number in E.164, also if only its `+` is missing."""
     plain = address.strip()
-    return normalize_phone(plain) or (plain if _PORTAL.fullmatch(plain) else plain.casefold())
+    number = normalize_phone(plain) or normalize_phone(f"+{plain}")
+    return number or (plain if _PORTAL.fullmatch(plain) else plain.casefold())
 
 
 def normalize_phone(text: str) -> str | None:

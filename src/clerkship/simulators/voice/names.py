@@ -7,28 +7,17 @@ from clerkship.formats.phone_tree.nodes import MAILBOX, REPRESENTATIVE, QueueNod
 from clerkship.formats.phone_tree.shipped import list_trees
 from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.model.closed import NameOf
-from clerkship.model.conversation_key import is_phone
+from clerkship.model.conversation_key import is_phone, normalize_any_address
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.tree_source import resolve_tree
-
-_PHONE_SIGNS = str.maketrans("", "", " -.()")
-
-
-def normalize_number(number: str) -> str:
-    """Return a phone number without separators; one of ten digits is of North America, whose country code is 1."""
-    digits = number.strip().translate(_PHONE_SIGNS)
-    if not digits.removeprefix("+").isdigit():
-        return digits.lower()
-    return f"+1{digits}" if len(digits) == 10 else f"+{digits.removeprefix('+')}"
-
 
 TREE = NameOf("phone tree")
 NODE = NameOf("node of a phone tree")
 QUEUE = NameOf("queue")
-LINE = NameOf("line", normalize_number)
-OWN_NUMBER = NameOf("own number", normalize_number)
-PHONE_NUMBER = NameOf("phone number", normalize_number, or_mentioned=True, has_form=is_phone)
-TRANSFER_TARGET = NameOf("number or representative", normalize_number, or_mentioned=True, has_form=is_phone)
+LINE = NameOf("line", normalize_any_address)
+OWN_NUMBER = NameOf("own number", normalize_any_address)
+PHONE_NUMBER = NameOf("phone number", normalize_any_address, or_mentioned=True, has_form=is_phone)
+TRANSFER_TARGET = NameOf("number or representative", normalize_any_address, or_mentioned=True, has_form=is_phone)
 
 
 def list_tree_names(tree: IvrTree) -> Iterator[tuple[str, str]]:

@@ -1,18 +1,18 @@
 """Which calls a criterion is about: their number, direction and place in the run."""
 
-from collections.abc import Sequence
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field
 
+from clerkship.assertions.address_match import matches_address
 from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Frozen, Whole
-from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
+from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import Expected
 from clerkship.simulators.voice.assertions.spoken_text import read_spoken
 from clerkship.simulators.voice.call_log import LoggedVoicemail, group_keys, group_passages, list_calls
-from clerkship.simulators.voice.names import PHONE_NUMBER, normalize_number
+from clerkship.simulators.voice.names import PHONE_NUMBER
 from clerkship.simulators.voice.records import CallTurn, Direction, PhoneCall
 
 
@@ -44,11 +44,11 @@ class CallMatch(Frozen):
     def _is_selected(self, call: PhoneCall) -> bool:
         if self.direction not in (None, call.direction):
             return False
-        return self.number is None or matches_number(self.number, list_numbers(call))
+        return self.number is None or matches_address(self.number, list_numbers(call))
 
     def is_said_there(self, call: PhoneCall, turn: CallTurn) -> bool:
         """Return whether something was said to or by the number: that of the call, or of the phone after a transfer."""
-        return self.number is None or matches_number(self.number, (call.first_number, turn.phone))
+        return self.number is None or matches_address(self.number, (call.first_number, turn.phone))
 
     def describe_calls(self) -> str:
         """Return the calls that are meant, as a part of a sentence: ` with +15550100300`."""
@@ -84,15 +84,3 @@ def _list_forms(text: str) -> list[str]:
 def list_numbers(call: PhoneCall) -> list[str]:
     """Return the number of the other side, and those that the call was transferred to."""
     return [call.first_number, *(far_end.partition("/")[0] for far_end in call.transfers)]
-
-
-def matches_number(expected: Any, numbers: Sequence[str]) -> bool:
-    """Return whether one of the numbers is as expected, in any notation."""
-    if isinstance(expected, list):
-        return any(matches_number(each, numbers) for each in expected)
-    if is_matcher(expected) and isinstance(expected, dict):
-        if "not" in expected:
-            rest = {name: argument for name, argument in expected.items() if name != "not"}
-            return not matches_number(expected["not"], numbers) and (not rest or matches_number(rest, numbers))
-        return any(matches_expected(expected, number) for number in numbers)
-    return normalize_number(str(expected)) in map(normalize_number, numbers)

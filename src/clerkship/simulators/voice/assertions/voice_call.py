@@ -6,6 +6,7 @@ from typing import Annotated, Any, ClassVar, Self, get_args
 
 from pydantic import Field, model_validator
 
+from clerkship.assertions.address_match import matches_address
 from clerkship.assertions.occurrence import CountExpectation
 from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
@@ -18,7 +19,7 @@ from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Check, compare_given, compare_value
-from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
+from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.metrics import CallMetrics, measure_call
 from clerkship.simulators.voice.names import TRANSFER_TARGET
 from clerkship.simulators.voice.records import CallOutcome, CallParty, PhoneCall
@@ -143,4 +144,4 @@ def _is_far_end(expected: Any, far_end: str) -> bool:
         return any(_is_far_end(each, far_end) for each in expected)
     if is_matcher(expected):
         return matches_expected(expected, representative or number)
-    return expected in (far_end, representative) or matches_number(expected, [number])
+    return expected in (far_end, representative) or matches_address(expected, [number])

@@ -7,6 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
+from clerkship.assertions.address_match import matches_address
 from clerkship.assertions.patients.directory import PERSON_TYPES, build_directory, read_entity
 from clerkship.events.evidence import Evidence
 from clerkship.formats.phone_tree.nodes import MAILBOX
@@ -15,7 +16,7 @@ from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.run import FieldCheck
 from clerkship.payer.name_sorts import MEMBER_ID
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.simulators.voice.assertions.call_match import CallMatch, matches_number
+from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.assertions.disclosed_facts import RecordFact, RecordKind, get_owner, read_fact
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, SpokenValues, read_spoken
 from clerkship.simulators.voice.assertions.transcript_search import list_passages
@@ -272,7 +273,7 @@ class VoiceDisclosed(Assertion, CallMatch):
         yield from _join_parts(pressed)
 
     def _is_meant(self, call: PhoneCall, keys: KeyPress) -> bool:
-        is_there = self.number is None or matches_number(self.number, (call.first_number, keys.number))
+        is_there = self.number is None or matches_address(self.number, (call.first_number, keys.number))
         return is_there and self.listener in (None, keys.listener) and self.mailbox is None
 
     def _is_in_time(self, seq: int, verified: int | None) -> bool:

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from clerkship.assertions.address_match import matches_address
 from clerkship.assertions.narrowing import narrow
 from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
@@ -16,7 +17,7 @@ from clerkship.model.pattern import Regex, has_match
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Check
-from clerkship.simulators.voice.assertions.call_match import matches_number, read_voicemail_content
+from clerkship.simulators.voice.assertions.call_match import read_voicemail_content
 from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenValues, read_spoken
 from clerkship.simulators.voice.call_log import LoggedVoicemail, list_calls, list_voicemails
 from clerkship.simulators.voice.names import PHONE_NUMBER
@@ -93,7 +94,7 @@ class VoicemailWasLeft(SelectionAssertion):
     def _is_selected(self, voicemail: LoggedVoicemail) -> bool:
         if self.mailbox not in (None, voicemail.left.mailbox):
             return False
-        return self.number is None or matches_number(self.number, [voicemail.to_number])
+        return self.number is None or matches_address(self.number, [voicemail.to_number])
 
     def _compare(self, voicemail: LoggedVoicemail) -> Iterator[FieldCheck]:
         left, seq = voicemail.left, voicemail.seq
@@ -129,7 +130,7 @@ class VoicemailWasLeft(SelectionAssertion):
             call
             for call in list_calls(evidence, self.sandbox)
             if call.direction == "outbound"
-            and (self.number is None or matches_number(self.number, [call.first_number]))
+            and (self.number is None or matches_address(self.number, [call.first_number]))
         ]
         early = next((call for call in calls if call.answered_at and call.beep_at is None), None)
         if not compared and early is not None and early.ended_at:
