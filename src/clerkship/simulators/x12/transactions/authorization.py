@@ -433,12 +433,12 @@ class _AskedServices:
 
 
 def _write_service(
-    writer: SetWriter, parent: int, authorization: Authorization, service: DecidedService, asked: Loop | None
+    writer: SetWriter, parent: int, authorization: Authorization, service: DecidedService, requested: Loop | None
 ) -> None:
     writer.add_level("SS", parent)
-    if asked is not None:
-        repeat_traces(writer, asked)
+    if requested is not None:
+        repeat_traces(writer, requested)
     code = NO_ACTION if service.reason == NOT_REQUIRED else CODES.decisions[service.status]
     _write_decision(writer, code, authorization.number, service.reason)
     write_period(writer, "472", service.start, service.end)
-    write_decided_service(writer, service, find_service_segment(asked) if asked is not None else None)
+    write_decided_service(writer, service, find_service_segment(requested) if requested is not None else None)

@@ -97,7 +97,7 @@ def _read_performer(loop: Loop, prefix: str) -> str | None:
     return next((name.raw(9) for name in names if name.raw(8) == "XX"), None)
 
 
-def write_decided_service(writer: SetWriter, service: DecidedService, asked: X12Segment | None) -> None:
+def write_decided_service(writer: SetWriter, service: DecidedService, requested: X12Segment | None) -> None:
     """Write the service segment, in the kind of the request, and HSD if the quantity is not in units.
 
     Only approved services state a quantity: it is what may be performed.
@@ -105,10 +105,10 @@ def write_decided_service(writer: SetWriter, service: DecidedService, asked: X12
     is_approved = service.status in ("approved", "modified")
     has_units = is_approved and service.unit == "units"
     quantity = render_decimal(service.quantity) if has_units else ""
-    kind = asked.id if asked else "SV1"
-    procedure = _repeat_procedure(service, asked)
+    kind = requested.id if requested else "SV1"
+    procedure = _repeat_procedure(service, requested)
     if kind == "SV2":
-        revenue_code = asked.raw(1) if asked else ""
+        revenue_code = requested.raw(1) if requested else ""
         writer.add("SV2", revenue_code, procedure, "", "UN" if quantity else "", quantity)
     elif kind == "SV3":
         writer.add("SV3", procedure, "", "", "", "", quantity or "1")
@@ -118,10 +118,10 @@ def write_decided_service(writer: SetWriter, service: DecidedService, asked: X12
         writer.add("HSD", CODES.service_units[service.unit], render_decimal(service.quantity))
 
 
-def _repeat_procedure(service: DecidedService, asked: X12Segment | None) -> X12Element:
+def _repeat_procedure(service: DecidedService, requested: X12Segment | None) -> X12Element:
     """Return the procedure with its qualifier and modifiers, as requested if the request has the service."""
-    if asked is None:
+    if requested is None:
         return ("HC", service.procedure_code)
-    elements = decode_elements(asked)
-    position = 1 if asked.id == "SV2" else 0
+    elements = decode_elements(requested)
+    position = 1 if requested.id == "SV2" else 0
     return elements[position] if position < len(elements) else ""
