@@ -12,7 +12,7 @@ import yaml
 from clerkship.actors.contract import Solver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.regrade import parse_log
-from clerkship.events.event import Event
+from clerkship.events.tables import fill_tables
 from clerkship.formats.fax_pages.files import read_single_page, write_png
 from clerkship.formats.fax_pages.ocr import check_available
 from clerkship.kit.atomic_write import write_atomically
@@ -23,7 +23,8 @@ from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators.fax.datasets import FAX_TEXTS_DATASET, read_fax_texts, write_fax_texts
-from clerkship.simulators.fax.events import FaxArrived, FaxQueued, PageStored
+from clerkship.simulators.fax.events import PageStored
+from clerkship.simulators.fax.index import FaxIndex
 from clerkship.simulators.fax.ocr_words import read_words
 from clerkship.simulators.fax.records import FaxHeader
 from clerkship.store.contract import Store
@@ -114,12 +115,12 @@ def _open_temporary_store() -> Iterator[Store]:
 
 
 def _list_faxes(run: TaskRun, store: Store, catalog: RegisteredCatalog) -> Iterator[LoggedFaxPages]:
-    """Yield the faxes of a trial in the order of its log. Sandboxes may have the same page."""
-    events: list[Event] = parse_log(store.log(run), catalog.events, store.blob)
-    pages = {event.payload.hash: event.payload for event in events if isinstance(event.payload, PageStored)}
-    headers = [event.payload.header for event in events if isinstance(event.payload, FaxArrived | FaxQueued)]
-    for number, header in enumerate(headers, 1):
-        yield LoggedFaxPages(run.task, number, header, tuple(pages[hash] for hash in header.pages))
+    """Yield the faxes of a trial in the order of its log."""
+    indexes = fill_tables(parse_log(store.log(run), catalog.events, store.blob), FaxIndex)
+    faxes = sorted((fax for index in indexes.values() for fax in index.in_order), key=lambda fax: fax.event.seq)
+    for number, fax in enumerate(faxes, 1):
+        pages = indexes[fax.event.source].pages
+        yield LoggedFaxPages(run.task, number, fax.header, tuple(pages[hash] for hash in fax.header.pages))
 
 
 def find_texts_file(path: Path) -> Path:

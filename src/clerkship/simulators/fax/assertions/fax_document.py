@@ -24,7 +24,7 @@ from clerkship.simulators.fax.assertions.page_search import (
     build_pictures,
     find_forbidden,
     find_on_pages,
-    narrow_sent,
+    narrow_faxes,
     open_reader,
 )
 from clerkship.text.dates import parse_iso_date
@@ -137,12 +137,12 @@ class FaxHasDocument(Assertion, FaxMatch):
     def _check(self, evidence: Evidence) -> Check:
         limits, reader = self.find_limits(evidence), open_reader(evidence)
         sent = list_sent_faxes(evidence, self.sandbox)
-        watched = narrow_sent(evidence, sent, forbids=True) if self.not_contains else ()
+        watched = narrow_faxes(evidence, sent, forbids=True) if self.not_contains else ()
         faxes = [fax for fax in watched if all(row.passed for row in self.compare_properties(fax, limits))]
         forbidden = self._check_forbidden(reader, faxes)
         if not self.contains:
             return forbidden
-        about = narrow_sent(evidence, sent)
+        about = narrow_faxes(evidence, sent)
         compared = [(fax, tuple(self.compare_properties(fax, limits))) for fax in about]
         expected = self._check_expected(reader, compared)
         if not self.not_contains:

@@ -15,10 +15,10 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch, check_pages
-from clerkship.simulators.fax.assertions.logged import LoggedFax, get_stored_page, list_sent_faxes
-from clerkship.simulators.fax.assertions.page_search import get_header_height, narrow_arrived
-from clerkship.simulators.fax.events import FaxArrived
+from clerkship.simulators.fax.assertions.logged import LoggedFax, get_stored_page, list_arrived_faxes, list_sent_faxes
+from clerkship.simulators.fax.assertions.page_search import get_header_height, narrow_faxes
 from clerkship.simulators.fax.names import FAX
+from clerkship.simulators.fax.records import FaxHeader
 
 
 class FaxForwarded(Assertion, FaxMatch):
@@ -44,9 +44,8 @@ class FaxForwarded(Assertion, FaxMatch):
 
     def check(self, evidence: Evidence) -> Check:
         """Search each fax for the pages."""
-        events = narrow_arrived(evidence, evidence.of_kind(FaxArrived.kind))
-        payloads = (event.payload for event in events)
-        arrived = [each.header for each in payloads if isinstance(each, FaxArrived) and self._selects(each)]
+        faxes = (fax.header for fax in narrow_faxes(evidence, list_arrived_faxes(evidence)))
+        arrived = [header for header in faxes if self._selects(header)]
         if not arrived:
             return _fail(f"no fax {describe_expected(self.fax)} arrived")
         limits = self.find_limits(evidence)
@@ -70,8 +69,8 @@ class FaxForwarded(Assertion, FaxMatch):
         where = "" if self.page is None else f" from page {self.page}"
         return _fail(f"{sent[0].describe()} does not have the pages of {arrived[0].id} as they came{where}")
 
-    def _selects(self, payload: FaxArrived) -> bool:
-        return matches_expected(self.fax, payload.header.id) or matches_address(self.fax, [payload.header.sender])
+    def _selects(self, header: FaxHeader) -> bool:
+        return matches_expected(self.fax, header.id) or matches_address(self.fax, [header.sender])
 
     def _find(self, bodies: Sequence[str], pages: Sequence[str]) -> int | None:
         """Return where the pages are, from 1; None if they are not there."""

@@ -8,7 +8,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch
 from clerkship.simulators.fax.assertions.logged import list_sent_faxes
-from clerkship.simulators.fax.assertions.page_search import narrow_sent
+from clerkship.simulators.fax.assertions.page_search import narrow_faxes
 
 
 class FaxWasSent(SelectionAssertion, FaxMatch):
@@ -27,7 +27,7 @@ class FaxWasSent(SelectionAssertion, FaxMatch):
         limits = self.find_limits(evidence)
         default: Any = {"exists": True} if self.none else "delivered"
         faxes = list_sent_faxes(evidence, self.sandbox)
-        for fax in narrow_sent(evidence, faxes, forbids=self.passes_on_inaction):
+        for fax in narrow_faxes(evidence, faxes, forbids=self.passes_on_inaction):
             rows = (*self.compare_properties(fax, limits), self.compare_status(fax, default))
             yield Compared(f"fax of {fax.describe()}", rows, fax)
 

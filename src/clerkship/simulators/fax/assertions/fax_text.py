@@ -12,7 +12,7 @@ from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch, PageNumbers, list_page_numbers
 from clerkship.simulators.fax.assertions.logged import LoggedFax, list_sent_faxes
-from clerkship.simulators.fax.assertions.page_search import PageReader, PageText, narrow_sent, open_reader
+from clerkship.simulators.fax.assertions.page_search import PageReader, PageText, narrow_faxes, open_reader
 from clerkship.text.folding import fold
 
 MAX_MISREAD = 8
@@ -49,7 +49,7 @@ class FaxHasText(Assertion, FaxMatch):
         limits, reader = self.find_limits(evidence), open_reader(evidence)
         rows = [
             self._compare(reader, fax)
-            for fax in narrow_sent(evidence, list_sent_faxes(evidence, self.sandbox))
+            for fax in narrow_faxes(evidence, list_sent_faxes(evidence, self.sandbox))
             if all(row.passed for row in self.compare_properties(fax, limits))
             and self.compare_status(fax, "delivered").passed
         ]

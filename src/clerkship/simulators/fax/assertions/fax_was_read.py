@@ -16,10 +16,10 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch, Expected
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fax.assertions.fax_match import PageNumbers, list_page_numbers
-from clerkship.simulators.fax.assertions.page_search import narrow_arrived
-from clerkship.simulators.fax.events import FaxArrived, FaxRead
+from clerkship.simulators.fax.assertions.logged import LoggedFax, list_arrived_faxes
+from clerkship.simulators.fax.assertions.page_search import narrow_faxes
+from clerkship.simulators.fax.events import FaxRead
 from clerkship.simulators.fax.names import FAX, FAX_NUMBER
-from clerkship.simulators.fax.records import FaxHeader
 from clerkship.simulators.fax.sinch.deliveries import IncomingFaxWebhook
 
 # A file drop is another simulator: its events are known by their kinds only.
@@ -51,34 +51,30 @@ class FaxWasRead(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Compare the pages of each fax with those that were read in time."""
         limit = find_first(evidence.events, self.before)
-        events = (event for event in evidence.of_kind(FaxArrived.kind) if self._selects(event))
-        arrived = narrow_arrived(evidence, events)
+        faxes = list_arrived_faxes(evidence, self.sandbox)
+        arrived = narrow_faxes(evidence, (fax for fax in faxes if self._selects(fax)))
         if not arrived:
             row = FieldCheck(path="faxes", expected={"gte": 1}, actual=0, passed=False)
             return Check.of(False, "no such fax arrived", row)
-        rows = [self._compare(evidence, event, limit) for event in arrived]
+        rows = [self._compare(evidence, fax, limit) for fax in arrived]
         passed = all(row.passed for row in rows)
         when = f" before {describe_match(self.before)}" if self.before is not None else ""
         detail = "; ".join(f"{row.path}: {row.actual}{when}" for row in rows if passed or not row.passed)
         return Check.of(passed, detail, *rows)
 
-    def _selects(self, event: Event) -> bool:
-        if not isinstance(event.payload, FaxArrived) or self.sandbox not in (None, event.source):
-            return False
-        header = event.payload.header
-        is_sender = self.sender is None or matches_address(self.sender, [header.sender])
-        return is_sender and (self.id is None or matches_expected(self.id, header.id))
+    def _selects(self, fax: LoggedFax) -> bool:
+        is_sender = self.sender is None or matches_address(self.sender, [fax.header.sender])
+        return is_sender and (self.id is None or matches_expected(self.id, fax.id))
 
-    def _compare(self, evidence: Evidence, arrived: Event, limit: Event | None) -> FieldCheck:
-        header: FaxHeader = arrived.payload.header  # type: ignore[attr-defined]
-        wanted = set(list_page_numbers(self.page) or range(1, len(header.pages) + 1))
+    def _compare(self, evidence: Evidence, fax: LoggedFax, limit: Event | None) -> FieldCheck:
+        wanted = set(list_page_numbers(self.page) or range(1, len(fax.pages) + 1))
         read = set[int]()
-        for event, page in _list_reads(evidence, arrived, header.id):
+        for event, page in _list_reads(evidence, fax.event, fax.id):
             if limit is None or event.seq < limit.seq:
                 read |= wanted if page is None else {page}
         missed = sorted(wanted - read)
         actual = f"not read: page {', '.join(map(str, missed))}" if missed else "read"
-        return FieldCheck(path=header.id, expected="read", actual=actual, passed=not missed, seq=arrived.seq)
+        return FieldCheck(path=fax.id, expected="read", actual=actual, passed=not missed, seq=fax.event.seq)
 
 
 def _list_reads(evidence: Evidence, arrived: Event, id: str) -> Iterator[tuple[Event, int | None]]:

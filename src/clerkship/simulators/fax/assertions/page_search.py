@@ -1,12 +1,11 @@
 """Search the pages of sent faxes for values, as a recipient would: only what is on the page counts."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 from clerkship.assertions.narrowing import find_subject
-from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fax_pages.files import read_single_page, write_tiff
 from clerkship.formats.fax_pages.header import HEIGHT
@@ -23,12 +22,9 @@ from clerkship.formats.fax_pages.turning import (
 from clerkship.model.errors import PlatformError
 from clerkship.model.run import PageBox, PageMark, PagePicture
 from clerkship.simulators.fax.assertions.logged import LoggedFax, LoggedPage, get_stored_page
-from clerkship.simulators.fax.events import FaxArrived
 from clerkship.simulators.fax.ocr_words import read_words
-from clerkship.simulators.fax.records import FaxHeader
 from clerkship.simulators.fax.state import FaxState
 
-FaxT = TypeVar("FaxT")
 MAX_PICTURES = 12
 """The most pages that one criterion shows."""
 MAX_OCR_PAGES = 200
@@ -241,22 +237,19 @@ def build_pictures(findings: Iterable[PageFinding]) -> tuple[PagePicture, ...]:
     return tuple(pictures)[:MAX_PICTURES]
 
 
-def narrow_faxes(
-    evidence: Evidence, faxes: Iterable[FaxT], read: Callable[[FaxT], tuple[str, FaxHeader]], *, forbids: bool = False
-) -> list[FaxT]:
+def narrow_faxes(evidence: Evidence, faxes: Iterable[LoggedFax], *, forbids: bool = False) -> list[LoggedFax]:
     """Return the faxes about the record of the criterion, by their numbers, labels and pages; all if it has none.
 
-    `read` returns the sandbox and the header of a fax. If the pages cannot all be read, a fax is not known to be about
-    the record, and with `forbids` it may be.
+    If the pages cannot all be read, a fax is not known to be about the record, and with `forbids` it may be.
     """
     subject = find_subject(evidence)
     if subject is None:
         return list(faxes)
     reader, about = open_reader(evidence), []
     for fax in faxes:
-        source, header = read(fax)
+        header = fax.header
         try:
-            texts = [reader.read(source, page).words.text for page in header.list_pages()]
+            texts = [reader.read(fax.event.source, page).words.text for page in fax.pages]
         except TooManyPictures:
             concerns = forbids
         else:
@@ -264,14 +257,3 @@ def narrow_faxes(
             concerns = subject.concerns(stated, (header.to, header.sender), forbids=forbids)
         about += [fax] if concerns else []
     return about
-
-
-def narrow_sent(evidence: Evidence, faxes: Iterable[LoggedFax], *, forbids: bool = False) -> list[LoggedFax]:
-    """Return the sent faxes about the record of the criterion; all if it has none."""
-    return narrow_faxes(evidence, faxes, lambda fax: (fax.event.source, fax.header), forbids=forbids)
-
-
-def narrow_arrived(evidence: Evidence, events: Iterable[Event]) -> list[Event]:
-    """Return the events of faxes that arrived and are about the record of the criterion; all if it has none."""
-    arrived = (event for event in events if isinstance(event.payload, FaxArrived))
-    return narrow_faxes(evidence, arrived, lambda event: (event.source, cast(FaxArrived, event.payload).header))
