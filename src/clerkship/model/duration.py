@@ -4,7 +4,9 @@ import re
 from datetime import timedelta
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, PlainSerializer, WithJsonSchema
+from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
+
+from clerkship.model.frozen import Whole
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _UNIT_NAMES = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -55,4 +57,12 @@ Duration = Annotated[
     BeforeValidator(parse_duration),
     PlainSerializer(render_duration, return_type=str),
     WithJsonSchema({"type": ["string", "number"], "description": "30m, 1h30m, 250ms, or seconds"}),
+]
+UtcOffset = Annotated[
+    Whole | None,
+    Field(
+        ge=-840,
+        le=840,
+        description="UTC offset of the times it writes, in minutes; by default that of the environment's now",
+    ),
 ]

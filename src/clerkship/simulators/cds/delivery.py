@@ -7,8 +7,7 @@ from urllib.parse import quote
 
 from clerkship.formats.cds_hooks.wire_model import DISCOVERY_PATH, CdsService, FhirAuthorization, HookRequest
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.operation import OperationCall
-from clerkship.sandbox.request import Reply
+from clerkship.sandbox.operation import Operation, OperationCall
 from clerkship.simulators.cds import operations as ops
 from clerkship.simulators.cds.config import CdsConfig
 from clerkship.simulators.cds.events import FailureReason
@@ -21,6 +20,7 @@ from clerkship.transports.outbound.retry import RetryPolicy
 
 MISSING_PREFETCH = 412
 OK = 200
+_ACCEPT = {"accept": "application/json"}
 _REASONS: dict[str, FailureReason] = {
     "response_too_large": "too_large",
     "redirect_not_followed": "redirected",
@@ -77,7 +77,7 @@ class CdsDelivery(OutboundDelivery):
             await self._send_feedback(id, resolved)
 
     async def _discover(self, resolved: ResolvedAddress) -> None:
-        request = OutboundRequest("GET", {"accept": "application/json"})
+        request = OutboundRequest("GET", _ACCEPT)
         try:
             response = await self._request(resolved, DISCOVERY_PATH, request)
         except (DeliveryFailed, OutboundRefused, OSError, EOFError) as error:
@@ -89,10 +89,8 @@ class CdsDelivery(OutboundDelivery):
 
     async def _call_service(self, id: str, resolved: ResolvedAddress) -> None:
         service = await self._find_service(id)
-        reply = await self.client.call_as_run(CdsCall(ops.prepare_call, ops.CallId(id=id), f"/{id}"))
-        if not reply.ok:
-            raise _not_sent(reply)
-        request = await self._authorize(reply.result)
+        prepared = await self._prepare(ops.prepare_call, id)
+        request = await self._authorize(prepared)
         try:
             response = await self._request(resolved, _quote_path(service), json_request(request.to_wire(), _ACCEPT))
         except (DeliveryFailed, OutboundRefused, OSError, EOFError) as error:
@@ -120,13 +118,11 @@ class CdsDelivery(OutboundDelivery):
 
     async def _send_feedback(self, id: str, resolved: ResolvedAddress) -> None:
         service = await self._find_service(id)
-        reply = await self.client.call_as_run(CdsCall(ops.prepare_feedback, ops.CallId(id=id), f"/{id}"))
-        if not reply.ok:
-            raise _not_sent(reply)
+        feedback = await self._prepare(ops.prepare_feedback, id)
         status: int | None = None
         try:
             path = f"{_quote_path(service)}/feedback"
-            status = (await self._request(resolved, path, json_request(reply.result), is_json=False)).status
+            status = (await self._request(resolved, path, json_request(feedback), is_json=False)).status
         except DeliveryFailed as error:
             status = error.status
             raise
@@ -134,6 +130,13 @@ class CdsDelivery(OutboundDelivery):
             is_delivered = status is not None and OK <= status < 300
             result = ops.FeedbackResult(id=id, delivered=is_delivered, status=status)
             await self.client.call_as_run(CdsCall(ops.report_feedback, result, f"/{id}"))
+
+    async def _prepare(self, operation: Operation[Any, Any], id: str) -> Any:
+        """Return what an operation builds for a call; raise DeliveryFailed if a fault keeps it in the sandbox."""
+        reply = await self.client.call_as_run(CdsCall(operation, ops.CallId(id=id), f"/{id}"))
+        if not reply.ok:
+            raise DeliveryFailed("not_sent", reply.status or None, is_final=True)
+        return reply.result
 
     async def _find_service(self, id: str) -> CdsService:
         return await self.client.read_state(lambda state: cast(CdsState, state).find_call(id).service)
@@ -157,9 +160,6 @@ class CdsDelivery(OutboundDelivery):
         if is_json and not _is_json(response.headers.get("content-type", "")):
             raise DeliveryFailed("rejected", response.status, "wrong_content_type", is_final=True)
         return response
-
-
-_ACCEPT = {"accept": "application/json"}
 
 
 def find_reason(error: BaseException) -> FailureReason:
@@ -187,8 +187,3 @@ def _is_json(media: str) -> bool:
     """Return whether a media type is JSON."""
     essence = media.partition(";")[0].strip().lower()
     return essence == "application/json" or (essence.startswith("application/") and essence.endswith("+json"))
-
-
-def _not_sent(reply: Reply) -> DeliveryFailed:
-    """Return the failure of a call that a fault kept in the sandbox."""
-    return DeliveryFailed("not_sent", reply.status or None, is_final=True)

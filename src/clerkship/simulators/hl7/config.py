@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field
 
 from clerkship.formats.hl7.validation import ValidationLevel
 from clerkship.model.closed import NameOf
-from clerkship.model.duration import Duration
+from clerkship.model.duration import Duration, UtcOffset
 from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.transports.outbound.address import OutboundAddress
 
@@ -54,12 +54,5 @@ class Hl7Config(Frozen):
     resend: Annotated[Duration, Field(description="simulated time between attempts to deliver a message")] = timedelta(
         seconds=5
     )
-    zone: Annotated[
-        Whole | None,
-        Field(
-            ge=-840,
-            le=840,
-            description="UTC offset of the times it writes, in minutes; by default that of the environment's now",
-        ),
-    ] = None
+    zone: UtcOffset = None
     attempts: Annotated[Whole, Field(ge=1, le=100, description="attempts to deliver a message")] = 3

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import Field, model_validator
 
 from clerkship.formats.x12.charset import X12Charset
-from clerkship.model.duration import Duration
+from clerkship.model.duration import Duration, UtcOffset
 from clerkship.model.frozen import Frozen, Whole
 
 PartnerId = Annotated[str, Field(pattern=r"^[A-Z0-9][A-Z0-9 .&_-]{0,13}[A-Z0-9]$|^[A-Z0-9]$")]
@@ -68,11 +68,4 @@ class X12Config(Frozen):
         Whole, Field(ge=10, le=10_000, description="levels (HL) in one transaction set: parties, patients and services")
     ] = 300
     batch: Annotated[BatchConfig, Field(description="batches through a file drop")] = BatchConfig()
-    zone: Annotated[
-        Whole | None,
-        Field(
-            ge=-840,
-            le=840,
-            description="UTC offset of the times it writes, in minutes; by default that of the environment's now",
-        ),
-    ] = None
+    zone: UtcOffset = None
