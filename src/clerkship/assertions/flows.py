@@ -83,7 +83,6 @@ class FlowStartedAssertion(Assertion, CountedScope):
         return Check.of(row.passed, words, row)
 
     def find_starts(self, evidence: Evidence) -> dict[str, list[Event]]:
-        """Return the start events of each flow."""
         starts: dict[str, list[Event]] = {flow: [] for flow in self.flow_ids}
         for event in self.select_turns(evidence, evidence.of_kind(_KIND)):
             if (flow := _get_flow_id(event)) in starts:

@@ -78,7 +78,6 @@ class TurnScope(Frozen):
     ] = None
 
     def select_turns(self, evidence: Evidence, events: Sequence[Event]) -> Sequence[Event]:
-        """Return the events in the selected turns."""
         if self.turn is None:
             return events
         return [event for event in events if matches_expected(self.turn, evidence.turn_of(event))]

@@ -261,5 +261,4 @@ class OperationCall(ProtocolCall, Generic[InputT, ResultT]):
         return Reply(OK, result if isinstance(result, bytes) else b"", result=result)
 
     def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
-        """Return a reply with the refusal."""
         return Reply(refusal.status, refusal.reason.encode(), refusal=refusal)

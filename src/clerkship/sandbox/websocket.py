@@ -60,11 +60,9 @@ class WebSocketCall(OperationCall[InputT, ResultT]):
         return cast(InputT, validate_input(self.operation, values))
 
     def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
-        """Write a result."""
         return replace(to_reply(OK, result), result=result)
 
     def refuse(self, refusal: Refusal, interface: SimulatorInterface | None) -> Reply:
-        """Write a refusal."""
         return Reply(refusal.status, refuse_as_json(refusal).body, refusal=refusal)
 
 

@@ -64,7 +64,6 @@ class StepDraft(Generic[SessionT]):
         self.change(due=None if seconds is None else add_seconds(self.context.now, seconds))
 
     def to_result(self) -> StepResult:
-        """Return the result of the step."""
         return StepResult(self.session, tuple(self.actions), get_seconds_left(self.session.due, self.context.now))
 
 

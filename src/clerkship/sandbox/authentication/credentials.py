@@ -53,7 +53,6 @@ class SecretTable(Generic[T]):
         del self._values[next(iter(self._values))]
 
     def values(self) -> Iterator[T]:
-        """Iterate over a copy of the values."""
         return iter(list(self._values.values()))
 
 

@@ -49,7 +49,6 @@ class SignedRequest(HttpScheme):
     """How far the timestamp of a request may be from the simulated time."""
 
     def sign(self, request: Request, timestamp: str, key: str) -> str:
-        """Return the signature of a request."""
         return hmac.new(key.encode(), canonical_string(request, timestamp).encode(), hashlib.sha256).hexdigest()
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:

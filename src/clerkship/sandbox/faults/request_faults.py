@@ -59,7 +59,6 @@ class DropFault(Fault):
         return self.when == "request"
 
     def on_request(self, rng: object) -> FaultEffect | None:
-        """Drop the request."""
         return self.on_turn(rng) if self.when == "request" else None
 
     def on_reply(self, reply: Reply, rng: object, *, wants_body: bool = True) -> FaultEffect:
@@ -140,7 +139,6 @@ class LatencyFault(Fault):
         return True
 
     def on_request(self, rng: Random) -> FaultEffect:
-        """Delay the request."""
         return self.on_turn(rng)
 
     def on_turn(self, rng: Random) -> FaultEffect:

@@ -23,11 +23,9 @@ class FaultStep(Step):
         return self
 
     def run(self, host: StepHost) -> None:
-        """Inject the fault."""
         host.inject(self.build_fault())
 
     def build_fault(self) -> Fault | EventFault:
-        """Return the fault."""
         return self.fault.model_validate(self.model_dump())
 
 

@@ -48,7 +48,6 @@ class CdsDelivery(OutboundDelivery):
 
     @classmethod
     def configured(cls, config: Frozen) -> str | None:
-        """Return the `url` of the config."""
         return cast(CdsConfig, config).url
 
     @property

@@ -81,7 +81,6 @@ class TriggeredHook:
 
     @property
     def patient(self) -> str | None:
-        """The id of the patient."""
         patient: str | None = self.context.get("patientId")
         return patient
 

@@ -53,7 +53,6 @@ class ServiceServer:
         self._thread.start()
 
     def stop(self) -> None:
-        """Close the server."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()

@@ -310,7 +310,6 @@ class CdsState(State[CdsConfig]):
     # Events.
 
     def apply(self, event: Event) -> None:
-        """Change the state by an event."""
         match event.payload:
             case ServicesRegistered():
                 self.needs_discovery, self.is_discovered = True, False

@@ -55,7 +55,6 @@ class ServiceCallTable:
         return self._by_instance.get((service, instance))
 
     def find_card(self, service: str, uuid: str) -> Mapping[str, Any] | None:
-        """Return a card that a service has returned."""
         call = self._by_card.get((service, uuid))
         return None if call is None else next(card for card in call.cards if str(card.get("uuid")) == uuid)
 

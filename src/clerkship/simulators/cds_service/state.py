@@ -148,7 +148,6 @@ class CdsServiceState(State[CdsServiceConfig]):
         action.emit(CardsChanged(service=id, cards=tuple(card.to_wire() for card in cards)))
 
     def apply(self, event: Event) -> None:
-        """Apply an event."""
         self.calls.apply(event)
         match event.payload:
             case CardsChanged(service=service, cards=cards):

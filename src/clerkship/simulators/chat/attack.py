@@ -11,7 +11,6 @@ class ChatAttack(SandboxAttack):
     """Reads and sends messages."""
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
-        """Read all messages."""
         cast(Chat, handle).messages()
         return True
 

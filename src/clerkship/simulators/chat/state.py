@@ -46,7 +46,6 @@ class ChatState(State[NoConfig]):
         return [message for message in self.messages if message.seq > seq]
 
     def apply(self, event: Event) -> None:
-        """Apply an event to the state."""
         match event.payload:
             case ChatMessageSent(turn=turn):
                 self.messages.append(event)

@@ -101,7 +101,6 @@ class FaxIndex:
 
     @property
     def unread(self) -> int:
-        """The number of unread faxes."""
         return len(self._unread)
 
     def find(self, id: str) -> FaxRecord:

@@ -101,7 +101,6 @@ class FaxRecord:
 
     @property
     def id(self) -> str:
-        """Its id."""
         return self.header.id
 
     @property
@@ -116,7 +115,6 @@ class FaxRecord:
 
     @property
     def pages(self) -> list[NumberedPage]:
-        """All of its pages."""
         return self.header.list_pages()
 
     @property

@@ -281,7 +281,6 @@ class FaxState(State[FaxConfig]):
     # Changes.
 
     def apply(self, event: Event) -> None:
-        """Change the state by an event."""
         self.index.apply(event)
         match event.payload:
             case FaxQueued(header=header):

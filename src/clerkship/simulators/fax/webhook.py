@@ -47,7 +47,6 @@ class FaxWebhook(FaxDelivery):
         return True
 
     def build_call(self, message_id: str) -> WebhookCall:
-        """Return the call that reads a fax."""
         return WebhookCall(read_fax_event, FaxId(id=message_id), f"/{message_id}")
 
 

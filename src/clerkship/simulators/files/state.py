@@ -52,7 +52,6 @@ class FilesState(State[FilesConfig]):
     def entries(
         self, action: ActionContext, folder: str, after: str = "", count: int | None = None
     ) -> Sequence[FileEntry]:
-        """List a folder."""
         self._check_folder(folder)
         entries = self.volume.page(folder, after, count)
         _emit_listed(action, folder, len(entries))
@@ -116,7 +115,6 @@ class FilesState(State[FilesConfig]):
         action.emit(FolderMade(path=path))
 
     def remove_folder(self, action: ActionContext, path: str) -> None:
-        """Remove an empty folder."""
         self._check_writable(action)
         self._check_folder(path)
         self._check_empty(path)

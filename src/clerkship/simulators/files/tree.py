@@ -133,7 +133,6 @@ class FolderTree:
         return iter(sorted(folder for folder in folders if folder in self))
 
     def names(self, folder: str) -> FolderNames:
-        """Return the names in an existing folder."""
         names = self._own[folder] if folder in self._own else self._base[folder]
         assert names is not None
         return names
@@ -155,7 +154,6 @@ class FolderTree:
         return created
 
     def remove(self, path: str) -> None:
-        """Remove a file."""
         folder, name = split_path(path)
         if folder in self:
             self._get_own_names(folder).remove(name)
@@ -171,7 +169,6 @@ class FolderTree:
             self._own.pop(folder, None)
 
     def move(self, folder: str, to: str) -> None:
-        """Move a folder with its subfolders."""
         below = self.folders_below(folder)
         moved = {to + path[len(folder) :]: self.names(path).copy() for path in below}
         for path in reversed(below):  # innermost first

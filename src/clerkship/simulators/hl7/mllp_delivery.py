@@ -59,7 +59,6 @@ class MllpDelivery(OutboundDelivery):
 
     @classmethod
     def configured(cls, config: Frozen) -> str | None:
-        """Return the `listener` of the config."""
         return cast(Hl7Config, config).listener
 
     @property

@@ -70,7 +70,6 @@ class SentMessage(NamedTuple):
 
     @property
     def message(self) -> Hl7Message:
-        """The parsed message."""
         return parse_message(self.text)
 
 
@@ -99,7 +98,6 @@ class InboxEntry:
 
     @property
     def message(self) -> Hl7Message:
-        """The parsed message."""
         return parse_message(self.text)
 
     @property

@@ -58,7 +58,6 @@ class ContactIndex:
                 self._by_address.setdefault(("portal", entry.portal), []).append(entry)
 
     def find(self, channel: Channel, address: str) -> list[ContactEntry]:
-        """Return the entries with an address."""
         return self._by_address.get((channel, normalize_address(channel, address)), [])
 
 
@@ -83,7 +82,6 @@ class PatientContacts(Mapping[str, ContactEntry]):
 
     @cached_property
     def index(self) -> ContactIndex:
-        """All patients by address."""
         with self._lock:
             return ContactIndex(tuple(map(self.__getitem__, self._lines)))
 

@@ -112,7 +112,6 @@ class ConversationStarted(Payload, kind="messages.conversation.started"):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The conversation."""
         return (build_place(self.channel, self.address),)
 
 
@@ -126,7 +125,6 @@ class ConversationEnded(Payload, kind="messages.conversation.ended"):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The conversation."""
         return (build_place(self.channel, self.address),)
 
 

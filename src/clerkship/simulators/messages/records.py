@@ -68,7 +68,6 @@ class MessageRecord:
 
     @property
     def id(self) -> str:
-        """The id of the message."""
         return self.header.id
 
     @property

@@ -69,7 +69,6 @@ class ConversationTable:
         return self.by_address.get((channel, normalize_address(channel, address)))
 
     def find_open(self, channel: Channel, address: str) -> PersonByMessage | None:
-        """Return the open conversation at an address."""
         conversation = self.find(channel, address)
         return conversation if conversation is not None and conversation.is_open else None
 
@@ -79,12 +78,10 @@ class ConversationTable:
         return max((conversation.turns for conversation in conversations if conversation is not None), default=0)
 
     def start(self, person: str, channel: Channel, address: str) -> None:
-        """Start a conversation."""
         key = (channel, normalize_address(channel, address))
         self.by_address[key] = PersonByMessage(person=person, channel=channel, address=address)
 
     def end(self, channel: Channel, address: str) -> None:
-        """End the conversation at an address."""
         self.by_address[channel, normalize_address(channel, address)].is_open = False
 
     def add(self, event: Event, channel: Channel, addresses: Iterable[str], turn: int) -> None:
@@ -308,7 +305,6 @@ class MessagesState(State[MessagesConfig]):
     # Changes.
 
     def apply(self, event: Event) -> None:
-        """Change the state by an event."""
         self.mailbox.apply(event)
         messages = self.mailbox.messages
         match event.payload:

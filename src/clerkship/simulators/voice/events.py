@@ -349,7 +349,6 @@ class PhoneConversationStarted(Payload, kind="voice.conversation.started"):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The conversation."""
         return (build_place(CHANNEL, self.number),)
 
 
@@ -361,7 +360,6 @@ class PersonPaused(PauseStarted, kind="voice.person.paused"):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The conversation."""
         return (build_place(CHANNEL, self.number),)
 
 
@@ -372,7 +370,6 @@ class PersonResumed(PauseEnded, kind="voice.person.resumed"):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The conversation."""
         return (build_place(CHANNEL, self.number),)
 
 
@@ -385,7 +382,6 @@ class PhoneConversationEnded(Payload, kind="voice.conversation.ended"):
 
     @property
     def places(self) -> tuple[str, ...]:
-        """The conversation."""
         return (build_place(CHANNEL, self.number),)
 
 

@@ -62,7 +62,6 @@ class LineTable:
         }
 
     def find(self, number: str) -> VoiceLine | None:
-        """Return the line with a number."""
         return self.by_number.get(number)
 
     def find_mailbox(self, number: str) -> MailboxConfig | None:
@@ -93,7 +92,6 @@ class LineTable:
         return list(self._trees.values())
 
     def find_tree(self, number: str, version: str) -> IvrTree:
-        """Return a version of the phone tree of a number."""
         return self._trees[number, version]
 
     def replace_tree(self, number: str, tree: IvrTree) -> None:

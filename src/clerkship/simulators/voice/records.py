@@ -180,7 +180,6 @@ class PhoneCall:
         return None if self.agent_turn is None else self.agent_turn.end
 
     def add_turn(self, turn: CallTurn) -> None:
-        """Append a turn."""
         self.turns.append(turn)
         if turn.speaker == "agent":
             self.agent_turn = turn

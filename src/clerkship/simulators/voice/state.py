@@ -121,7 +121,6 @@ class VoiceState(PhoneTables):
                 cut_far_end(action, call)  # a person stops when they are interrupted
 
     def press(self, action: ActionContext, call: PhoneCall, digits: str) -> None:
-        """Press keys."""
         check_not_held(call)
         sent = action.apply_faults(DigitsSent(call=call.id, digits=digits, understood=digits))
         event = action.emit(sent)
@@ -147,7 +146,6 @@ class VoiceState(PhoneTables):
         return call
 
     def hang_up(self, action: ActionContext, call: PhoneCall) -> None:
-        """End a call."""
         is_waiting = call.status == "ringing" or call.is_held_by_line
         end_call(self, action, call, "agent", "abandoned" if is_waiting else "completed", "the agent hung up")
 

@@ -77,7 +77,6 @@ class PeopleByPhone:
         return self.by_number.get(number)
 
     def find_by_name(self, name: str) -> PersonByPhone | None:
-        """Return the person with a name."""
         return next((person for person in self.by_number.values() if person.person == name), None)
 
     def find_call(self, number: str) -> str | None:
@@ -103,7 +102,6 @@ class PeopleByPhone:
         return person.greeting if person.greeting and not person.turns else DEFAULT_GREETING
 
     def apply(self, event: Event) -> None:
-        """Change the people by an event."""
         match event.payload:
             case PhoneConversationStarted(person=name, number=number, greeting=greeting):
                 self.by_number[number] = PersonByPhone(person=name, number=number, greeting=greeting)
@@ -162,7 +160,6 @@ class PhoneTables(State[VoiceConfig]):
 
     @property
     def settings(self) -> VoiceConfig:
-        """The config."""
         return self.config
 
     @property
@@ -189,7 +186,6 @@ class PhoneTables(State[VoiceConfig]):
             raise Refusal(429, "too_many_calls", f"the limit of {settings.max_calls:,} calls is reached (max_calls)")
 
     def apply(self, event: Event) -> None:
-        """Change the tables by an event."""
         for apply in self._appliers.get(type(event.payload), ()):
             apply(event)
 

@@ -18,7 +18,6 @@ class WebhookRecord:
         """Name of the delivery, and event with id: the agent answered, so it is not called again after a rewind."""
 
     def apply(self, event: Event) -> None:
-        """Change the record by an event."""
         match event.payload:
             case VoiceWebhookRegistered(events=events):
                 self.events = events

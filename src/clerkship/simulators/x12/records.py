@@ -40,11 +40,9 @@ class X12Transaction:
 
     @property
     def is_from_agent(self) -> bool:
-        """Whether the agent sent it."""
         return self.outcome in ("accepted", "refused", "noted")
 
     def parse(self) -> TransactionSet:
-        """Return its segments."""
         return parse_transaction_set(self.edi, self.delimiters)
 
 

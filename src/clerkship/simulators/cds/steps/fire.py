@@ -69,7 +69,6 @@ class CdsFire(Step):
         return self
 
     def build_context(self) -> dict[str, Any]:
-        """Return the context of the hook."""
         context: dict[str, Any] = {"userId": self.user, "patientId": self.patient.removeprefix("Patient/")}
         if self.encounter is not None:
             context["encounterId"] = self.encounter.removeprefix("Encounter/")

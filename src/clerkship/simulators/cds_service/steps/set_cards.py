@@ -20,6 +20,5 @@ class SetCards(Step):
     sandbox: Annotated[str | None, Field(description="which sandbox; the only one if not given")] = None
 
     def run(self, host: StepHost) -> None:
-        """Set the cards."""
         state, action = host.state(CdsServiceState, self.sandbox)
         state.set_cards(action, self.service, self.cards)

@@ -50,7 +50,6 @@ class SinchDelivery(FaxDelivery):
         return next((each for each in ops.CALLBACK_TYPES if callbacks.get(self.get_link(fax_id, each))), None)
 
     async def find_address(self, message_id: str) -> str:
-        """Return the address for a fax."""
         callback_type = self.find_type(message_id)
         return self.client.callbacks[self.get_link(message_id, callback_type)] if callback_type else ""
 

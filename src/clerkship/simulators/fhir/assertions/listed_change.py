@@ -152,7 +152,6 @@ class ListedChange(Frozen):
         return (best, expected[best]) if best is not None else None
 
     def find_named_quantities(self) -> Iterator[ParsedQuantity]:
-        """Yield the quantities that the item names."""
         yield from find_expected_quantities(self.elements)
         yield from find_expected_quantities(self.where)
         for text in self.quantities:

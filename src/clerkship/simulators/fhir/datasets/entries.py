@@ -58,7 +58,6 @@ class EntryReader:
         self._scopes = count(1)
 
     def read(self, document: Document) -> Iterator[DatasetEntry]:
-        """Yield the entries of a document."""
         for line, text in document.texts():
             if line <= 1 and (text.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in text[:1000]):
                 self._report(document.problem(0, (), "the file is not UTF-8 text", "save it as UTF-8"))

@@ -24,7 +24,6 @@ class AttachmentMatch(Frozen):
     content_type: Annotated[Expected | None, Field(description="literal or matcher for its media type")] = None
 
     def matches(self, message: LoggedMessage) -> bool:
-        """Return whether one attachment of a message is like this."""
         return any(
             _holds(self.name, attachment.name)
             and _holds(self.content_type, attachment.content_type)

@@ -54,7 +54,6 @@ class ThreadStep(MessageMatch):
         return EventMatch(event=self.event, where=self.where, sandbox=self.sandbox, actor=self.actor)
 
     def matches(self, message: LoggedMessage) -> bool:
-        """Return whether a message is like this."""
         return message.is_sent == (self.sender == "agent") and all(
             row.passed for row in self.compare_properties(message)
         )

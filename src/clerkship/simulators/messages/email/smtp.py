@@ -118,7 +118,6 @@ class Smtp(ProtocolListener):
             connection.sweep(now)
 
     def ports(self) -> Sequence[int]:
-        """Return the port."""
         return self.tcp.numbers()
 
     def connection_info(self, client: SandboxClient) -> ConnectionInfo:

@@ -34,7 +34,6 @@ class StepAttachment(Frozen):
     base64: Annotated[str | None, AfterValidator(_check_base64)] = None
 
     def build(self) -> NewAttachment:
-        """Return the attachment with its bytes."""
         if self.base64 is not None:
             content = base64.b64decode(self.base64)
             return NewAttachment(name=self.name, content_type=self.content_type or BINARY_TYPE, data=content)

@@ -26,6 +26,5 @@ class SetConsent(Step):
     sandbox: Annotated[str | None, Field(description="which sandbox; the only one if not given")] = None
 
     def run(self, host: StepHost) -> None:
-        """Change the consent."""
         state, action = host.state(MessagesState, self.sandbox)
         state.set_consent(action, self.number, self.consent, self.own_number or "")

@@ -93,7 +93,6 @@ class SmsWebhook(TwilioDelivery):
             yield ReportedItem(record.number, (record.id,) if has_address else (), is_complete=has_address)
 
     def build_call(self, message_id: str) -> TwilioCall:
-        """Return the call that reads a message."""
         return TwilioCall(ops.read_sms_webhook, ops.SmsCallback(id=message_id), f"/{message_id}")
 
     async def accept(self, message_id: str, response: HttpResponse) -> None:
@@ -126,7 +125,6 @@ class SmsStatusCallback(TwilioDelivery):
         return any(name.startswith(f"{self.link}/") for name in self.client.callbacks)
 
     async def find_address(self, message_id: str) -> str:
-        """Return the StatusCallback of a message."""
         return self.client.callbacks.get(f"{self.link}/{message_id.partition('/')[0]}", "")
 
     def list_items(self, state: MessagesState, after: int) -> Iterable[ReportedItem]:
@@ -142,7 +140,6 @@ class SmsStatusCallback(TwilioDelivery):
             yield ReportedItem(place, [f"{sid}/{status}" for status in statuses], is_complete)
 
     def build_call(self, message_id: str) -> TwilioCall:
-        """Return the call that reads the status of a message."""
         sid, _, status = message_id.partition("/")
         return TwilioCall(ops.read_sms_status, ops.SmsCallback(id=sid, status=status), f"/{message_id}")
 

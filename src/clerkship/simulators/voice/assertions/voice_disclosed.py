@@ -86,7 +86,6 @@ class _People:
         self._index, self._now = MentionIndex(people), now
 
     def list_all(self) -> list[Identity]:
-        """Return the patients."""
         return list(self._index.people.values())
 
     def find(self, text: SpokenText, kinds: Sequence[Kind]) -> dict[Kind, str]:

@@ -41,7 +41,6 @@ class LeaveVoicemailStep(Step):
         return self
 
     def run(self, host: StepHost) -> None:
-        """Leave the voicemail."""
         state, action = host.state(VoiceState, self.sandbox)
         if self.received is not None and self.received > host.now:
             raise InputError.of("voice.voicemail: `received` is in the future; use `at` on the step instead")
