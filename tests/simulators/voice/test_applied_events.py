@@ -8,8 +8,7 @@ import pytest
 from clerkship.simulators.voice.hooks.contract import CaseTable
 from clerkship.simulators.voice.lines import LineTable
 from clerkship.simulators.voice.mailboxes import Mailboxes
-from clerkship.simulators.voice.tables import PeopleByPhone
-from clerkship.simulators.voice.webhook_record import WebhookRecord
+from clerkship.simulators.voice.tables import PeopleByPhone, WebhookRecord
 
 
 @pytest.mark.parametrize("table", [CaseTable, LineTable, Mailboxes, PeopleByPhone, WebhookRecord])

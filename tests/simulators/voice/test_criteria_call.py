@@ -34,6 +34,9 @@ def build_held_call(hold: float = 300) -> CallLogBuilder:
     [
         ({"number": PAYER, "direction": "outbound", "outcome": "completed", "ended_by": "agent"}, True),
         ({"number": "(555) 010-0300"}, True),
+        ({"number": 15550100300}, True),
+        ({"number": {"in": ["555-010-0300", PHARMACY]}}, True),
+        ({"number": {"not": "555-010-0300"}}, False),
         ({"number": PHARMACY}, False),
         ({"direction": "inbound"}, False),
         ({"outcome": {"in": ["busy", "abandoned"]}}, False),

@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, cast
 
 from clerkship.events.event import Event, Payload
+from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.formats.fhir.chart import Chart, load_chart
 from clerkship.sandbox.agenda import Agenda
 from clerkship.sandbox.plain_data import to_plain
@@ -23,14 +24,33 @@ from clerkship.simulators.voice.events import (
     PersonResumed,
     PhoneConversationEnded,
     PhoneConversationStarted,
+    VoiceWebhookRegistered,
+    WebhookEvent,
 )
 from clerkship.simulators.voice.hooks.contract import CaseTable
 from clerkship.simulators.voice.lines import LineTable
 from clerkship.simulators.voice.mailboxes import Mailboxes
 from clerkship.simulators.voice.records import PhoneCall
-from clerkship.simulators.voice.webhook_record import WebhookRecord
 
 DEFAULT_GREETING = "Hello?"
+
+
+class WebhookRecord:
+    """Which events the agent wants, and which calls to it were answered."""
+
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (VoiceWebhookRegistered, OutboundAttempted)
+
+    def __init__(self) -> None:
+        self.events: tuple[WebhookEvent, ...] = ("call.ringing",)
+        self.answered: set[tuple[str, str]] = set()
+        """Name of the delivery, and event with id: the agent answered, so it is not called again after a rewind."""
+
+    def apply(self, event: Event) -> None:
+        match event.payload:
+            case VoiceWebhookRegistered(events=events):
+                self.events = events
+            case OutboundAttempted(channel=channel, message=id, is_answered=True):
+                self.answered.add((channel, id))
 
 
 @dataclass(slots=True, kw_only=True)
