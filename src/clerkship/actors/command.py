@@ -166,6 +166,8 @@ def _parse_message(line: bytes, key: str) -> dict[str, Any]:
 class CommandSolver:
     """A command line, run for each trial in the folder where it was given."""
 
+    uses_protocols = True
+
     def __init__(self, name: str, words: Sequence[str], folder: Path) -> None:
         self.name = name
         self._words, self._folder = words, folder

@@ -93,6 +93,9 @@ class Solver(Protocol):
     - `takes_solution = True`: it runs the task's reference solution, which is loaded and stored for no other solver.
     - `isolation`: how its agents are isolated, if they are not programs; `trusted` if it is missing.
     - `single_conversation = True`: its agents can hold only one conversation, so one is opened for each person.
+    - `agent_process = True`: its agents are Python code in a process of their own.
+    - `uses_protocols = True`: its agents are code of the user, which may use any protocol of a sandbox.
+    - `bot_format`: how its requests are built, as a run stores it, if it is a bot over HTTP with a format of its own.
     """
 
     name: str
@@ -198,6 +201,9 @@ class PersonAction:
 
 PersonStep = Callable[[], PersonAction | None]
 """Returns what a person does next."""
+
+
+NO_PERSON_HINT = "give --person, such as openai:gpt-5.1, or set CLERKSHIP_PERSON; or give them `lines`"
 
 
 class PersonUnavailable(PlatformError):

@@ -356,8 +356,7 @@ class HttpBotSolver:
 
     def __init__(self, address: str, templates: RequestTemplates) -> None:
         self.name = f"http:{_name_address(address)}"
-        self.format = templates.format
-        """The format, as a run stores it."""
+        self.bot_format = templates.format
         self._templates = templates
         self._reachable = _before_variables(address)
 
@@ -367,7 +366,7 @@ class HttpBotSolver:
     def preflight(self) -> None:
         """Connect to the address and to that of the start call, without sending a message."""
         check_reachable(self._reachable, self.name)
-        start = self.format.start
+        start = self.bot_format.start
         if urlsplit(start).netloc not in ("", urlsplit(self._reachable).netloc):
             check_reachable(_before_variables(start), f"{self.name} (start call)")
 

@@ -25,6 +25,7 @@ from clerkship.actors.person_contract import (
 )
 from clerkship.actors.person_labels import SpokenLine
 from clerkship.actors.person_patterns import Breach
+from clerkship.actors.person_scripted import ScriptProgress, button_title, press_button
 from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.events.ledger import quote_text, to_json
 from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
@@ -99,16 +100,6 @@ class PlayedRole:
             may_help=self.approached,
             min_turns=person.min_turns,
         )
-
-
-@dataclass(frozen=True)
-class ScriptProgress:
-    """The progress of a person with a script."""
-
-    improvised: tuple[str, ...] | None = None
-    """Their improvised lines; None if all lines are."""
-    ends_by_script: bool = False
-    """Whether the script decides when they leave; `done` is then ignored."""
 
 
 NO_SCRIPT = ScriptProgress()
@@ -258,17 +249,7 @@ class PersonPrompt:
     def button(self, title: str) -> Mapping[str, Any] | None:
         """Return the button with a title; None if there is none."""
         wanted = title.strip().casefold()
-        return next((button for button in self.buttons if _title(button).strip().casefold() == wanted), None)
-
-
-def press_button(button: Mapping[str, Any], *, last: bool = False) -> PersonAction:
-    """Return what a channel sends for a button: its payload, or its title if it has none."""
-    title = _title(button)
-    return PersonAction(str(button.get("payload") or title), metadata={"pressed": title}, last=last)
-
-
-def _title(button: Mapping[str, Any]) -> str:
-    return str(button.get("title", ""))
+        return next((button for button in self.buttons if button_title(button).strip().casefold() == wanted), None)
 
 
 def _build_conversation(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[EarlierMessage]:
@@ -318,7 +299,7 @@ def _render_agent_messages(events: Sequence[Event]) -> str:
         if said.text:
             lines.append(quote_text(said.text))
         if said.buttons:
-            lines.append(f"buttons: {', '.join(quote_text(_title(button)) for button in said.buttons)}")
+            lines.append(f"buttons: {', '.join(quote_text(button_title(button)) for button in said.buttons)}")
         if said.custom is not None:
             lines.append(f"shows: {quote_text(to_json(said.custom), MAX_CUSTOM_LENGTH)}")
     return section("AGENT", "\n".join(lines) or _EMPTY_MESSAGE)
@@ -365,6 +346,3 @@ def _collect_texts(value: Any) -> Iterator[str]:
 
 def _describe_refused_line(spoken: PersonAnswer, wrong: Breach) -> dict[str, str]:
     return {"said": quote_text(spoken.message, 500), "reason": wrong.reason}
-
-
-NO_PERSON_HINT = "give --person, such as openai:gpt-5.1, or set CLERKSHIP_PERSON; or give them `lines`"

@@ -4,12 +4,12 @@ Where the script says `improvise`, a model finds the words. A person without a s
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from clerkship.actors.contract import AgentReply, PastPersonTurn, PersonAction, PersonStep
-from clerkship.actors.person_played import Improviser, ScriptProgress, press_button
-from clerkship.actors.script_replay import RecordedImproviser, ScriptReplay
+from clerkship.by_name import load
 from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.events.query import matches
 from clerkship.model.pattern import PatternTooSlow, has_match_in_time
@@ -20,15 +20,36 @@ _LEAVE = PersonAction(leaves=True, reason="person_done")
 _IMPROVISE = Improvisation(improvise=True)
 
 
+@dataclass(frozen=True)
+class ScriptProgress:
+    """The progress of a person with a script."""
+
+    improvised: tuple[str, ...] | None = None
+    """Their improvised lines; None if all lines are."""
+    ends_by_script: bool = False
+    """Whether the script decides when they leave; `done` is then ignored."""
+
+
+class LineSource(Protocol):
+    """Finds the words of one person: a model, or the recording of an earlier conversation."""
+
+    messages: Sequence[Event]
+    """The messages of the conversation; grows during the trial."""
+
+    def improvise(self, hint: str = ..., progress: ScriptProgress = ...) -> PersonAction:
+        """Return the next action."""
+        ...
+
+
 class ScriptedPerson:
     """One person, following their script."""
 
-    def __init__(self, script: ScenarioPerson, voice: Improviser | None = None) -> None:
+    def __init__(self, script: ScenarioPerson, voice: LineSource | None = None) -> None:
         self.name = script.name
         self.subject, self.answers_after = script.subject, script.answers_after
         self.greeting = script.opening if isinstance(script.opening, str) else None
         self._script = script
-        self._voice: Improviser | RecordedImproviser | None = voice
+        self._voice = voice
         self.uses_model = voice is not None
         self._opening, self._fallback = script.opening, script.fallback
         if voice is not None and script.is_played:
@@ -96,9 +117,10 @@ class ScriptedPerson:
 
     def recall(self, past: Sequence[PastPersonTurn]) -> Mapping[int, PersonStep]:
         """Restore the state of rules and lines after an earlier conversation, without asking a model."""
-        voice, self._voice = self._voice, RecordedImproviser()
+        replay = load("clerkship.actors.script_replay:ScriptReplay")(self)  # imported only for forks
+        voice, self._voice = self._voice, replay.voice
         try:
-            return ScriptReplay(self, self._voice).run(past)
+            return cast(Mapping[int, PersonStep], replay.run(past))
         finally:
             self._voice = voice
 
@@ -225,4 +247,15 @@ def _event_matches(event: Event, match: EventMatch) -> bool:
 
 
 def _find_button(title: str, buttons: tuple[Mapping[str, Any], ...]) -> Mapping[str, Any] | None:
-    return next((button for button in buttons if has_match_in_time(title, str(button.get("title", "")))), None)
+    return next((button for button in buttons if has_match_in_time(title, button_title(button))), None)
+
+
+def button_title(button: Mapping[str, Any]) -> str:
+    """Return the title of a button, which may have none."""
+    return str(button.get("title", ""))
+
+
+def press_button(button: Mapping[str, Any], *, last: bool = False) -> PersonAction:
+    """Return what a channel sends for a button: its payload, or its title if it has none."""
+    title = button_title(button)
+    return PersonAction(str(button.get("payload") or title), metadata={"pressed": title}, last=last)

@@ -121,6 +121,8 @@ def call_sync(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:
 class PythonSolver:
     """A name in a module; each trial gets a new instance if it is a class."""
 
+    uses_protocols = True
+
     def __init__(self, name: str, target: Any) -> None:
         self.name = name
         self._target = target

@@ -259,6 +259,8 @@ def _describe_handle(handle: Handle) -> dict[str, str]:
 class PythonProcessSolver:
     """A name in a module, imported in a new process for each trial."""
 
+    agent_process = True
+
     def __init__(self, name: str, target: Mapping[str, str], folder: Path) -> None:
         self.name = name
         self._target, self._folder = target, folder

@@ -27,8 +27,8 @@ class ScriptReplay:
     Whether they spoke because of a reply or because of an event is inferred from what they said.
     """
 
-    def __init__(self, person: SimulatedPerson, voice: RecordedImproviser) -> None:
-        self._person, self._voice = person, voice
+    def __init__(self, person: SimulatedPerson) -> None:
+        self._person, self.voice = person, RecordedImproviser()
         self._heard: AgentReply | None = None
         self._unread: AgentReply | None = None
         """What the agent said before the end of a pause, which the person answers later."""
@@ -42,7 +42,7 @@ class ScriptReplay:
         before: PastPersonTurn | None = None
         for turn in past:
             if turn.said is not None or turn.paused is not None:
-                self._voice.said = turn.said or ""
+                self.voice.said = turn.said or ""
                 self._repeat(turn, before)
                 self._has_begun = True
             before = turn
@@ -119,7 +119,7 @@ class ScriptReplay:
             return True
         while speech is not None and not speech.text and speech.more is not None:
             speech = speech.more()  # they were silent for a while first
-        if pause is None and speech is not None and speech.text == self._voice.said:
+        if pause is None and speech is not None and speech.text == self.voice.said:
             self._more = speech.more
             return True
         if not silently or (speech is not None and speech.text):

@@ -146,6 +146,7 @@ class WebhookSolver:
     """An address, and the key that signs messages to it."""
 
     isolation: IsolationLevel = "remote"
+    uses_protocols = True
 
     def __init__(self, address: str, key: bytes) -> None:
         # A query may contain a key, and the name is shown and stored.

@@ -3,26 +3,28 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import orjson
 from pydantic import BaseModel, ValidationError
 
 from clerkship.actors.agent_suggestion import suggest_agent
-from clerkship.actors.command import CommandSolver
-from clerkship.actors.contract import SimulatedPerson, Solver, SolverWithCapabilities, SolverWithPreflight
-from clerkship.actors.http_bot import HttpBotSolver
-from clerkship.actors.person_played import NO_PERSON_HINT, Improviser, PlayedRole
-from clerkship.actors.person_scripted import ScriptedPerson
+from clerkship.actors.contract import (
+    NO_PERSON_HINT,
+    SimulatedPerson,
+    Solver,
+    SolverWithCapabilities,
+    SolverWithPreflight,
+)
+from clerkship.actors.isolation.contract import Isolated
+from clerkship.actors.person_scripted import LineSource, ScriptedPerson
 from clerkship.actors.python import PythonSolver
-from clerkship.actors.python_process import PythonProcessSolver, to_process
+from clerkship.by_name import load
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.fork_point import ForkPoint
 from clerkship.events.log import NO_NAMES, VariableNames
 from clerkship.kit.rng import derive_seed, shuffle
 from clerkship.llm.prompts import Prompts
 from clerkship.llm.trial_model import TrialModel
-from clerkship.model.bot_format import BotFormat
 from clerkship.model.call import AssertionCall
 from clerkship.model.conversation_key import ConversationKey, normalize_address
 from clerkship.model.dataset import Dataset
@@ -45,6 +47,9 @@ from clerkship.sandbox.assertion import Assertion
 from clerkship.sandbox.component import ComponentSpec
 from clerkship.sandbox.steps.contract import Step
 from clerkship.settings import Settings, get_template_variables, override_settings
+
+if TYPE_CHECKING:
+    from clerkship.engine.fork_point import ForkPoint
 
 EMPTY_SCENARIO = Scenario()
 M = TypeVar("M", bound=BaseModel)
@@ -74,7 +79,7 @@ class BuiltTask:
     """The values of the environment variables in the task, by name."""
     options: PlaygroundOptions
     """The options of its playgrounds."""
-    fork_point: ForkPoint | None = None
+    fork_point: "ForkPoint | None" = None
     """The point from which its trials continue, if they are forks."""
 
     def people_for_trial(self, trial: int) -> dict[str, ScenarioPerson]:
@@ -94,7 +99,7 @@ class BuiltTask:
 
     def _build_improviser(
         self, key: str, person: ScenarioPerson, model: TrialModel | None, prompts: Prompts
-    ) -> Improviser | None:
+    ) -> LineSource | None:
         """Build what generates the messages of a person that are not scripted; return None if all are scripted.
 
         Raises InputError if it needs a model and none is configured.
@@ -105,9 +110,9 @@ class BuiltTask:
             raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON_HINT)
         known_text = f"{self.slots.decode()}\n{self.snapshot.environment.now:%Y-%m-%d}"
         is_approached = self.scenario.starts == "agent" or not person.can_begin
-        return Improviser(
-            PlayedRole(person, known_text, is_approached), model, prompts, key if len(self.people) > 1 else ""
-        )
+        played = load("clerkship.actors.person_played")  # imported only if a model plays a person
+        role = played.PlayedRole(person, known_text, is_approached)
+        return cast(LineSource, played.Improviser(role, model, prompts, key if len(self.people) > 1 else ""))
 
     @lazy_property
     def observers(self) -> frozenset[str]:
@@ -306,7 +311,9 @@ def build_agent(agent: str | Solver, settings: Settings, catalog: RegisteredCata
     """
     if isinstance(agent, str):
         return build_solver(agent, catalog, settings)
-    return to_process(agent) if settings.agent_process == "on" and isinstance(agent, PythonSolver) else agent
+    if settings.agent_process == "on" and isinstance(agent, PythonSolver):
+        return cast(Solver, load("clerkship.actors.python_process:to_process")(agent))
+    return agent
 
 
 def settings_of(run: BenchmarkRun, settings: Settings) -> Settings:
@@ -319,12 +326,7 @@ def settings_of(run: BenchmarkRun, settings: Settings) -> Settings:
 def options_with(solver: Solver, options: tuple[str, ...]) -> tuple[str, ...]:
     """Return the options to store with a run: `--agent-process` is included if its agent has its own process."""
     others = tuple(option for option in options if option != AGENT_PROCESS)
-    return (*others, AGENT_PROCESS) if isinstance(solver, PythonProcessSolver) else others
-
-
-def get_bot_format(solver: Solver) -> BotFormat | None:
-    """Return how requests to an agent are built, if it is a bot over HTTP with a format of its own."""
-    return solver.format if isinstance(solver, HttpBotSolver) else None
+    return (*others, AGENT_PROCESS) if has_process(solver) else others
 
 
 def check_process(agent: str | Solver, catalog: RegisteredCatalog) -> None:
@@ -337,7 +339,7 @@ def check_process(agent: str | Solver, catalog: RegisteredCatalog) -> None:
         # `build_solver` refuses an unknown kind with a better message.
         is_supported = kind in ("python", "command") or kind not in catalog.agents
     else:
-        name, is_supported = agent.name, isinstance(agent, PythonSolver | PythonProcessSolver | CommandSolver)
+        name, is_supported = agent.name, isinstance(agent, PythonSolver | Isolated)
     if not is_supported:
         hint = "leave the option out: it is for `python:module:name`"
         raise InputError.of(f"--agent-process: agent {name} cannot run in a process of its own", hint=hint)
@@ -353,4 +355,4 @@ def check_reachable(solver: Solver) -> None:
 
 def has_process(solver: Solver | None) -> bool:
     """Return whether an agent is a Python agent in its own process."""
-    return isinstance(solver, PythonProcessSolver)
+    return getattr(solver, "agent_process", False)

@@ -8,14 +8,12 @@ import math
 from collections import deque
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import orjson
 
 from clerkship.actors.contract import Agent, AgentWithStart, Say, SimulatedPerson, Start
 from clerkship.engine.build import BuiltTask
-from clerkship.engine.fork_point import ForkPoint
-from clerkship.engine.past_conversation import build_message
 from clerkship.engine.spec import Watchdog
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Event, Utterance, is_by_agent
@@ -23,11 +21,14 @@ from clerkship.events.lifecycle import RunStarted
 from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import Ending
 from clerkship.playground.agent_clock import advance_to, skip_to_next_event
-from clerkship.playground.conversation import Participant
+from clerkship.playground.conversation import Participant, build_message
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.state import CallConversation
 from clerkship.settings import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
+
+if TYPE_CHECKING:
+    from clerkship.engine.fork_point import ForkPoint
 
 T = TypeVar("T")
 
@@ -126,7 +127,7 @@ class ConversationDriver:
         open_conversations(self._playground, self._built)
         return await self._drive(TurnState())
 
-    async def resume(self, fork_point: ForkPoint, people: Mapping[str, SimulatedPerson], trial: int) -> Ending:
+    async def resume(self, fork_point: "ForkPoint", people: Mapping[str, SimulatedPerson], trial: int) -> Ending:
         """Continue the conversations of a forked trial, after informing the agent about them."""
         playground, agent = self._playground, self._agent
         try:

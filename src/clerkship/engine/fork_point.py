@@ -16,13 +16,14 @@ from itertools import pairwise
 from typing import Any, Literal, NamedTuple, cast
 
 from clerkship.actors.contract import Agent, AgentWithHistory, AgentWithStart, History, SimulatedPerson, Start
-from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, build_message, find_messages_to_agent
+from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, find_messages_to_agent
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
 from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import ForkOrigin
+from clerkship.playground.conversation import build_message
 from clerkship.playground.faults import ActiveFault
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.sandbox.faults.contract import ON_TURN, EventFault, Fault

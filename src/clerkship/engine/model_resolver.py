@@ -7,8 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from clerkship.actors.contract import Solver
-from clerkship.actors.person_played import NO_PERSON_HINT
+from clerkship.actors.contract import NO_PERSON_HINT, Solver
 from clerkship.actors.registry import RECORDED, RecordedSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import apply_settings, build_model, expand_variables, model_name

@@ -1,36 +1,14 @@
 """A conversation up to a fork point, read from the log, in the forms that the person and the agent need."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, cast
 
-from pydantic import JsonValue
-
-from clerkship.actors.contract import AgentReply, Message, PastPersonTurn, ReplyPart, Say, Turn
+from clerkship.actors.contract import AgentReply, PastPersonTurn, ReplyPart, Say, Turn
 from clerkship.events.event import Event, PauseEnded, PauseStarted, Utterance, find_conversations, is_by_agent
 from clerkship.events.lifecycle import FaultInjected, StepFailed, StepRan
-from clerkship.model.conversation_key import parse_key
 from clerkship.playground.conversation import join_replies
-
-
-def build_message(
-    utterance: Utterance, key: str, task_item: Mapping[str, JsonValue] | None, slots: Mapping[str, JsonValue]
-) -> Message:
-    """Build the message for an agent. Its metadata is a copy, which the agent may change."""
-    sandbox, channel, address = parse_key(key)
-    return Message(
-        utterance.text,
-        utterance.turn,
-        sandbox,
-        task_item,
-        deepcopy(utterance.metadata),
-        slots,
-        channel,
-        address,
-        utterance.subject,
-    )
 
 
 class AnsweredTurn(NamedTuple):

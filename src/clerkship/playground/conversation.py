@@ -1,15 +1,19 @@
 """The simulated people of a playground, each in their own conversation."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import partial
 from itertools import takewhile
 from typing import Any, TypeVar, cast
 
+from pydantic import JsonValue
+
 from clerkship.actors.contract import (
     AgentReply,
     ContractBreach,
+    Message,
     PersonAction,
     PersonStep,
     PersonUnavailable,
@@ -408,6 +412,24 @@ def _find_conversation(host: PlaygroundHost, key: str) -> Conversation:
     if channel is None or address is None:
         return cast(Conversation, state)
     return cast(ConversationHost, state).conversation(channel, address)
+
+
+def build_message(
+    utterance: Utterance, key: str, task_item: Mapping[str, JsonValue] | None, slots: Mapping[str, JsonValue]
+) -> Message:
+    """Build the message for an agent. Its metadata is a copy, which the agent may change."""
+    sandbox, channel, address = parse_key(key)
+    return Message(
+        utterance.text,
+        utterance.turn,
+        sandbox,
+        task_item,
+        deepcopy(utterance.metadata),
+        slots,
+        channel,
+        address,
+        utterance.subject,
+    )
 
 
 def join_replies(replies: Sequence[Say]) -> AgentReply:

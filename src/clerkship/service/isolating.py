@@ -9,11 +9,11 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from clerkship.actors.contract import Solver
 from clerkship.actors.isolation.contract import LEVELS, NOT_ISOLATED, Isolated, Isolation, offered
 from clerkship.actors.isolation.protected import PACKAGE, installation, shared_files
-from clerkship.actors.python_process import PythonProcessSolver
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
@@ -22,6 +22,9 @@ from clerkship.settings import Settings
 from clerkship.store.contract import Store
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.source import SUFFIXES
+
+if TYPE_CHECKING:
+    from clerkship.actors.python_process import PythonProcessSolver
 
 OWN_FOLDER = ".clerkship"
 """A folder of this name contains only the store, reports and the registry of running playgrounds."""
@@ -288,7 +291,9 @@ def _find_path_masks(path: Path, shown: set[Path]) -> list[Path]:
     return [mask for entry in path.iterdir() if not entry.is_symlink() for mask in _find_path_masks(entry, shown)]
 
 
-def read_isolated_capabilities(solver: PythonProcessSolver, library: Library, settings: Settings) -> AgentCapabilities:
+def read_isolated_capabilities(
+    solver: "PythonProcessSolver", library: Library, settings: Settings
+) -> AgentCapabilities:
     """Read the capabilities of an agent in a process that cannot see the files of the tasks."""
     level = choose_level(solver, settings.isolate)
     if level in LEVELS:

@@ -3,13 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from clerkship.actors.command import CommandSolver
 from clerkship.actors.contract import Solver, takes_solution
 from clerkship.actors.isolation.contract import LEVELS
-from clerkship.actors.python import PythonSolver
-from clerkship.actors.webhook import WebhookSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.extras import (
     TaskInEnvironment,
@@ -17,7 +14,6 @@ from clerkship.engine.extras import (
     find_needed_extras,
     warn_of_optional_extras,
 )
-from clerkship.engine.fork_point import ForkPoint
 from clerkship.engine.model_resolver import CassetteConfig, ModelNeeds, ModelRequest, find_model_needs
 from clerkship.kit.command_option import words_of
 from clerkship.model.dataset import Dataset
@@ -34,6 +30,9 @@ from clerkship.settings import Settings
 from clerkship.suite_files.calibration import find_calibration_file
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
+if TYPE_CHECKING:
+    from clerkship.engine.fork_point import ForkPoint
+
 _SHIPPED_AGENTS = "python:clerkship."
 
 
@@ -48,8 +47,7 @@ def warn_of_missing_extras(
     solver: Solver, environments: Iterable[Environment], catalog: RegisteredCatalog
 ) -> Iterator[InputProblem]:
     """Yield warnings for an agent of the user that may use any protocol: a program, a webhook, Python code."""
-    is_shipped = solver.name.startswith(_SHIPPED_AGENTS)
-    if isinstance(solver, CommandSolver | WebhookSolver | PythonSolver) and not is_shipped:
+    if getattr(solver, "uses_protocols", False) and not solver.name.startswith(_SHIPPED_AGENTS):
         yield from warn_of_optional_extras(environments, catalog)
 
 
@@ -82,7 +80,7 @@ class FrozenRun(FrozenTasks):
     """Fields for the record of a new run: its name, path, options, origin."""
     resumed: BenchmarkRun | None = None
     """The record of the run, if it is resumed."""
-    prefix: ForkPoint | None = None
+    prefix: "ForkPoint | None" = None
     """The conversation that the run continues, if it is a fork."""
     calibrations: Path | None = None
     """The file with calibrations of judges."""

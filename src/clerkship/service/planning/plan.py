@@ -8,7 +8,7 @@ from typing import Any
 
 from clerkship import __version__
 from clerkship.actors.contract import Solver
-from clerkship.engine.build import BuiltTask, build_tasks, find_plugins_used, get_bot_format, options_with
+from clerkship.engine.build import BuiltTask, build_tasks, find_plugins_used, options_with
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import find_missing_models, find_missing_person, resolve_agent, resolve_models
 from clerkship.engine.models import ModelSelection
@@ -135,7 +135,7 @@ def _build_record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> 
         solver.name,
         plugins=find_plugins_used(frozen.snapshots, solver.name, frozen.catalog),
         isolation=frozen.isolation,
-        bot_format=get_bot_format(solver),
+        bot_format=getattr(solver, "bot_format", None),
         **about,
         **models.run_fields(frozen.snapshots),
     )
