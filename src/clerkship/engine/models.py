@@ -9,6 +9,7 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, Solver, SolverWithSnapshot
 from clerkship.actors.registry import RecordedSolver
+from clerkship.by_name import load
 from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
 from clerkship.llm.trial_model import TrialModel, UsageCounter
@@ -19,8 +20,6 @@ from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.usage import Role
-from clerkship.recording.recorded_agent import AgentRecording, RecordedAgent, RecordingAgent
-from clerkship.recording.recorded_model import RecordedModel
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.direct_call import CallRecord
 from clerkship.sandbox.request import Request
@@ -85,7 +84,8 @@ class ModelSelection:
         """Return the model that a trial asks in a role, with its recording; None if there is no such model."""
         model = self.person if role == "person" else self.judge
         if model is not None and self.session.mode is not None:
-            model = RecordedModel(self.session, model, role, (snapshot.task.name, trial))
+            recorded = load("clerkship.recording.recorded_model:RecordedModel")
+            model = cast(Model, recorded(self.session, model, role, (snapshot.task.name, trial)))
         return TrialModel(model, role, trial, usage) if model is not None else None
 
     def rates_task(self, task: Task) -> bool:
@@ -116,12 +116,13 @@ class ModelSelection:
         if not self.session.solver:
             return solver.open(snapshot.solution, trial)
         has_several_people, owner = len(snapshot.task.people) > 1, (snapshot.task.name, trial)
-        recording = AgentRecording(self.session, owner, snapshot.setup_hash, names_sandbox=has_several_people)
+        agents = load("clerkship.recording.recorded_agent")
+        recording = agents.AgentRecording(self.session, owner, snapshot.setup_hash, names_sandbox=has_several_people)
         if isinstance(solver, RecordedSolver):
-            return RecordedAgent(recording)
-        agent = RecordingAgent(solver.open(snapshot.solution, trial), recording)
+            return cast(Agent, agents.RecordedAgent(recording))
+        agent = agents.RecordingAgent(solver.open(snapshot.solution, trial), recording)
         subscribe(agent.hear)
-        return agent
+        return cast(Agent, agent)
 
     def recording_error(self, task: str, trial: int) -> str:
         """Return what a trial needed that is not recorded, or why it cannot be recorded; empty if neither."""

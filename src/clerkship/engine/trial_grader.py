@@ -6,8 +6,8 @@ from typing import Any
 import orjson
 
 from clerkship.actors.contract import ContractBreach
+from clerkship.by_name import load
 from clerkship.engine.grader import Grade, Grader
-from clerkship.engine.person_check import PersonCheckFailed, check_person, only_conversation
 from clerkship.engine.score import status_of
 from clerkship.engine.spec import BatchContext, FinishedTrial, OverloadCounter, TrialSpec, build_task_run, mark_repeated
 from clerkship.events.evidence import Evidence
@@ -105,11 +105,12 @@ class TrialGrader(Grader):
 
     def _check_person(self, sandbox: str, person: ScenarioPerson, ending: Ending) -> tuple[Ending, str]:
         evidence = replace(self._evidence(ending), model=self.model_for("person_check"))
+        person_check = load("clerkship.engine.person_check")  # few runs check how people are played
         if self._has_several_people:
-            evidence = only_conversation(evidence, sandbox)
+            evidence = person_check.only_conversation(evidence, sandbox)
         try:
-            result = check_person(person, evidence)
-        except PersonCheckFailed as error:
+            result = person_check.check_person(person, evidence)
+        except person_check.PersonCheckFailed as error:
             self.person_check_failed = True
             return "errored", str(error)
         fields: dict[str, Any] = {"lines": result.lines, "model": result.model, "prompt": result.prompt}

@@ -4,8 +4,8 @@ import base64
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from clerkship.by_name import load
 from clerkship.formats.fax_pages.document import UnreadableDocument
-from clerkship.formats.fax_pages.files import read_single_page, write_png
 from clerkship.kit.extras import describe_install
 from clerkship.model.run import PageBox, PageMark, PagePicture, TaskRun
 from clerkship.report.detail import TaskDetail
@@ -102,8 +102,9 @@ def build_page_images(details: Sequence[TaskDetail], shown: Sequence[dict[str, A
         if not tiff:  # its words are not known, so that values cannot be blacked out
             redacted += 1
             continue
+        files = load("clerkship.formats.fax_pages.files")  # few reports have pages
         try:
-            png = write_png(read_single_page(tiff))
+            png = files.write_png(files.read_single_page(tiff))
         except ImportError:
             problem, png = NO_PILLOW, b""
         except UnreadableDocument:

@@ -3,13 +3,12 @@
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from itertools import takewhile
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
+from clerkship.by_name import load
 from clerkship.formats.fax_pages.document import UnreadableDocument
-from clerkship.formats.fax_pages.files import read_tiff, write_tiff
-from clerkship.formats.fax_pages.image import fill_boxes
 from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.model.redaction import Redactor
 from clerkship.model.run import BenchmarkRun, PageBox
@@ -132,9 +131,11 @@ def redact_page_words(event: dict[str, Any], by: Redactor) -> dict[str, Any]:
 
 def black_out(tiff: bytes, words: Sequence[PageWord]) -> bytes:
     """Return the file of a page on which words are black; empty if the page cannot be drawn."""
+    files = load("clerkship.formats.fax_pages.files")  # few logs have pages
+    fill_boxes = load("clerkship.formats.fax_pages.image:fill_boxes")
     try:
-        [page] = read_tiff(tiff)
-        return write_tiff([fill_boxes(page, [_widen(word) for word in words], black=True)])
+        [page] = files.read_tiff(tiff)
+        return cast(bytes, files.write_tiff([fill_boxes(page, [_widen(word) for word in words], black=True)]))
     except (ImportError, UnreadableDocument):
         return b""
 
