@@ -9,6 +9,7 @@ from typing import Any
 import orjson
 import pytest
 
+from clerkship.formats.fax_pages import files
 from clerkship.formats.fax_pages.files import write_png
 from clerkship.formats.fax_pages.page import PAGE_WIDTH, FaxPage
 from clerkship.model.run import PageMark, PagePicture
@@ -158,7 +159,7 @@ def test_pages_that_do_not_fit_are_drawn_up_to_the_limit(monkeypatch: pytest.Mon
         drawn.append(page)
         return write_png(page)
 
-    monkeypatch.setattr(page_images, "write_png", draw)
+    monkeypatch.setattr(files, "write_png", draw)
     monkeypatch.setattr(page_images, "MAX_PICTURE_BYTES", 10)
     monkeypatch.setattr(page_images, "MAX_PICTURES", 5)
     data = data_of(made_up_faxes.referral(pages=10))

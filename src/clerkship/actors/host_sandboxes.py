@@ -121,10 +121,10 @@ class HostReport:
         self._link = link
 
     def __call__(self, payload: Payload) -> Event:
-        kept = parse_event(payload, None)  # the platform's process checks the kind
-        event = self._link.request("report", event=report_fields(kept))
+        reported = parse_event(payload, None)  # the platform's process checks the kind
+        event = self._link.request("report", event=report_fields(reported))
         at = datetime.fromisoformat(event.pop("at"))
-        return Event(**event, at=at, payload=kept)
+        return Event(**event, at=at, payload=reported)
 
 
 class HostHandles(Mapping[str, Handle]):

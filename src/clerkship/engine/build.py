@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from clerkship.actors.agent_suggestion import suggest_agent
 from clerkship.actors.contract import (
     NO_PERSON_HINT,
     SimulatedPerson,
@@ -282,6 +281,7 @@ def build_solver(reference: str, catalog: RegisteredCatalog, settings: Settings)
     """
     kind, _, argument = reference.partition(":")
     if kind not in catalog.agents:
+        suggest_agent = load("clerkship.actors.agent_suggestion:suggest_agent")
         hint = suggest_agent(reference) or catalog.missing(kind) or did_you_mean(kind, catalog.agents)
         raise InputError.of(f"unknown agent `{reference}`", hint=hint)
     return catalog.agents.get(kind)(argument, settings)
