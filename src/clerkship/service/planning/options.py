@@ -5,6 +5,7 @@ A request inherits from the groups it needs; a function takes only the group tha
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,62 +21,50 @@ MAX_TIMEOUT = 86_400
 MAX_TURN_LIMIT = 10_000
 MAX_TRIALS_UNTIL_SURE = 50
 """The default maximum of trials per task with `until_sure`."""
-_SELECTION_PANEL, _EXECUTION_PANEL, _GRADING_PANEL = "Selection", "Execution", "Grading"
-_PEOPLE_PANEL, _RECORDING_PANEL, _MODELS_PANEL = "People played by models", "Record and replay", "Requests to models"
 _TIMEOUT_RANGE: Any = {"min": 0.001, "max": MAX_TIMEOUT}
-_BOT_PANEL = "Bots over HTTP"
 _MODEL_FORMS = "openai:model, anthropic:model, any:model@address, scripted:file"
+# The headings of the help, each with the options below it.
+_selection, _execution = partial(Option, panel="Selection"), partial(Option, panel="Execution")
+_grading, _people = partial(Option, panel="Grading"), partial(Option, panel="People played by models")
+_recording, _models = partial(Option, panel="Record and replay"), partial(Option, panel="Requests to models")
+_bot = partial(Option, panel="Bots over HTTP", is_kept=False)
 
 
 Concurrency = Annotated[
     int | None,
-    Option(
-        ("--concurrency", "-c"),
-        "Number of trials at a time. [default: 4]",
-        "N",
-        _EXECUTION_PANEL,
-        min=1,
-        max=1000,
-        is_kept=False,
+    _execution(
+        ("--concurrency", "-c"), "Number of trials at a time. [default: 4]", "N", min=1, max=1000, is_kept=False
     ),
 ]
 Trials = Annotated[
-    int | None,
-    Option(("--trials", "-k"), "Trials of each task. [default: 1]", "N", _EXECUTION_PANEL, min=1, is_kept=False),
+    int | None, _execution(("--trials", "-k"), "Trials of each task. [default: 1]", "N", min=1, is_kept=False)
 ]
-Seed = Annotated[
-    int | None, Option(("--seed",), "Seed of all random choices. [default: 0]", "N", _EXECUTION_PANEL, is_kept=False)
-]
+Seed = Annotated[int | None, _execution(("--seed",), "Seed of all random choices. [default: 0]", "N", is_kept=False)]
 DomainPath = Annotated[
     Path | None,
-    Option(
+    _grading(
         ("--domain",),
         "Rasa domain, a file or folder, to check slots against. [default: the agent's, or the project's]",
         "PATH",
-        _GRADING_PANEL,
     ),
 ]
 Judge = Annotated[
     str | None,
-    Option(
+    _grading(
         ("--judge",),
         f"Model that judges criteria in plain language: {_MODEL_FORMS}.",
         "MODEL",
-        _GRADING_PANEL,
         flags={"--no-judge": (NO_MODEL, "Skip criteria that need a model.")},
     ),
 ]
 """The model that judges; `none` to skip what it would judge."""
-AllowUngraded = Annotated[
-    bool, Option(("--allow-ungraded",), "Exit with 0 even if no criterion was judged.", panel=_GRADING_PANEL)
-]
+AllowUngraded = Annotated[bool, _grading(("--allow-ungraded",), "Exit with 0 even if no criterion was judged.")]
 VoteCount = Annotated[
     int | None,
-    Option(
+    _grading(
         ("--votes",),
         "Votes for each judged criterion, an odd number; the majority decides. [default: 1]",
         "N",
-        _GRADING_PANEL,
         min=1,
         max=MAX_VOTES,
     ),
@@ -85,57 +74,51 @@ VoteCount = Annotated[
 def _build_metrics_option(default: str) -> Option:
     text = "Let the judge rate each conversation. Ratings do not change verdicts."
     flags: dict[str, tuple[str | bool, str]] = {"--no-metrics": (False, f"Rate no conversation. [default: {default}]")}
-    return Option(("--metrics",), text, panel=_GRADING_PANEL, flags=flags)
+    return _grading(("--metrics",), text, flags=flags)
 
 
 Metrics = Annotated[bool | None, _build_metrics_option("scenarios are rated if conftest.yml names a judge")]
 """Whether conversations are rated; None if the files decide."""
 RescoredMetrics = Annotated[bool | None, _build_metrics_option("as in the run")]
 PersonModel = Annotated[
-    str | None,
-    Option(("--person",), f"Model that plays people without a script: {_MODEL_FORMS}.", "MODEL", _PEOPLE_PANEL),
+    str | None, _people(("--person",), f"Model that plays people without a script: {_MODEL_FORMS}.", "MODEL")
 ]
 MaxTokens = Annotated[
     int | None,
-    Option(
+    _models(
         ("--max-tokens",),
         "Maximum tokens in one answer of a model or an openai: agent. [default: 8192, or what its context allows]",
         "N",
-        _MODELS_PANEL,
         min=1,
         max=MAX_TOKEN_LIMIT,
     ),
 ]
 ModelTimeout = Annotated[
     float | None,
-    Option(
+    _models(
         ("--model-timeout",),
         "Wall seconds for one answer of a model or an openai: agent. [default: 120]",
         "SEC",
-        _MODELS_PANEL,
         **_TIMEOUT_RANGE,
     ),
 ]
 RecordingModeOption = Annotated[
     RecordingMode | None,
-    Option(
-        panel=_RECORDING_PANEL,
+    _recording(
         flags={
             "--record": ("record", "Record the answers of models in cassettes beside the files."),
             "--replay": ("replay", "Use recorded answers; send no requests to models."),
             "--refresh": ("refresh", "Use recorded answers, and record missing ones."),
-        },
+        }
     ),
 ]
 AgentHeaders = Annotated[
     tuple[str, ...],
-    Option(
+    _bot(
         ("--header",),
         "Header of each request, such as 'Authorization: Bearer ${BOT_KEY}'; may be repeated. The value of a "
         "variable is not stored, nor is a value that may be a secret.",
         "HEADER",
-        _BOT_PANEL,
-        is_kept=False,
     ),
 ]
 
@@ -146,15 +129,10 @@ class Selection:
 
     tasks: Annotated[
         tuple[str, ...],
-        Option(
-            ("--task",),
-            "Only tasks whose name or file name contains this; `*` is a wildcard.",
-            "NAME",
-            _SELECTION_PANEL,
-        ),
+        _selection(("--task",), "Only tasks whose name or file name contains this; `*` is a wildcard.", "NAME"),
     ] = ()
     tags: Annotated[
-        tuple[str, ...], Option(("--tag", "-t"), "Only tasks with this tag; may be repeated.", "TAG", _SELECTION_PANEL)
+        tuple[str, ...], _selection(("--tag", "-t"), "Only tasks with this tag; may be repeated.", "TAG")
     ] = ()
 
 
@@ -165,12 +143,11 @@ class ResourceOptions:
     concurrency: Concurrency = None
     isolate: Annotated[
         IsolationMode | None,
-        Option(
+        _execution(
             ("--isolate",),
             "Hide the store, the tasks and other processes from an agent's program: auto (if possible), always (or "
             "refuse to run), never. [default: auto]",
             "MODE",
-            _EXECUTION_PANEL,
         ),
     ] = None
 
@@ -184,64 +161,45 @@ class ExecutionOptions:
     seed: Seed = None
     timeout: Annotated[
         float | None,
-        Option(
-            ("--timeout",),
-            "Wall seconds for a task without its own timeout. [default: 300]",
-            "SEC",
-            _EXECUTION_PANEL,
-            **_TIMEOUT_RANGE,
+        _execution(
+            ("--timeout",), "Wall seconds for a task without its own timeout. [default: 300]", "SEC", **_TIMEOUT_RANGE
         ),
     ] = None
     turn_timeout: Annotated[
         float | None,
-        Option(
-            ("--turn-timeout",),
-            "Wall seconds for each reply in a conversation. [default: 60]",
-            "SEC",
-            _EXECUTION_PANEL,
-            **_TIMEOUT_RANGE,
+        _execution(
+            ("--turn-timeout",), "Wall seconds for each reply in a conversation. [default: 60]", "SEC", **_TIMEOUT_RANGE
         ),
     ] = None
     max_turns: Annotated[
         int | None,
-        Option(
-            ("--max-turns",),
-            "Maximum number of turns in a conversation. [default: 50]",
-            "N",
-            _EXECUTION_PANEL,
-            min=1,
-            max=MAX_TURN_LIMIT,
+        _execution(
+            ("--max-turns",), "Maximum number of turns in a conversation. [default: 50]", "N", min=1, max=MAX_TURN_LIMIT
         ),
     ] = None
     agent_process: Annotated[
         bool,
-        Option(
+        _execution(
             ("--agent-process",),
             "Run a Python agent in its own process for each trial, isolated like a program.",
-            panel=_EXECUTION_PANEL,
             is_kept=False,
         ),
     ] = False
     shuffle: Annotated[
-        bool,
-        Option(("--shuffle",), "Run the trials in random order, by the seed.", panel=_EXECUTION_PANEL, is_kept=False),
+        bool, _execution(("--shuffle",), "Run the trials in random order, by the seed.", is_kept=False)
     ] = False
     chaos: Annotated[
         str | None,
-        Option(
-            ("--chaos",),
-            f"Add the faults of a chaos profile to every task: {' or '.join(PROFILES)}.",
-            "PROFILE",
-            _EXECUTION_PANEL,
+        _execution(
+            ("--chaos",), f"Add the faults of a chaos profile to every task: {' or '.join(PROFILES)}.", "PROFILE"
         ),
     ] = None
     until_sure: Annotated[
         float | None,
-        Option(
+        _execution(
             ("--threshold",),
             "With --until-sure: the pass rate to compare with.",
             "RATE",
-            _EXECUTION_PANEL,
             min=0.01,
             max=0.99,
             switch=(
@@ -265,8 +223,7 @@ class GradingOptions:
     """How trials are graded, and by which model."""
 
     compat: Annotated[
-        Literal["rasa"] | None,
-        Option(("--compat",), "Evaluate assertions like another tool: rasa.", "TOOL", _GRADING_PANEL),
+        Literal["rasa"] | None, _grading(("--compat",), "Evaluate assertions like another tool: rasa.", "TOOL")
     ] = None
     domain: DomainPath = None
     judge: Judge = None
@@ -282,16 +239,15 @@ class PersonOptions:
 
     person: PersonModel = None
     checks_person: Annotated[
-        bool, Option(("--check-person",), "Let the judge also check how the person was played.", panel=_PEOPLE_PANEL)
+        bool, _people(("--check-person",), "Let the judge also check how the person was played.")
     ] = False
     person_facts: Annotated[
         PersonFacts | None,
-        Option(
+        _people(
             ("--person-facts",),
             "Whether a played person may make up a PIN, a date or an address that is not given: strict (never), free. "
             "For people whose file does not say. [default: free]",
             "FACTS",
-            _PEOPLE_PANEL,
         ),
     ] = None
 
@@ -309,9 +265,7 @@ class RecordingOptions:
     """Whether answers are recorded, or replayed from a recording."""
 
     tape: RecordingModeOption = None
-    tapes_agent: Annotated[
-        bool, Option(("--record-agent",), "Also record what the agent answers.", panel=_RECORDING_PANEL)
-    ] = False
+    tapes_agent: Annotated[bool, _recording(("--record-agent",), "Also record what the agent answers.")] = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -320,56 +274,44 @@ class BotOptions:
 
     agent_request: Annotated[
         str | Mapping[str, Any] | None,
-        Option(
+        _bot(
             ("--request",),
             'JSON that the bot expects, such as \'{"message": "{{text}}"}\', or @FILE. Other variables: {{session}}, '
             "{{messages}} and more.",
             "JSON",
-            _BOT_PANEL,
-            is_kept=False,
         ),
     ] = None
     agent_reply: Annotated[
         str | None,
-        Option(
+        _bot(
             ("--reply",),
             "Path of the message in its reply: reply.text, choices.0.message.content, messages.*.text. "
             "[default: the reply is plain text]",
             "PATH",
-            _BOT_PANEL,
-            is_kept=False,
         ),
     ] = None
-    agent_buttons: Annotated[
-        str | None, Option(("--buttons",), "Path of buttons in its reply.", "PATH", _BOT_PANEL, is_kept=False)
-    ] = None
+    agent_buttons: Annotated[str | None, _bot(("--buttons",), "Path of buttons in its reply.", "PATH")] = None
     agent_session: Annotated[
         str | None,
-        Option(
+        _bot(
             ("--session",),
             "Path of the session id in its reply. [default: {{session}} is a new id for each conversation]",
             "PATH",
-            _BOT_PANEL,
-            is_kept=False,
         ),
     ] = None
     agent_headers: AgentHeaders = field(default=(), repr=False)
     agent_start: Annotated[
-        str | None,
-        Option(("--start",), "Address or path to call before the first message.", "ADDRESS", _BOT_PANEL, is_kept=False),
+        str | None, _bot(("--start",), "Address or path to call before the first message.", "ADDRESS")
     ] = None
     agent_start_request: Annotated[
-        str | Mapping[str, Any] | None,
-        Option(("--start-request",), "JSON of the start call. [default: {}]", "JSON", _BOT_PANEL, is_kept=False),
+        str | Mapping[str, Any] | None, _bot(("--start-request",), "JSON of the start call. [default: {}]", "JSON")
     ] = None
     agent_greeting: Annotated[
         str | None,
-        Option(
+        _bot(
             ("--greeting",),
             "Path of the greeting in the reply to the start call. [default: that of --reply, if it is there]",
             "PATH",
-            _BOT_PANEL,
-            is_kept=False,
         ),
     ] = None
 
