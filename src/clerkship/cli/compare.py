@@ -22,8 +22,8 @@ from clerkship.report.markdown_page import MAX_COMMENT_BYTES
 from clerkship.service.comparing import compare_runs, write_comparison
 from clerkship.service.redacting import find_unset_variables
 from clerkship.service.report_targets import ReportTargets
-from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
+from clerkship.store.sqlite import open_store
 
 
 def compare(

@@ -25,8 +25,8 @@ from clerkship.service.calibrating import (
     save_result,
 )
 from clerkship.service.calibrating import calibrate as run_calibration
-from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
+from clerkship.store.sqlite import open_store
 
 MAX_SHOWN = 50
 

@@ -15,8 +15,8 @@ from clerkship.cli.outcome_style import describe_unfinished_run, style_outcome
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
 from clerkship.report.outcome import GRADED, count_outcomes
-from clerkship.service.store_access import open_store
 from clerkship.settings import get_command_prefix, load_settings
+from clerkship.store.sqlite import open_store
 
 MAX_AGENT_LENGTH = 24
 MAX_NAMED_RUNS = 3

@@ -15,8 +15,8 @@ from clerkship.cli.run_output import print_recording, print_ungraded
 from clerkship.service.comparing import compare_runs
 from clerkship.service.rescore import RescoreOptions
 from clerkship.service.rescore import rescore as grade_again
-from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
+from clerkship.store.sqlite import open_store
 
 
 @grouped

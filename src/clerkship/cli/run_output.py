@@ -30,9 +30,9 @@ from clerkship.service.reading import RunView, show_run
 from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import ReportTargets
 from clerkship.service.running import RunResult, TrialObserver, execute
-from clerkship.service.store_access import open_store
 from clerkship.settings import Settings, get_command_prefix, load_settings, override_isolation, override_settings
 from clerkship.store.contract import Store
+from clerkship.store.sqlite import open_store
 
 MAX_UNMATCHED_REQUESTS = 5
 MAX_FILES = 5

@@ -13,9 +13,9 @@ from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import RunView
 from clerkship.service.report_targets import check_results_writable
 from clerkship.service.running import RunResult
-from clerkship.service.store_access import open_store
 from clerkship.service.stored_runs import LastFailed, build_no_run_error, find_last_failed
 from clerkship.settings import load_settings, override_settings
+from clerkship.store.sqlite import open_store
 
 
 def run_and_show(

@@ -31,9 +31,9 @@ from clerkship.report.outcome import is_not_recorded
 from clerkship.report.repeats import group_rates
 from clerkship.service.reading import RunView, show_run
 from clerkship.service.redacting import build_run_redactor, find_unset_variables
-from clerkship.service.store_access import open_store
 from clerkship.settings import load_settings
 from clerkship.store.contract import Store
+from clerkship.store.sqlite import open_store
 
 
 @grouped

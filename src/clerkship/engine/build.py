@@ -1,6 +1,6 @@
 """Resolve the names in a task, and that of the agent, to objects. It is done once per task: trials share the result."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -37,7 +37,7 @@ from clerkship.model.run import BenchmarkRun
 from clerkship.model.scenario import Scenario, ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Criterion, Task
-from clerkship.model.variables import TrackedVariables, UnknownVariable, expand_task
+from clerkship.model.variables import TrackedVariables, expand_task, refuse_unset
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import PlaygroundOptions, bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator
@@ -216,20 +216,9 @@ def expand_variables(snapshot: Snapshot) -> tuple[Task, Mapping[str, str]]:
     """Return the task with environment variables expanded, and the values of these variables by name."""
     if b"${" not in snapshot.data:
         return snapshot.task, {}
-    tracked, on_unset = (
-        TrackedVariables(get_template_variables()),
-        _unset_variable_error(f"task {snapshot.task.name!r}"),
-    )
-    return Task.model_validate(expand_task(snapshot.task.model_dump(mode="json"), tracked, on_unset)), tracked.used
-
-
-def _unset_variable_error(subject: str) -> Callable[[list[int | str], UnknownVariable], None]:
-    """Return a callback for `expand_task` that raises InputError for a variable that is not set."""
-
-    def fail(path: list[int | str], unknown: UnknownVariable) -> None:
-        raise InputError.of(f"{subject}: {unknown}", hint=unknown.hint)
-
-    return fail
+    tracked = TrackedVariables(get_template_variables())
+    data = expand_task(snapshot.task.model_dump(mode="json"), tracked, refuse_unset(f"task {snapshot.task.name!r}"))
+    return Task.model_validate(data), tracked.used
 
 
 def prepare_simulators(

@@ -10,10 +10,9 @@ from clerkship.llm.contract import Model
 from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.model_reference import ANTHROPIC, AZURE, OPENAI, ModelReference, parse_model
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
-from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import Prices
-from clerkship.model.variables import UnknownVariable, expand
+from clerkship.model.variables import expand, refuse_unset
 from clerkship.settings import Settings, get_template_variables
 from clerkship.suite_files.calibration import load_model_file
 
@@ -83,8 +82,4 @@ def find_prices(reference: ModelReference, settings: Settings) -> Prices | None:
 
 def expand_variables(data: Any, model: str) -> Any:
     """Expand `${NAME}` in the description of a model; raise InputError if a variable is not set."""
-
-    def unset(path: list[int | str], unknown: UnknownVariable) -> None:
-        raise InputError.of(f"model `{model}`: {unknown}", hint=unknown.hint)
-
-    return expand(data, get_template_variables(), unset)
+    return expand(data, get_template_variables(), refuse_unset(f"model `{model}`"))

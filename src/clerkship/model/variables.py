@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate
 from typing import Any
 
+from clerkship.model.errors import InputError
+
 _ESCAPABLE_REFERENCE = re.compile(r"\$(\$?)\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}")
 DOLLAR = "CLERKSHIP_DOLLAR"
@@ -113,6 +115,15 @@ def join_escaped(parts: Sequence[str]) -> str:
         joined += [before, match[0]]
         done = match.end()
     return "".join([*joined, text[done:]])
+
+
+def refuse_unset(subject: str) -> Callable[[list[int | str], UnknownVariable], None]:
+    """Return a callback for `expand` and `expand_task` that raises InputError for a variable that is not set."""
+
+    def refuse(path: list[int | str], unknown: UnknownVariable) -> None:
+        raise InputError.of(f"{subject}: {unknown}", hint=unknown.hint)
+
+    return refuse
 
 
 def expand_task(

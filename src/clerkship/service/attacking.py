@@ -20,11 +20,10 @@ from clerkship.service.planning.options import Concurrency, DomainPath, Judge, P
 from clerkship.service.planning.plan import RunPlan, build_run, plan_run
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.running import TrialObserver, execute
-from clerkship.service.store_access import open_store
 from clerkship.service.stored_runs import require_unchanged
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
-from clerkship.store.sqlite import SqliteStore
+from clerkship.store.sqlite import SqliteStore, open_store
 
 UNSOLVED = "its solution does not pass"
 

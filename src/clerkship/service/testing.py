@@ -32,10 +32,9 @@ from clerkship.service.reading import show_run
 from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import ReportTargets
 from clerkship.service.running import execute
-from clerkship.service.store_access import open_store
 from clerkship.service.task_view import show_task
 from clerkship.settings import Settings, load_settings, override_settings
-from clerkship.store.sqlite import SqliteStore
+from clerkship.store.sqlite import SqliteStore, open_store
 from clerkship.suite_files.library import Library
 
 _NOT_KEYWORDS = frozenset({"path", "tasks", "tape", "outbound", "store"})

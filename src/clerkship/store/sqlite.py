@@ -15,6 +15,7 @@ from clerkship.model.calibration import Calibration
 from clerkship.model.frozen import encode_model
 from clerkship.model.run import Attempt, BenchmarkRun, TaskRun
 from clerkship.model.seals import SealCheck
+from clerkship.settings import Settings
 from clerkship.store.connection import storage_errors, write_transaction
 from clerkship.store.contract import RunBusy, StoreFailed, TrialRecord
 from clerkship.store.journal import Journal
@@ -68,20 +69,20 @@ class SqliteStore(StoreReader):
         """Save and seal finished trials of a run in one transaction; return their seals."""
         with self._writing():
             numbered = list(enumerate(finished, self._new_row()))
-            rows = [_build_row(number, kept.task_run, kept.sidecar) for number, kept in numbered]
+            rows = [_build_row(number, record.task_run, record.sidecar) for number, record in numbered]
             self._db.executemany(_NEW_TRIAL, rows)
             logs = [
                 (number * SEGMENTS + line, data)
-                for number, kept in numbered
-                for line, data in _split_segments(kept.log)
+                for number, record in numbered
+                for line, data in _split_segments(record.log)
             ]
             self._db.executemany("INSERT INTO log_segments VALUES (?, ?)", logs)
-            for kept in finished:
-                if kept.blobs:
-                    self._save_blobs(kept.blobs)
+            for record in finished:
+                if record.blobs:
+                    self._save_blobs(record.blobs)
             seals = (
-                _build_seal(row, kept.task_run, digest(kept.log), " ".join(sorted(kept.blobs)))
-                for row, kept in zip(rows, finished, strict=True)
+                _build_seal(row, record.task_run, digest(record.log), " ".join(sorted(record.blobs)))
+                for row, record in zip(rows, finished, strict=True)
             )
             return self._seals.add_trials(seals, after)
 
@@ -151,6 +152,11 @@ class SqliteStore(StoreReader):
 
     def _save_blobs(self, blobs: Mapping[str, bytes]) -> None:
         self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs.items())
+
+
+def open_store(settings: Settings, path: Path | None = None, *, create: bool = False) -> SqliteStore:
+    """Open the store at a path, or that of the settings, with the seal key of the settings."""
+    return SqliteStore(path or settings.store, create=create, seal_key=settings.seal_key)
 
 
 def _build_row(number: int, run: TaskRun, sidecar: bytes) -> tuple[Any, ...]:
