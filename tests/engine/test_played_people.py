@@ -216,7 +216,7 @@ def test_custom_template_becomes_the_system_prompt_and_the_turn_follows(bench: W
         None,
         Prompts({"person": "Act the user. {{ simulation_context }} Answer as JSON."}),
     )
-    received = voice._told(voice.part.variables(), {"agent": "<<< AGENT", "first": False})
+    received = voice._render_prompt(voice.part.variables(), {"agent": "<<< AGENT", "first": False})
     assert received.instructions.startswith(
         "Act the user. You want tea. Answer as JSON.\n\nWhat the agent says and shows comes"
     )
@@ -230,7 +230,7 @@ def test_built_in_prompt_contains_everything_about_the_person() -> None:
     voice = Improviser(
         PlayedRole(ScenarioPerson(name="Ada", simulation_context="You want tea.", persona=persona, min_turns=3)), None
     )
-    orders = voice._told(voice.part.variables(), {}).instructions
+    orders = voice._render_prompt(voice.part.variables(), {}).instructions
     for part in ("You want tea.", "Slow and kind.", "Speak German.", '{"PIN": "4711"}', "Ada", "answered you 3 times"):
         assert part in orders
     assert "Make up no numbers" in orders

@@ -237,7 +237,7 @@ class SimulatedPerson(Protocol):
         """Return the first message, if the person starts the conversation."""
         ...
 
-    def hear(self, said: AgentReply) -> PersonAction:
+    def hear(self, reply: AgentReply) -> PersonAction:
         """Respond to a reply of the agent."""
         ...
 

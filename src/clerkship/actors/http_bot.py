@@ -129,8 +129,8 @@ def _get_value(name: str, values: Mapping[str, Any]) -> Any:
     value = values.get(root)
     if not rest:
         return _OMITTED if value is None and root == "session" else value
-    found = lookup(value, ".".join(rest))
-    return None if found is MISSING else found
+    inner = lookup(value, ".".join(rest))
+    return None if inner is MISSING else inner
 
 
 def _to_text(value: Any) -> str:
@@ -204,9 +204,9 @@ class HttpBotAgent:
         reply = await self._send(templates.start_address, templates.start_body, values, is_plain=True)
         path = bot_format.greeting or bot_format.reply
         if not path:
-            return self._heard([Say(reply)] if isinstance(reply, str) else [])
+            return self._to_reply_parts([Say(reply)] if isinstance(reply, str) else [])
         try:
-            return self._heard(read_messages(reply, path, bot_format.buttons, "--greeting"))
+            return self._to_reply_parts(read_messages(reply, path, bot_format.buttons, "--greeting"))
         except AgentError:
             if bot_format.greeting:
                 raise
@@ -216,7 +216,7 @@ class HttpBotAgent:
         """Take over the messages so far, for `{{ messages }}`."""
         for turn in history.turns:
             self._messages += [{"role": "user", "content": turn.text}] if turn.text is not None else []
-            self._heard([part for part in turn.answer if isinstance(part, Say)])
+            self._to_reply_parts([part for part in turn.answer if isinstance(part, Say)])
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Send a message, and return the messages of the reply."""
@@ -231,7 +231,7 @@ class HttpBotAgent:
         bot_format = self._templates.format
         if not bot_format.reply:
             _require_text(reply)
-        return self._heard(read_messages(reply, bot_format.reply, bot_format.buttons))
+        return self._to_reply_parts(read_messages(reply, bot_format.reply, bot_format.buttons))
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Send the instruction of a task as a message; what is at the path of the reply is the answer."""
@@ -261,9 +261,9 @@ class HttpBotAgent:
         about = describe_sandboxes(sandboxes) if is_told else {}
         return {"session": self._session, "trial": self._trial, "task_item": task_item, **about}
 
-    def _heard(self, said: Iterable[Say]) -> list[ReplyPart]:
+    def _to_reply_parts(self, messages: Iterable[Say]) -> list[ReplyPart]:
         """Return messages of the bot, and remember them for `{{ messages }}`."""
-        parts = parse_replies(list(said))
+        parts = parse_replies(list(messages))
         self._messages += [{"role": "assistant", "content": part.text} for part in parts if isinstance(part, Say)]
         return parts
 

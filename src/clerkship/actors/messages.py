@@ -71,12 +71,12 @@ def _sibling_url(url: str, name: str) -> str:
 def parse_object(data: bytes, what: str) -> dict[str, Any]:
     """Parse a JSON object; raise AgentError with the beginning of invalid data."""
     try:
-        found = orjson.loads(data)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError:
         raise AgentError(f"{what} {describe_invalid_json(data)}: {excerpt(data)}") from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise AgentError(f"{what} is not a JSON object: {excerpt(data)}")
-    return found
+    return value
 
 
 def describe_invalid_json(data: bytes) -> str:

@@ -93,9 +93,9 @@ class ChatAgent:
         for turn in history.turns:
             if turn.text is not None:
                 self._history.append({"role": "user", "content": turn.text})
-            said = "\n".join(part.text for part in turn.answer if isinstance(part, Say) and part.text)
-            if said:
-                self._history.append({"role": "assistant", "content": said})
+            text = "\n".join(part.text for part in turn.answer if isinstance(part, Say) and part.text)
+            if text:
+                self._history.append({"role": "assistant", "content": text})
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Return the model's next reply, after the tool calls it makes."""
@@ -130,7 +130,7 @@ class ChatAgent:
         """Ask the model and execute its tool calls, until it replies with text."""
         async with self._endpoint.client() as client:
             for _ in range(MAX_ROUNDS):
-                message, is_cut_off = await self._asked(client, tools)
+                message, is_cut_off = await self._request_message(client, tools)
                 if is_cut_off:
                     tools.report_cut_off()
                 calls = message["tool_calls"] if isinstance(message.get("tool_calls"), list) else []
@@ -145,22 +145,22 @@ class ChatAgent:
                     self._history.append(tools.call(call, is_cut_off=is_cut_off))
         raise AgentError(f"it called tools {MAX_ROUNDS} times in a row without a reply")
 
-    async def _asked(self, client: "httpx.AsyncClient", tools: "Toolbox") -> tuple[dict[str, Any], bool]:
+    async def _request_message(self, client: "httpx.AsyncClient", tools: "Toolbox") -> tuple[dict[str, Any], bool]:
         """Ask the model once; return its message, and whether it was cut off at the limit of tokens.
 
         A history that became too long for the model is the agent's failure. A first message that is too long is a
         mistake in the setup.
         """
-        asked: dict[str, Any] = {"model": self._model, "messages": self._history}
-        asked |= {"tools": tools.definitions} if tools.definitions else {}
+        body: dict[str, Any] = {"model": self._model, "messages": self._history}
+        body |= {"tools": tools.definitions} if tools.definitions else {}
         time_spent = TimeSpent()
 
         def post(limit: dict[str, JsonValue]) -> Awaitable[Any]:
-            fields = asked | limit
+            fields = body | limit
             return self._endpoint.post(lambda: nullcontext(client), "/chat/completions", fields, (), time_spent)
 
         try:
-            found = await self._token_limit.send({}, post)
+            response = await self._token_limit.send({}, post)
         except RequestDeclined as declined:
             if any(line["role"] == "assistant" for line in self._history) and _is_too_long(declined):
                 raise AgentError(f"its history is too long for the model: {declined}") from None
@@ -168,12 +168,12 @@ class ChatAgent:
         finally:
             self._retries.update(time_spent.retries)
         self._usage["calls"] += 1
-        for name, count in parse_token_counts(found).items():
+        for name, count in parse_token_counts(response).items():
             self._usage[name] += count
-        message = first_message(found)
+        message = first_message(response)
         if message is None:
-            raise self._endpoint.build_no_message_error(found)
-        return message, found["choices"][0].get("finish_reason") == "length"
+            raise self._endpoint.build_no_message_error(response)
+        return message, response["choices"][0].get("finish_reason") == "length"
 
 
 def _is_too_long(declined: RequestDeclined) -> bool:
@@ -253,17 +253,17 @@ class Toolbox:
         if name in self._own:
             return self._own[name](arguments)
         tool = self._tools[name]
-        asked = tool.parse_arguments(arguments) if tool.route is None else tool.build_request(arguments)
+        request = tool.parse_arguments(arguments) if tool.route is None else tool.build_request(arguments)
         self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
-        return _cut_result(self._asked(tool, asked), tool.operation.shorter_hint)
+        return _cut_result(self._use_tool(tool, request), tool.operation.shorter_hint)
 
-    def _asked(self, tool: Tool, asked: Request | dict[str, Any]) -> str:
+    def _use_tool(self, tool: Tool, request: Request | dict[str, Any]) -> str:
         try:
             handle = self._sandboxes[tool.sandbox]
-            if not isinstance(asked, Request):
-                return _render_reply(handle.call(tool.operation.name, asked))
-            media = asked.headers.get("content-type", JSON)
-            reply = handle.request(asked.method, asked.path, query=asked.query, body=asked.body, media=media)
+            if not isinstance(request, Request):
+                return _render_reply(handle.call(tool.operation.name, request))
+            media = request.headers.get("content-type", JSON)
+            reply = handle.request(request.method, request.path, query=request.query, body=request.body, media=media)
         except Refused as refused:
             reply = refused.reply
         except Incomplete as incomplete:

@@ -229,9 +229,9 @@ def _check_orders(line: PersonLine, bounds: PersonLimits, moment: LineContext) -
         yield Breach("tells_its_orders", "the message repeats what you were told to do; that is not for the agent")
     message = split_words(line.message)
     parts = [message, *split_sentences(line.message)]
-    for told in split_sentences(moment.frame):
-        is_part = len(told) >= _MIN_ORDER_WORDS and measure_coverage(told, message) >= MIN_SIMILARITY
-        if is_part or (len(told) >= _MIN_REQUEST_WORDS and any(is_similar(part, told) for part in parts)):
+    for order in split_sentences(moment.frame):
+        is_part = len(order) >= _MIN_ORDER_WORDS and measure_coverage(order, message) >= MIN_SIMILARITY
+        if is_part or (len(order) >= _MIN_REQUEST_WORDS and any(is_similar(part, order) for part in parts)):
             reason = "the message repeats the request that you were sent: write only what the person says"
             yield Breach("tells_its_orders", reason)
 
@@ -247,9 +247,9 @@ def _check_role(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> 
 
 def _check_repetition(line: PersonLine, bounds: PersonLimits, moment: LineContext) -> Iterator[Breach]:
     """Reject the agent's own words, and what the person has said twice before."""
-    said = _split_plain_words(line.message)
+    words = _split_plain_words(line.message)
     heard = (*moment.heard, "\n".join(moment.heard))
-    exact = len(said) >= MIN_WORDS and any(said == _split_plain_words(text) for text in heard)
+    exact = len(words) >= MIN_WORDS and any(words == _split_plain_words(text) for text in heard)
     if exact or is_echo(line.message, moment.heard):
         yield Breach("echoes", "the message repeats the agent's words: answer them")
     same = [is_repetition(line.message, before) for before in moment.own]

@@ -81,14 +81,14 @@ def find_stated_values(text: str) -> Iterator[StatedValue]:
 
 
 def find_contradicted_value(
-    said: SpokenLine, earlier: Iterable[SpokenLine], given: str, known: tuple[Facts, Facts]
+    spoken: SpokenLine, earlier: Iterable[SpokenLine], given: str, known: tuple[Facts, Facts]
 ) -> tuple[StatedValue, StatedValue] | None:
     """Return a new value in a line and the different one that was given or said before; None if there is none.
 
     A value is new if it is in no collection of known facts: neither given nor said in the conversation.
     """
-    new = [value for value in _find_values(said) if any(known[0].find_unknown(value.value, known[1]))]
-    if not new or _OTHERS.search(said.line) or any(_OTHERS.search(part) for part in _questions(said.question)):
+    new = [value for value in _find_values(spoken) if any(known[0].find_unknown(value.value, known[1]))]
+    if not new or _OTHERS.search(spoken.line) or any(_OTHERS.search(part) for part in _questions(spoken.question)):
         return None
     before = {value.label: value for value in find_stated_values(given)}
     for statement in earlier:
@@ -96,16 +96,16 @@ def find_contradicted_value(
     return next(((value, before[value.label]) for value in new if value.label in before), None)
 
 
-def _find_values(said: SpokenLine) -> list[StatedValue]:
+def _find_values(spoken: SpokenLine) -> list[StatedValue]:
     """Return the values that a line gives by their names, or as the bare answer to a question for one."""
-    named = list(find_stated_values(said.line))
+    named = list(find_stated_values(spoken.line))
     if named:
         return named
-    asked = {label for part in _questions(said.question) for label, (_, name) in _NAMES.items() if name.search(part)}
-    if len(asked) != 1:
+    labels = {label for part in _questions(spoken.question) for label, (_, name) in _NAMES.items() if name.search(part)}
+    if len(labels) != 1:
         return []
-    [label] = asked
-    line = said.line.strip()
+    [label] = labels
+    line = spoken.line.strip()
     while line and (word := re.match(r"[^\s]+\s*", line)) and word[0].strip(" .,:;!").casefold() in _FILLERS:
         line = line[word.end() :]
     values = list(_read_value(label, _NAMES[label][0], line))

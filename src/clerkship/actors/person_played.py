@@ -122,35 +122,35 @@ class Improviser:
         """Return the next action. A person who says goodbye leaves after the reply; one with nothing to say leaves at
         once.
         """
-        asked = PersonPrompt.of(self.messages, hint, approached=self.part.approached, progress=progress)
+        prompt = PersonPrompt.of(self.messages, hint, approached=self.part.approached, progress=progress)
         broken: list[tuple[PersonAnswer, Breach]] = []
         while len(broken) <= MAX_CORRECTIONS:
-            spoken = self._ask(asked, broken)
-            speech = self._checked(spoken, asked, self._frame(asked, broken))
+            spoken = self._ask(prompt, broken)
+            speech = self._checked(spoken, prompt, self._frame(prompt, broken))
             if isinstance(speech, PersonAction):
                 return speech
             broken.append((spoken, speech))
         spoken, last = broken[-1]
         return PersonAction(out_of_role=ContractBreach(last.rule, last.reason, spoken.message))
 
-    def _checked(self, spoken: PersonAnswer, asked: "PersonPrompt", frame: str) -> PersonAction | Breach:
+    def _checked(self, spoken: PersonAnswer, prompt: "PersonPrompt", frame: str) -> PersonAction | Breach:
         line = PersonLine(spoken.message.strip(), spoken.done)
         title = spoken.press if isinstance(spoken, PersonAnswerWithButton) else None
         if title is not None and title.strip():
-            button = asked.button(title)
+            button = prompt.button(title)
             if button is None:
                 return Breach(
                     "presses_nothing",
                     "there is no such button: press one that is shown, or say something",
                 )
-            early = next(check_early_end(line, self.bounds, asked.moment), None)
+            early = next(check_early_end(line, self.bounds, prompt.moment), None)
             return early or press_button(button, last=spoken.done)
-        wrong = find_breach(line, self.bounds, replace(asked.moment, frame=frame))
+        wrong = find_breach(line, self.bounds, replace(prompt.moment, frame=frame))
         if wrong is not None:
             return wrong
         if not line.message:
             return PersonAction(leaves=True, reason="person_done")
-        made_up = find_made_up_facts(line.message, self.bounds, asked.moment)
+        made_up = find_made_up_facts(line.message, self.bounds, prompt.moment)
         return PersonAction(line.message, last=spoken.done, made_up=made_up)
 
     @cached_property
@@ -159,43 +159,45 @@ class Improviser:
         context = (self.part.person.simulation_context or "").replace("\n", " ")
         parts = [part.strip() for part in re.split(r"[.!?:;]+", context)]
         addressed = [part for part in parts if part.lower().startswith(("you ", "your "))]
-        plain = self._told({**self.part.variables(), **_UNKNOWN}, {})
+        plain = self._render_prompt({**self.part.variables(), **_UNKNOWN}, {})
         return self.part.bounds("\n".join([plain.instructions, *addressed]))
 
-    def _frame(self, asked: "PersonPrompt", broken: Sequence[tuple[PersonAnswer, Breach]]) -> str:
+    def _frame(self, prompt: "PersonPrompt", broken: Sequence[tuple[PersonAnswer, Breach]]) -> str:
         """Return this turn's request without the parts that the person may repeat, such as the agent's words."""
         turn = {
-            "agent": "-" if asked.last else "",
-            "first": not asked.talk,
+            "agent": "-" if prompt.last else "",
+            "first": not prompt.talk,
             "broken": [{"said": "", "reason": wrong.reason} for _, wrong in broken],
         }
-        return self._told({**self.part.variables(), **_UNKNOWN}, turn).content
+        return self._render_prompt({**self.part.variables(), **_UNKNOWN}, turn).content
 
-    def _ask(self, asked: "PersonPrompt", broken: Sequence[tuple[PersonAnswer, Breach]]) -> PersonAnswer:
+    def _ask(self, prompt: "PersonPrompt", broken: Sequence[tuple[PersonAnswer, Breach]]) -> PersonAnswer:
         if self.asker is None:
             raise PersonUnavailable("a model must play the person, and none is configured; add --person")
-        turn = {"agent": asked.last, "first": not asked.talk, "hint": asked.hint}
+        turn = {"agent": prompt.last, "first": not prompt.talk, "hint": prompt.hint}
         try:
-            told = self._told(
+            rendered = self._render_prompt(
                 self.part.variables(), {**turn, "broken": [_describe_refused_line(*pair) for pair in broken]}
             )
-            shape = PersonAnswerWithButton if asked.buttons else PersonAnswer
+            shape = PersonAnswerWithButton if prompt.buttons else PersonAnswer
             question = Question[PersonAnswer](
-                told.content, shape, told.instructions, PROMPT, asked.talk, self.conversation
+                rendered.content, shape, rendered.instructions, PROMPT, prompt.talk, self.conversation
             )
             return self.asker.ask(question).data
         except (BadAnswer, NoModel, ClerkshipError) as error:
             raise PersonUnavailable(f"the person could not be played: {error}") from error
 
-    def _told(self, who: Mapping[str, Any], turn: Mapping[str, Any]) -> RenderedPrompt:
+    def _render_prompt(self, who: Mapping[str, Any], turn: Mapping[str, Any]) -> RenderedPrompt:
         """Render the prompt. A user's template without blocks replaces only the instructions."""
         now = {"agent": "", "first": True, "hint": "", "broken": [], **turn}
-        told = self.prompts[PROMPT].fill(**who, **now)
-        if not told.instructions:
-            told = RenderedPrompt(told.content, BUILT_IN[PROMPT].fill(**who, **now).content)
+        rendered = self.prompts[PROMPT].fill(**who, **now)
+        if not rendered.instructions:
+            rendered = RenderedPrompt(rendered.content, BUILT_IN[PROMPT].fill(**who, **now).content)
         caution = _read_caution()
         return (
-            told if caution in told.instructions else RenderedPrompt(f"{told.instructions}\n\n{caution}", told.content)
+            rendered
+            if caution in rendered.instructions
+            else RenderedPrompt(f"{rendered.instructions}\n\n{caution}", rendered.content)
         )
 
 
@@ -228,13 +230,13 @@ class PersonPrompt:
         """Build the prompt from the messages so far."""
         sides = [(agents, list(part)) for agents, part in groupby(messages, is_by_agent)]
         open_end = sides.pop()[1] if sides and sides[-1][0] else []
-        said = [cast(Utterance, event.payload) for event in open_end]
+        utterances = [cast(Utterance, event.payload) for event in open_end]
         return cls(
             talk=tuple(_build_conversation(sides)) if sides else (),
             last=_render_agent_messages(open_end) if open_end else "",
             hint=hint,
             moment=LineContext(
-                heard=tuple(utterance.text for utterance in said),
+                heard=tuple(utterance.text for utterance in utterances),
                 so_far="\n".join(_collect_texts([_message_content(event) for event in messages])),
                 answers=_count_answers(
                     [*sides, (True, open_end)] if open_end else sides, progress, approached=approached
@@ -243,7 +245,7 @@ class PersonPrompt:
                 own=tuple(_render_person_message(event) for event in messages if not is_by_agent(event)),
                 statements=tuple(_collect_statements(sides)),
             ),
-            buttons=tuple(button for utterance in said for button in utterance.buttons),
+            buttons=tuple(button for utterance in utterances for button in utterance.buttons),
         )
 
     def button(self, title: str) -> Mapping[str, Any] | None:
@@ -286,28 +288,28 @@ def _collect_statements(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[S
 
 
 def _render_person_message(event: Event) -> str:
-    said = cast(Utterance, event.payload)
-    title = (said.metadata or {}).get("pressed")
-    return said.text if title is None else f"(presses {title!r})"
+    utterance = cast(Utterance, event.payload)
+    title = (utterance.metadata or {}).get("pressed")
+    return utterance.text if title is None else f"(presses {title!r})"
 
 
 def _render_agent_messages(events: Sequence[Event]) -> str:
     """Return what the agent said and showed, as data."""
     lines: list[str] = []
     for event in events:
-        said = cast(Utterance, event.payload)
-        if said.text:
-            lines.append(quote_text(said.text))
-        if said.buttons:
-            lines.append(f"buttons: {', '.join(quote_text(button_title(button)) for button in said.buttons)}")
-        if said.custom is not None:
-            lines.append(f"shows: {quote_text(to_json(said.custom), MAX_CUSTOM_LENGTH)}")
+        utterance = cast(Utterance, event.payload)
+        if utterance.text:
+            lines.append(quote_text(utterance.text))
+        if utterance.buttons:
+            lines.append(f"buttons: {', '.join(quote_text(button_title(button)) for button in utterance.buttons)}")
+        if utterance.custom is not None:
+            lines.append(f"shows: {quote_text(to_json(utterance.custom), MAX_CUSTOM_LENGTH)}")
     return section("AGENT", "\n".join(lines) or _EMPTY_MESSAGE)
 
 
 def _message_content(event: Event) -> JsonValue:
-    said = cast(Utterance, event.payload)
-    return [said.text, [dict(button) for button in said.buttons], said.custom]
+    utterance = cast(Utterance, event.payload)
+    return [utterance.text, [dict(button) for button in utterance.buttons], utterance.custom]
 
 
 def _count_answers(sides: Sequence[tuple[bool, list[Event]]], progress: ScriptProgress, *, approached: bool) -> int:

@@ -78,21 +78,21 @@ class ScriptedPerson:
             return self._speak(self._opening, self._interrupting())
         return self._go_on()
 
-    def hear(self, said: AgentReply) -> PersonAction:
+    def hear(self, reply: AgentReply) -> PersonAction:
         """Respond by the end rule, the first matching rule, the next line, or the fallback; otherwise leave."""
         if self.leaving:
             return _LEAVE
         end = self._script.end
         enough = end.after is not None and self._said >= end.after
-        if enough or (isinstance(end.when, str) and has_match_in_time(end.when, said.text)):
+        if enough or (isinstance(end.when, str) and has_match_in_time(end.when, reply.text)):
             return PersonAction(end.say, leaves=True, reason="person_done")
         missed = ""
         for number, rule in enumerate(self._script.script):
-            if isinstance(rule.when, str) and self._may_use(number, rule) and has_match_in_time(rule.when, said.text):
-                button = _find_button(rule.press, said.buttons) if rule.press is not None else None
+            if isinstance(rule.when, str) and self._may_use(number, rule) and has_match_in_time(rule.when, reply.text):
+                button = _find_button(rule.press, reply.buttons) if rule.press is not None else None
                 if rule.press is None or button is not None:
                     return self._use(number, rule, button)
-                missed = missed or _describe_missing_button(f"rule {number + 1} fits", rule.press, said.buttons)
+                missed = missed or _describe_missing_button(f"rule {number + 1} fits", rule.press, reply.buttons)
         return self._proceed() or self._leave(missed)
 
     def wait(self) -> PersonAction | None:

@@ -103,13 +103,13 @@ def signal_processes(number: signal.Signals, session: int, mark: str, spared: Co
             if session > 0:
                 os.killpg(session, number)
         return False
-    found = find_processes(session, mark)
-    for pid in found:
+    processes = find_processes(session, mark)
+    for pid in processes:
         if pid in spared:
             continue
         with contextlib.suppress(OSError):
             os.kill(pid, number)
-    return bool(found)
+    return bool(processes)
 
 
 class Process:

@@ -366,10 +366,10 @@ def _target_of(solver: PythonSolver) -> dict[str, str]:
 
 def _resolve_target(target: Any) -> Any:
     """Return what its module has under the name of a class or function."""
-    found: Any = sys.modules.get(target.__module__)
+    value: Any = sys.modules.get(target.__module__)
     for name in target.__qualname__.split("."):
-        found = getattr(found, name, None)
-    return found
+        value = getattr(value, name, None)
+    return value
 
 
 def _module_name(agent: str, module: str) -> str:

@@ -90,22 +90,22 @@ def import_from_here(name: str) -> ModuleType:
 
 def find_entry_points(target: Any, name: str) -> dict[EntryPointName, EntryPoint]:
     """Return the entry points of an object; raise NotAnAgent if it has none."""
-    found: dict[EntryPointName, Callable[..., Any]] = {
+    entries: dict[EntryPointName, Callable[..., Any]] = {
         entry: getattr(target, entry) for entry in _ENTRIES.values() if callable(getattr(target, entry, None))
     }
     for entry in _OPTIONAL_ENTRIES:
-        if "on_turn" in found and callable(getattr(target, entry, None)):
-            found[entry] = getattr(target, entry)
-    if not found and callable(target):
+        if "on_turn" in entries and callable(getattr(target, entry, None)):
+            entries[entry] = getattr(target, entry)
+    if not entries and callable(target):
         first = next(iter(_parameters(target)), "")
         if first not in _ENTRIES:
             raise NotAnAgent(f"agent {name}: the first parameter of the function must be `message` or `task_item`")
-        found = {_ENTRIES[first]: target}
-    if not found:
+        entries = {_ENTRIES[first]: target}
+    if not entries:
         raise NotAnAgent(f"agent {name}: it has neither on_turn nor on_task")
     return {
         entry: EntryPoint(function, _arity(function), inspect.iscoroutinefunction(function))
-        for entry, function in found.items()
+        for entry, function in entries.items()
     }
 
 

@@ -53,11 +53,11 @@ def _describe_absence(data: Any, parts: Sequence[str]) -> str:
             rest = ".".join(parts[number + 1 :])
             first = _describe(data[0]) if data else ""
             return f"none of the {len(data)} items of {place} has `{rest}`; the first is {first}" if data else ""
-        found = list(lookup_all(data, [part]))
-        if not found:
+        values = list(lookup_all(data, [part]))
+        if not values:
             hint = f"; for each item write `{'.'.join([*parts[:number], '*', *parts[number:]])}`"
             return f"{place} is {_describe(data)}{hint if isinstance(data, list) and not part.isdecimal() else ''}"
-        data = found[0]
+        data = values[0]
     return ""
 
 
@@ -90,8 +90,8 @@ def read_messages(data: Any, path: str, buttons_path: str, option: str = "--repl
         is_each = shared == len(reply) and buttons[shared : shared + 1] == ["*"] and isinstance(node, list)
         for item in node if is_each else [node]:
             shown = list(lookup_all(item, buttons[shared + is_each :]))
-            said = [say for value in lookup_all(item, reply[shared:]) for say in _to_messages(value, option)]
-            messages += _with_buttons(said, [button for each in shown for button in _to_buttons(each)])
+            replies = [say for value in lookup_all(item, reply[shared:]) for say in _to_messages(value, option)]
+            messages += _with_buttons(replies, [button for each in shown for button in _to_buttons(each)])
     return messages
 
 
@@ -161,12 +161,12 @@ def parse_replies(value: Any, events: AgentEvents | None = BUILT_IN_EVENTS) -> l
     items = value if isinstance(value, list | tuple) else [value]
     if len(items) > MAX_REPORTS:
         raise AgentError(f"it returned {len(items):,} replies and events; the limit is {MAX_REPORTS:,}")
-    said = [_parse_reply_part(item, events) for item in items if item is not None]
-    said = [part for part in said if not (isinstance(part, Say) and part.is_blank)]
-    replies = sum(isinstance(item, Say) for item in said)
+    parts = [_parse_reply_part(item, events) for item in items if item is not None]
+    parts = [part for part in parts if not (isinstance(part, Say) and part.is_blank)]
+    replies = sum(isinstance(item, Say) for item in parts)
     if replies > MAX_REPLIES:
         raise AgentError(f"it returned {replies:,} replies; the limit is {MAX_REPLIES}")
-    return said
+    return parts
 
 
 def check_log_capacity(log: Log) -> None:

@@ -49,13 +49,13 @@ def show(
 
         clerkship ivr show suites/mine/payer_tree.yml --svg payer.svg
     """
-    found = find_trees(name, line)
+    trees = find_trees(name, line)
     if svg is not None:
-        _write_svg(found, svg, json=json)
+        _write_svg(trees, svg, json=json)
     elif json:
-        print_json({"trees": [_to_data(each) for each in found]})
+        print_json({"trees": [_to_data(each) for each in trees]})
     else:
-        for number, each in enumerate(found):
+        for number, each in enumerate(trees):
             _print_tree(out(), each, is_first=number == 0)
 
 

@@ -64,11 +64,11 @@ class PastConversation:
         past = [PastPersonTurn(None, greeting)] if greeting is not None else []
         for start, end in pairwise([*actions, len(events)]):
             action, after = events[start].payload, events[start + 1 : end]
-            said = action.text if isinstance(action, Utterance) else None
+            text = action.text if isinstance(action, Utterance) else None
             paused = action.pause if isinstance(action, PauseStarted) else None
             seen = tuple(each for each in after if each.actor != "person" and not isinstance(each.payload, PauseEnded))
             cause = by_seq.get(events[start].cause or 0)
-            past.append(PastPersonTurn(said, self._joined_replies(after), seen, paused, cause))
+            past.append(PastPersonTurn(text, self._joined_replies(after), seen, paused, cause))
         return past
 
     @cached_property

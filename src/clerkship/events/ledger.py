@@ -131,7 +131,7 @@ def list_actions(evidence: Evidence) -> list[LedgerEntry]:
     lines = ((evidence.turn_of(event), line, event) for event in evidence.events if (line := _render_action(event)))
     return [
         _build_action(turn, line, [event for _, _, event in group])
-        for (turn, line), group in groupby(lines, key=lambda found: found[:2])
+        for (turn, line), group in groupby(lines, key=lambda entry: entry[:2])
     ]
 
 

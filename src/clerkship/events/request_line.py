@@ -59,15 +59,15 @@ def describe_unauthenticated_requests(sidecar: Fields) -> list[str]:
     return _describe_requests(sidecar.get("unauthenticated"), "without a valid credential, not in the log")
 
 
-def describe_unmatched_requests(found: Fields | None) -> list[str]:
+def describe_unmatched_requests(unmatched: Fields | None) -> list[str]:
     """Return the number of requests to no active trial, then each of them; empty if there was none."""
-    return _describe_requests(found, "for no trial under way")
+    return _describe_requests(unmatched, "for no trial under way")
 
 
-def _describe_requests(found: Fields | None, what: str) -> list[str]:
-    if not found or not found["count"]:
+def _describe_requests(recorded: Fields | None, what: str) -> list[str]:
+    if not recorded or not recorded["count"]:
         return []
-    count, requests = found["count"], found["requests"]
+    count, requests = recorded["count"], recorded["requests"]
     rest = count - len(requests)
     head = f"{count:,} request{'s' * (count != 1)} {what}"
     return [head, *map(_render_refused_request, requests), *([f"… and {rest:,} more"] if rest else [])]
@@ -75,9 +75,9 @@ def _describe_requests(found: Fields | None, what: str) -> list[str]:
 
 def _render_refused_request(request: Fields) -> str:
     sandbox, path = request.get("sandbox", ""), request.get("path", "")
-    asked = {**request, "method": request.get("method", "unreadable request"), "path": f"/{sandbox}{path}"}
+    shown = {**request, "method": request.get("method", "unreadable request"), "path": f"/{sandbox}{path}"}
     answered = " ".join(str(request[part]) for part in ("status", "reason") if part in request)
-    return _to_one_line(f"{_render_target(asked, {})} → {answered}")
+    return _to_one_line(f"{_render_target(shown, {})} → {answered}")
 
 
 def _render_target(request: Fields, payload: Fields) -> str:

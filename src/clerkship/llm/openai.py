@@ -33,11 +33,11 @@ class OpenAiApi:
     async def send(self, request: ChatRequest, connections: HostConnections) -> ModelReply:
         """Request one completion."""
         messages = [{"role": turn.role, "content": turn.content} for turn in request.turns]
-        asked = {**_response_format(request), "model": self._reference.model, "messages": messages}
+        fields = {**_response_format(request), "model": self._reference.model, "messages": messages}
         response = await self._token_limit.send(
             self._options.parameters,
             lambda parameters: self._endpoint.post(
-                connections.lend, "/chat/completions", parameters | asked, request.limits, request.time_spent
+                connections.lend, "/chat/completions", parameters | fields, request.limits, request.time_spent
             ),
         )
         usage = parse_usage(response, self._options.prices)

@@ -31,10 +31,10 @@ _REFERENCES = re.compile(r"""\{%[-+]?\s*(?:extends|include|import|from)\s+["']([
 class BadPrompt(InputError):
     """A template cannot be rendered."""
 
-    def __init__(self, name: str, said: str, line: int = 0) -> None:
+    def __init__(self, name: str, reason: str, line: int = 0) -> None:
         place = f" in line {line}" if line else ""
-        super().__init__([InputProblem(message=f"prompt `{name}` cannot be rendered: {said}{place}")])
-        self.said, self.line = said, line
+        super().__init__([InputProblem(message=f"prompt `{name}` cannot be rendered: {reason}{place}")])
+        self.said, self.line = reason, line
 
 
 class RenderedPrompt(NamedTuple):
@@ -102,8 +102,8 @@ class Prompt(NamedTuple):
             LookupError,
             RecursionError,
         ) as error:
-            said = f"unknown built-in prompt {error.name}" if isinstance(error, TemplateNotFound) else str(error)
-            raise BadPrompt(self.name, said, getattr(error, "lineno", None) or _template_line(error)) from None
+            reason = f"unknown built-in prompt {error.name}" if isinstance(error, TemplateNotFound) else str(error)
+            raise BadPrompt(self.name, reason, getattr(error, "lineno", None) or _template_line(error)) from None
         first, separator, second = "".join(written).partition(_SEPARATOR)
         return RenderedPrompt(first.strip(), second.strip()) if separator else RenderedPrompt("", first.strip())
 

@@ -57,9 +57,9 @@ def parse_answer(text: str, shape: type[T]) -> T:
 
 def _parse_object(text: str, shape: type[T]) -> T:
     wrong, answers = "there is no JSON object in it", list[T]()
-    for found in _find_objects(text):
+    for candidate in _find_objects(text):
         try:
-            answers.append(shape.model_validate(map_texts(found, replace_surrogates)))
+            answers.append(shape.model_validate(map_texts(candidate, replace_surrogates)))
         except ValidationError as error:
             wrong = _describe_errors(error)
     if not answers:
@@ -75,11 +75,11 @@ def _find_objects(text: str) -> Iterator[Any]:
     while start >= 0 and tried < MAX_STARTS:
         tried += 1
         try:
-            found, end = _DECODER.raw_decode(text, start)
+            value, end = _DECODER.raw_decode(text, start)
         except (json.JSONDecodeError, RecursionError):
             end = start + 1
         else:
-            yield found
+            yield value
         start = text.find("{", end)
 
 

@@ -57,11 +57,11 @@ class ScriptedModel:
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Return the first answer that fits."""
-        found = next((answer for answer in self._script.answers if answer.fits(question)), None)
-        if found is None:
+        scripted = next((answer for answer in self._script.answers if answer.fits(question)), None)
+        if scripted is None:
             raise BadAnswer(f"{self.name} has no answer to a question about {question.about}: {_excerpt(question)}")
         try:
-            return ModelAnswer(question.shape.model_validate(found.answer), self.name)
+            return ModelAnswer(question.shape.model_validate(scripted.answer), self.name)
         except ValidationError as error:
             wrong = error.errors()[0]
             place = ".".join(map(str, wrong["loc"])) or "it"

@@ -32,7 +32,7 @@ def map_concurrently(ask: Callable[[A], R], items: Sequence[A], *, waits: bool =
     waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
     for number in range(len(items)):
         waiting.put(number)
-    found: dict[int, R] = {}
+    results: dict[int, R] = {}
     wrong: dict[int, BaseException] = {}
 
     def work() -> None:
@@ -42,7 +42,7 @@ def map_concurrently(ask: Callable[[A], R], items: Sequence[A], *, waits: bool =
             except queue.Empty:
                 return
             try:
-                found[number] = ask(items[number])
+                results[number] = ask(items[number])
             except BaseException as error:  # re-raised in the calling thread
                 wrong[number] = error
 
@@ -55,7 +55,7 @@ def map_concurrently(ask: Callable[[A], R], items: Sequence[A], *, waits: bool =
         thread.join()
     if wrong:
         raise wrong[min(wrong)]
-    return [found[number] for number in range(len(items))]
+    return [results[number] for number in range(len(items))]
 
 
 class UsageCounter:

@@ -155,9 +155,9 @@ class FieldCheck(Frozen):
 
     def with_differences(self, expected: Any, actual: Any) -> Self:
         """Return a copy with the differences of two nested values, if they differ."""
-        found = find_differences(expected, actual)
-        update = {"differences": found.first, "differences_left_out": found.left_out}
-        return self.model_copy(update=update) if found.first else self
+        compared = find_differences(expected, actual)
+        update = {"differences": compared.first, "differences_left_out": compared.left_out}
+        return self.model_copy(update=update) if compared.first else self
 
     def forbidden(self) -> Self:
         """Return a copy for a check that failed because the value was as described: `expected` is negated."""

@@ -435,7 +435,10 @@ def build_message(
 def join_replies(replies: Sequence[Say]) -> AgentReply:
     """Join the replies of a turn into what the person hears."""
     return _join(
-        [AgentReply(said.text, said.buttons, (said.custom,) if said.custom is not None else ()) for said in replies]
+        [
+            AgentReply(reply.text, reply.buttons, (reply.custom,) if reply.custom is not None else ())
+            for reply in replies
+        ]
     )
 
 

@@ -73,8 +73,8 @@ def _names(value: Any) -> list[str]:
 
 
 def _type(slot: Any) -> str:
-    found = slot.get("type") if isinstance(slot, dict) else None
-    return found if isinstance(found, str) else "any"
+    name = slot.get("type") if isinstance(slot, dict) else None
+    return name if isinstance(name, str) else "any"
 
 
 def _get_flows(server: RasaServer) -> frozenset[str] | None:
@@ -82,23 +82,23 @@ def _get_flows(server: RasaServer) -> frozenset[str] | None:
     status, location, data = _get(server, "/flows")
     if status in (404, 405):
         return None
-    found = _parse_response(server, "/flows", status, location, data)
-    if isinstance(found, dict):
-        found = found.get("flows", found)
-    if isinstance(found, dict):
-        return frozenset(name for name, _ in _pairs(found))
-    ids = [item.get("id") for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    flows = _parse_response(server, "/flows", status, location, data)
+    if isinstance(flows, dict):
+        flows = flows.get("flows", flows)
+    if isinstance(flows, dict):
+        return frozenset(name for name, _ in _pairs(flows))
+    ids = [item.get("id") for item in flows if isinstance(item, dict)] if isinstance(flows, list) else []
     return frozenset(name for name in ids if isinstance(name, str))
 
 
 def _get_map(server: RasaServer, path: str) -> dict[str, Any]:
     status, location, data = _get(server, path)
-    found = _parse_response(server, path, status, location, data)
-    if not isinstance(found, dict):
+    response = _parse_response(server, path, status, location, data)
+    if not isinstance(response, dict):
         raise InputError.of(
             f"{server.host} answered {path} with something other than a map: {server.shown(data)}", hint=API_HINT
         )
-    return found
+    return response
 
 
 def _get(server: RasaServer, path: str) -> tuple[int, str, bytes]:

@@ -192,16 +192,16 @@ class E2eFiles:
         return Definition("e2e", file.tree, path, value, self.reporter)
 
     def _listed(self, file: Definition, key: str, plural: str) -> dict[str, Definition]:
-        found: dict[str, Definition] = {}
+        definitions: dict[str, Definition] = {}
         for number, item in enumerate(as_list(file.data.get(key))):
             for name, value in as_map(item).items():
                 path: Keys = [key, number, name]
-                if name in found:
-                    other = file.tree.locate(found[name].path, key=True)
+                if name in definitions:
+                    other = file.tree.locate(definitions[name].path, key=True)
                     hint = f"the other is at {other.text}"
                     file.problem(path, f"two {plural} have the name `{name[:60]}`", hint, key=True)
-                found.setdefault(name, self._named(file, path, value))
-        return found
+                definitions.setdefault(name, self._named(file, path, value))
+        return definitions
 
     def _shared(self, folder: Path) -> SharedNames:
         """Return the names that the conftest files define, from the outermost folder down to this one."""

@@ -79,14 +79,14 @@ class RasaResults:
         """Yield every file with its path in the folder; the summaries are last."""
         sources = {task: snapshot.source for task, snapshot in self.snapshots.items()}
         self.entries = {task: ScenarioSummary(task, slug) for task, slug in build_slugs(sources).items()}
-        for kept in trials:
-            entry = self.entries[kept.task_run.task]
-            trial = _TrialResult(self.run, entry.slug, self._relabel(kept), blob)
+        for stored in trials:
+            entry = self.entries[stored.task_run.task]
+            trial = _TrialResult(self.run, entry.slug, self._relabel(stored), blob)
             entry.total += 1
             entry.passed += trial.passed
-            entry.errored += is_errored(kept.task_run)
+            entry.errored += is_errored(stored.task_run)
             entry.seconds += trial.seconds
-            name = f"{entry.slug}/run_{kept.task_run.trial}"
+            name = f"{entry.slug}/run_{stored.task_run.trial}"
             yield f"{name}.txt", trial.text().encode()
             yield f"{name}.json", trial.json()
         seconds = _get_duration(self.run)
@@ -229,8 +229,8 @@ class _TrialResult:
     def _completed(self) -> bool | None:
         """Whether the user's task was completed; None if that was not rated."""
         quality = self.task_run.quality
-        found = quality.ratings.get(TASK_COMPLETION) if quality is not None else None
-        return found.passed if found is not None else None
+        rating = quality.ratings.get(TASK_COMPLETION) if quality is not None else None
+        return rating.passed if rating is not None else None
 
     def json(self) -> bytes:
         """Return the file for programs."""

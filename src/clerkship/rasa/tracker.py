@@ -138,22 +138,26 @@ VOLATILE_KEYS = frozenset({"session_id", "model_id", "assistant_id", "message_id
 
 
 def _copy_fields(row: TrackerRow) -> dict[str, Any]:
-    found = {key: value for key, value in row.items() if key not in ("event", "timestamp", *VOLATILE_KEYS)}
-    if "metadata" in found:
-        found["metadata"] = _read_metadata(row) or None
-    return {key: value for key, value in found.items() if value is not None}
+    fields = {key: value for key, value in row.items() if key not in ("event", "timestamp", *VOLATILE_KEYS)}
+    if "metadata" in fields:
+        fields["metadata"] = _read_metadata(row) or None
+    return {key: value for key, value in fields.items() if value is not None}
 
 
 def _read_metadata(row: TrackerRow) -> dict[str, Any]:
-    found = row.get("metadata")
-    return {key: value for key, value in found.items() if key not in VOLATILE_KEYS} if isinstance(found, dict) else {}
+    metadata = row.get("metadata")
+    return (
+        {key: value for key, value in metadata.items() if key not in VOLATILE_KEYS}
+        if isinstance(metadata, dict)
+        else {}
+    )
 
 
 def _require_text(row: TrackerRow, key: str) -> str:
-    found = row.get(key)
-    if not isinstance(found, str) or not found:
+    text = row.get(key)
+    if not isinstance(text, str) or not text:
         raise MalformedEvent
-    return found
+    return text
 
 
 def _filter_texts(value: Any) -> tuple[str, ...]:
@@ -161,8 +165,8 @@ def _filter_texts(value: Any) -> tuple[str, ...]:
 
 
 def _read_text(row: TrackerRow, key: str) -> str | None:
-    found = row.get(key)
-    return found if isinstance(found, str) else None
+    text = row.get(key)
+    return text if isinstance(text, str) else None
 
 
 def _parse_bot(row: TrackerRow) -> Sequence[ReplyPart]:
@@ -218,8 +222,8 @@ def _parse_flow_started(row: TrackerRow) -> Sequence[ReplyPart]:
 
 def _build_flow_parser(sort: type[Payload]) -> Callable[[TrackerRow], Sequence[ReplyPart]]:
     def read(row: TrackerRow) -> Sequence[ReplyPart]:
-        found = {"flow_id": _require_text(row, "flow_id"), "flow_step_id": _read_text(row, "step_id")}
-        return (sort.model_validate(found),)
+        fields = {"flow_id": _require_text(row, "flow_id"), "flow_step_id": _read_text(row, "step_id")}
+        return (sort.model_validate(fields),)
 
     return read
 

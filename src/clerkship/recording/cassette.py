@@ -48,14 +48,14 @@ def split_prompt(text: str) -> list[str]:
     if "<<< " not in text:
         return [text]
     cuts = sorted({0, len(text), *_find_offsets(text, "\n<<< ", 1), *_find_offsets(text, " >>>\n", len(" >>>\n"))})
-    found: list[str] = []
+    paragraphs: list[str] = []
     for start, end in pairwise(cuts):
         piece = text[start:end]
-        if found and not piece.strip():
-            found[-1] += piece
+        if paragraphs and not piece.strip():
+            paragraphs[-1] += piece
         else:
-            found.append(piece)
-    return found
+            paragraphs.append(piece)
+    return paragraphs
 
 
 def _find_offsets(text: str, mark: str, by: int) -> Iterator[int]:
@@ -233,14 +233,14 @@ class Cassette:
             return cls(path)
         except OSError as error:
             raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
-        found = cls(path, data)
+        cassette = cls(path, data)
         lines = data.split(b"\n")
         for number, line in enumerate(lines, 1):
             if line or number < len(lines):
-                found._add_line(number, line)
-        found._check_references()
-        found._is_damaged = False
-        return found
+                cassette._add_line(number, line)
+        cassette._check_references()
+        cassette._is_damaged = False
+        return cassette
 
     @classmethod
     def restart(cls, path: Path) -> "Cassette":
@@ -278,7 +278,7 @@ class Cassette:
             talk = entry.talk if isinstance(entry, RecordedQuestion) else ""
             if any(text not in self.texts for text in entry.texts()) or (talk and talk not in self.said):
                 raise DamagedCassette.of(f"a text of {entry.key} is missing", file=str(self.path), hint=_REPAIR_HINT)
-        if any(said.after and said.after not in self.said for said in self.said.values()):
+        if any(message.after and message.after not in self.said for message in self.said.values()):
             raise DamagedCassette.of("a part of a talk is missing", file=str(self.path), hint=_REPAIR_HINT)
 
     def whole(self, keys: Iterable[str]) -> str:
@@ -287,11 +287,11 @@ class Cassette:
 
     def talk(self, last: str) -> list[RecordedMessage]:
         """Return the conversation up to a message, oldest first."""
-        found: list[RecordedMessage] = []
+        messages: list[RecordedMessage] = []
         while last:
-            found.append(self.said[last])
-            last = found[-1].after
-        return found[::-1]
+            messages.append(self.said[last])
+            last = messages[-1].after
+        return messages[::-1]
 
     def data(self) -> bytes:
         """Return the content of the file: header, referenced texts and messages, and entries, each sorted."""
@@ -303,13 +303,13 @@ class Cassette:
         return b"".join(_render_line(item) for item in (*items, *entries))
 
     def _talked(self, entries: Iterable[CassetteEntry]) -> set[str]:
-        found: set[str] = set()
+        keys: set[str] = set()
         for entry in entries:
             line = entry.talk if isinstance(entry, RecordedQuestion) else ""
-            while line and line not in found:
-                found.add(line)
+            while line and line not in keys:
+                keys.add(line)
                 line = self.said[line].after
-        return found
+        return keys
 
     def save(self) -> None:
         """Write the file atomically; without entries, remove it."""

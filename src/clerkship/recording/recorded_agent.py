@@ -75,21 +75,21 @@ def _repeat_request(act: Mapping[str, Any], sandboxes: Sandboxes) -> None:
         sandbox, body = sandboxes[call.pop("sandbox")], _pop_body(call)
         sandbox.replay_call(CallRecord(**call, body=body))
     else:
-        asked = dict(act["request"])
-        query, headers = to_query(asked.get("query")), asked.get("headers", {})
-        request = Request(asked["method"], asked["path"], query, headers, _pop_body(asked))
-        sandboxes[asked["sandbox"]].send_as_is(request)
+        recorded = dict(act["request"])
+        query, headers = to_query(recorded.get("query")), recorded.get("headers", {})
+        request = Request(recorded["method"], recorded["path"], query, headers, _pop_body(recorded))
+        sandboxes[recorded["sandbox"]].send_as_is(request)
 
 
 def _to_recorded_request(request: Request) -> dict[str, Any]:
     """Return a request without what identifies its sender."""
     headers = {name.lower(): value for name, value in request.headers.items()}
-    kept = {
+    recorded_headers = {
         name: value for name, value in sorted(headers.items()) if name in _RECORDED_HEADERS or name.startswith("if-")
     }
     written: dict[str, Any] = {"method": request.method, "path": request.path}
     written |= {"query": _to_recorded_query(request)} if request.query else {}
-    written |= {"headers": kept} if kept else {}
+    written |= {"headers": recorded_headers} if recorded_headers else {}
     return written | _to_recorded_body(request.body)
 
 
@@ -183,8 +183,8 @@ class AgentRecording:
 
     def find_end(self) -> RecordedTurn | None:
         """Return what is recorded of the agent after its last reply; None if it did not fail then."""
-        found = self._session.find(self._owner, self._turn(END, None).key, counted=False)
-        return found if isinstance(found, RecordedTurn) else None
+        entry = self._session.find(self._owner, self._turn(END, None).key, counted=False)
+        return entry if isinstance(entry, RecordedTurn) else None
 
     def save(self, number: int, heard: JsonValue, **came: Any) -> None:
         """Record a turn; in refresh mode only if it is missing."""
@@ -195,14 +195,14 @@ class AgentRecording:
 
     def load(self, number: int, heard: JsonValue) -> RecordedTurn:
         """Return a recorded turn; raise NotRecorded."""
-        asked = self._turn(number, heard)
-        self._after = asked.key
-        found = self._session.find(self._owner, asked.key)
-        if isinstance(found, RecordedTurn):
-            return found
-        said = f" upon {asked.heard['text']!r}" if isinstance(asked.heard, dict) else ""
-        what = f"what {asked.solver} did in turn {number}{said}"
-        raise self._session.miss(self._owner, asked.key, what, partial(_describe_nearest_turn, asked))
+        turn = self._turn(number, heard)
+        self._after = turn.key
+        recorded = self._session.find(self._owner, turn.key)
+        if isinstance(recorded, RecordedTurn):
+            return recorded
+        cause = f" upon {turn.heard['text']!r}" if isinstance(turn.heard, dict) else ""
+        what = f"what {turn.solver} did in turn {number}{cause}"
+        raise self._session.miss(self._owner, turn.key, what, partial(_describe_nearest_turn, turn))
 
     def refuse(self) -> None:
         """Mark the trial as impossible to record, because the agent acted between two turns."""
@@ -327,18 +327,18 @@ def _to_recorded_reply(part: ReplyPart) -> dict[str, Any]:
     return {"say": {name: value for name, value in part.fields().items() if value or name == "text"}}
 
 
-def _describe_nearest_turn(asked: RecordedTurn, cassette: Cassette, used: Collection[str]) -> str:
-    turns = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedTurn) and entry.of == asked.of]
+def _describe_nearest_turn(wanted: RecordedTurn, cassette: Cassette, used: Collection[str]) -> str:
+    turns = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedTurn) and entry.of == wanted.of]
     if not turns:
         return "; no agent is recorded for this trial: record one with --record --record-agent"
-    if all(turn.solver != asked.solver for turn in turns):
+    if all(turn.solver != wanted.solver for turn in turns):
         return f"; the recording is of {', '.join(sorted({turn.solver for turn in turns}))}"
-    if all(turn.content != asked.content for turn in turns):
+    if all(turn.content != wanted.content for turn in turns):
         return "; the task has changed since the recording"
-    near = min(turns, key=lambda turn: (abs(turn.number - asked.number), turn.after != asked.after, turn.key))
-    if near.number != asked.number:
+    near = min(turns, key=lambda turn: (abs(turn.number - wanted.number), turn.after != wanted.after, turn.key))
+    if near.number != wanted.number:
         return f"; the recording ends with turn {max(turn.number for turn in turns)}"
     heard = near.heard.get("text") if isinstance(near.heard, dict) else None
-    if near.heard == asked.heard:
+    if near.heard == wanted.heard:
         return "; the conversation before it differs from the recording"
     return f"; in the recording, the person said {heard!r} there"

@@ -43,7 +43,7 @@ T = TypeVar("T", bound=BaseModel)
 
 
 def describe_nearest_question(
-    asked: Mapping[str, Any],
+    wanted: Mapping[str, Any],
     texts: Sequence[str],
     talk: Sequence[RecordedMessage],
     role: Role,
@@ -59,46 +59,48 @@ def describe_nearest_question(
     if not known:
         return "; nothing is recorded there" if not cassette.entries else "; no question to a model is recorded there"
     written = {content_key(text): text for text in texts}
-    prompt = "".join(written[key] for key in asked["prompt"])
-    near = _find_nearest(asked, prompt, role, known, cassette, used)
-    differs = [name for name, value in asked.items() if getattr(near, name) != value]
+    prompt = "".join(written[key] for key in wanted["prompt"])
+    near = _find_nearest(wanted, prompt, role, known, cassette, used)
+    differs = [name for name, value in wanted.items() if getattr(near, name) != value]
     if differs == ["model"]:
-        return f"; only the model differs: recorded with {near.model}, asked is {asked['model']}"
-    told = [_describe_difference(name, near, asked) for name in differs if name not in ("prompt", "orders", "talk")]
-    orders = "".join(written[key] for key in asked["orders"])
+        return f"; only the model differs: recorded with {near.model}, asked is {wanted['model']}"
+    differences = [
+        _describe_difference(name, near, wanted) for name in differs if name not in ("prompt", "orders", "talk")
+    ]
+    orders = "".join(written[key] for key in wanted["orders"])
     parts = {
         "orders": (cassette.whole(near.orders), orders),
         "talk": (_render_messages(cassette.talk(near.talk)), _render_messages(talk)),
         "prompt": (cassette.whole(near.prompt), prompt),
     }
     shown = "".join(_render_diff(name, *parts[name]) for name in parts if name in differs)
-    named = ", ".join((*told, *(f"its {name}" for name in parts if name in differs)))
+    named = ", ".join((*differences, *(f"its {name}" for name in parts if name in differs)))
     whose = f"{near.of[0][0]!r}, trial {near.of[0][1]}"
     return f"; the nearest recorded request is of {whose}, and differs in {named}{shown}"
 
 
-def describe_nearest_embedding(asked: Mapping[str, Any], cassette: Cassette, used: Collection[str]) -> str:
+def describe_nearest_embedding(wanted: Mapping[str, Any], cassette: Cassette, used: Collection[str]) -> str:
     """Describe how texts to be embedded differ from the recorded ones."""
     known = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedEmbedding)]
-    same = [entry for entry in known if list(entry.given) == list(asked["given"])]
+    same = [entry for entry in known if list(entry.given) == list(wanted["given"])]
     if same:
-        return f"; only the model differs: recorded with {same[0].model}, asked is {asked['model']}"
+        return f"; only the model differs: recorded with {same[0].model}, asked is {wanted['model']}"
     return f"; {len(known)} lists of other texts are recorded there"
 
 
 def _find_nearest(
-    asked: Mapping[str, Any],
+    wanted: Mapping[str, Any],
     prompt: str,
     role: Role,
     known: Iterable[RecordedQuestion],
     cassette: Cassette,
     used: Collection[str],
 ) -> RecordedQuestion:
-    parts = set(asked["prompt"])
+    parts = set(wanted["prompt"])
     ranked = sorted(
         known,
         key=lambda entry: (
-            -_similarity_of_fields(entry, asked, role),
+            -_similarity_of_fields(entry, wanted, role),
             -len(parts.intersection(entry.prompt)),
             entry.key,
         ),
@@ -109,7 +111,7 @@ def _find_nearest(
     def score(entry: RecordedQuestion) -> tuple[float, bool, float, str]:
         recorded = cassette.whole(entry.prompt).splitlines()
         others = set(recorded)
-        shared = _similarity_of_fields(entry, asked, role) + 3 * len(every & others) / max(len(every | others), 1)
+        shared = _similarity_of_fields(entry, wanted, role) + 3 * len(every & others) / max(len(every | others), 1)
         return shared, entry.key not in used, _similarity_of_changes(recorded, every, lines, others), entry.key
 
     return max(ranked[:MAX_COMPARED], key=score)
@@ -136,14 +138,14 @@ def _describe_difference(name: str, near: RecordedQuestion, question: Mapping[st
 
 
 def _render_messages(talk: Iterable[RecordedMessage]) -> str:
-    return "\n".join(f"{said.role}: {said.text}" for said in talk)
+    return "\n".join(f"{message.role}: {message.text}" for message in talk)
 
 
 def _render_diff(name: str, recorded: str, current: str) -> str:
-    found = difflib.unified_diff(
+    diff = difflib.unified_diff(
         recorded.splitlines(), current.splitlines(), f"{name}, as recorded", f"{name}, as asked", n=1, lineterm=""
     )
-    lines = [line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…" for line in found]
+    lines = [line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…" for line in diff]
     more = [f"… and {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
     return "".join(f"\n{line}" for line in (*lines[:MAX_LINES], *more))
 
@@ -173,18 +175,18 @@ class RecordedModel:
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         lookup = self._lookup(question)
-        found = cast(RecordedQuestion, self._answer(lookup, lambda: self._ask(question, lookup)))
-        if found.failed:
-            raise BadAnswer(self._redactor.show(found.failed), found.usage)
-        data = question.shape.model_validate(self._redactor.show(found.answer))
-        return ModelAnswer(data, self._redactor.show(found.by or found.model), found.usage)
+        recorded = cast(RecordedQuestion, self._answer(lookup, lambda: self._ask(question, lookup)))
+        if recorded.failed:
+            raise BadAnswer(self._redactor.show(recorded.failed), recorded.usage)
+        data = question.shape.model_validate(self._redactor.show(recorded.answer))
+        return ModelAnswer(data, self._redactor.show(recorded.by or recorded.model), recorded.usage)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return the recorded vectors, or ask the model."""
         lookup = self._lookup_vectors([self._redactor.hide(text) for text in texts])
-        found = cast(RecordedEmbedding, self._answer(lookup, lambda: self._embed(texts, lookup)))
-        vectors = [unpack_vector(vector) for vector in found.vectors]
-        return Embeddings(vectors, found.usage) if found.usage != NO_USAGE else vectors
+        recorded = cast(RecordedEmbedding, self._answer(lookup, lambda: self._embed(texts, lookup)))
+        vectors = [unpack_vector(vector) for vector in recorded.vectors]
+        return Embeddings(vectors, recorded.usage) if recorded.usage != NO_USAGE else vectors
 
     def close(self) -> None:
         """Do nothing: the model is shared."""
@@ -192,14 +194,14 @@ class RecordedModel:
     def _answer(self, lookup: CassetteLookup, ask: Callable[[], CassetteEntry]) -> CassetteEntry:
         session, owner = self._session, self._owner
         with session.exclusively(lookup.key):
-            found = session.find(owner, lookup.key)
-            if found is None and session.replays:
+            entry = session.find(owner, lookup.key)
+            if entry is None and session.replays:
                 raise self._miss(lookup)
-            if found is None:
+            if entry is None:
                 with session.asking(owner):
-                    found = ask()
-                session.put(owner, _without_retries(found), lookup.texts, lookup.talk)
-        return found
+                    entry = ask()
+                session.put(owner, _without_retries(entry), lookup.texts, lookup.talk)
+        return entry
 
     def _miss(self, lookup: CassetteLookup) -> NotRecorded:
         if self._role == "metrics":  # ratings decide nothing, so the trial is not errored

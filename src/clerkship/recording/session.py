@@ -85,15 +85,15 @@ class CassetteRedactor(NamedTuple):
             return text
         pattern, names = _value_pattern(tuple(self.names.items()))
 
-        def written(found: "re.Match[str]") -> str:
-            dollars, ours, theirs = found.groups()
+        def written(match: "re.Match[str]") -> str:
+            dollars, ours, theirs = match.groups()
             return f"{dollars * 2}${{{names[ours]}}}" if ours else f"{dollars * 2}{{{theirs}}}"
 
         return pattern.sub(written, text)
 
     def _shown(self, text: str) -> str:
-        def value(found: "re.Match[str]") -> str:
-            dollars, name = found.groups()
+        def value(match: "re.Match[str]") -> str:
+            dollars, name = match.groups()
             half = "$" * (len(dollars) // 2)
             if len(dollars) % 2 == 0:
                 return f"{half}{{{name}}}"
@@ -325,12 +325,12 @@ class RecordingSession:
         """Return the entry of a key and mark it as used; while recording everything, only if this run added it."""
         with self._lock:
             cassette = self._cassette(owner)
-            found, is_new = cassette.file.entries.get(key), key in cassette.replaced
-            if found is None or (self.mode == "record" and not is_new):
+            entry, is_new = cassette.file.entries.get(key), key in cassette.replaced
+            if entry is None or (self.mode == "record" and not is_new):
                 return None
             self._replayed += counted and not is_new
-            cassette.use(found, owner, claim=not self.replays)
-            return found
+            cassette.use(entry, owner, claim=not self.replays)
+            return entry
 
     def put(
         self, owner: TrialKey, entry: CassetteEntry, texts: Iterable[str] = (), talk: Iterable[RecordedMessage] = ()

@@ -71,30 +71,29 @@ class JudgeCalibration:
 
     def data(self) -> dict[str, Any]:
         """Return plain data for JSON."""
-        found = self.calibration
+        calibration = self.calibration
         return {
             "judge": self.model,
             "calibrated": self.counts,
             "differs": list(self.differs),
             "sentence": self.sentence(),
-            "at": found.at if found is not None else None,
-            "file": found.file if found is not None else None,
-            "overall": agreement_figures(found.overall) if found is not None and self.counts else None,
+            "at": calibration.at if calibration is not None else None,
+            "file": calibration.file if calibration is not None else None,
+            "overall": agreement_figures(calibration.overall) if calibration is not None and self.counts else None,
         }
 
 
 def describe_calibration(calibration: Calibration) -> str:
     """Return `22 of 24 labels (κ 0.83; 1 false pass, 1 false fail), calibrated 2026-11-15 on labelled.yml`."""
-    found = calibration.overall
-    value = compute_kappa(found)
+    overall = calibration.overall
+    value = compute_kappa(overall)
     agreed = "one label only, so no κ" if value is None else f"κ {value:.2f}"
-    wrong = (
-        f"{count_noun(found.false_passes, 'false pass', 'false passes')}, {count_noun(found.false_fails, 'false fail')}"
-    )
-    errors = f", {found.errors} not judged" if found.errors else ""
-    labels = count_noun(found.judged, "label").partition(" ")[2]
+    passes = count_noun(overall.false_passes, "false pass", "false passes")
+    wrong = f"{passes}, {count_noun(overall.false_fails, 'false fail')}"
+    errors = f", {overall.errors} not judged" if overall.errors else ""
+    labels = count_noun(overall.judged, "label").partition(" ")[2]
     return (
-        f"{found.agreed:,} of {found.judged:,} {labels} ({agreed}; {wrong}{errors}), "
+        f"{overall.agreed:,} of {overall.judged:,} {labels} ({agreed}; {wrong}{errors}), "
         f"calibrated {calibration.at[:10]} on {calibration.file}"
     )
 
@@ -111,7 +110,7 @@ def find_judge_calibration(run: BenchmarkRun, known: Iterable[Calibration] = ())
     if run.judging is None:
         return None
     frozen = (run.calibration,) if run.calibration is not None else ()
-    found = find_nearest_calibration(run.judging, (*frozen, *known))
+    nearest = find_nearest_calibration(run.judging, (*frozen, *known))
     return JudgeCalibration(
-        run.judging.model, found, find_judge_differences(run.judging, found.judge) if found is not None else ()
+        run.judging.model, nearest, find_judge_differences(run.judging, nearest.judge) if nearest is not None else ()
     )

@@ -98,9 +98,9 @@ class CriterionComparison:
     @property
     def criterion(self) -> CriterionRun:
         """Its label, axis, weight and gate, from the later run that has it."""
-        found = self.after or self.before
-        assert found is not None  # a row has at least one side
-        return found.criterion
+        rate = self.after or self.before
+        assert rate is not None  # a row has at least one side
+        return rate.criterion
 
     @property
     def axis(self) -> str:
@@ -135,13 +135,13 @@ class CriterionComparison:
 
     def data(self) -> dict[str, Any]:
         """Return plain data."""
-        told = self.criterion
+        criterion = self.criterion
         return {
-            "label": told.label,
-            "assertion": told.assertion,
-            "axis": told.axis,
-            "weight": told.weight,
-            "gate": told.gate,
+            "label": criterion.label,
+            "assertion": criterion.assertion,
+            "axis": criterion.axis,
+            "weight": criterion.weight,
+            "gate": criterion.gate,
             "change": self.change,
             "before": self.before.data() if self.before else None,
             "after": self.after.data() if self.after else None,
@@ -150,13 +150,13 @@ class CriterionComparison:
 
 def group_criteria(task_runs: Iterable[TaskRun]) -> dict[CriterionKey, CriterionRate]:
     """Group the criteria of a task's trials by label, assertion and order."""
-    found: dict[CriterionKey, CriterionRate] = {}
+    rates: dict[CriterionKey, CriterionRate] = {}
     for task_run in task_runs:
         if task_run.status not in JUDGED_STATUSES:
             continue
         for key, criterion in _number_criteria(task_run.criteria):
-            found.setdefault(key, CriterionRate(criterion)).add(criterion)
-    return found
+            rates.setdefault(key, CriterionRate(criterion)).add(criterion)
+    return rates
 
 
 def _number_criteria(criteria: Iterable[CriterionRun]) -> Iterable[tuple[CriterionKey, CriterionRun]]:
@@ -209,7 +209,7 @@ class TaskComparison:
     @property
     def changes(self) -> list[CriterionComparison]:
         """The criteria that changed."""
-        return [found for found in self.criteria if found.change != "same"]
+        return [comparison for comparison in self.criteria if comparison.change != "same"]
 
     @property
     def changed(self) -> bool:
@@ -250,8 +250,8 @@ class Comparison:
 
     def standings(self) -> dict[Standing, int]:
         """Return the number of tasks for each standing."""
-        found = [row.standing for row in self.rows]
-        return {standing: found.count(standing) for standing in STANDINGS}
+        standings = [row.standing for row in self.rows]
+        return {standing: standings.count(standing) for standing in STANDINGS}
 
     @property
     def overall(self) -> Literal["better", "worse", "same"]:
@@ -269,7 +269,7 @@ class Comparison:
                 "changed": row.changed,
                 "before": row.before.data() if row.before else None,
                 "after": row.after.data() if row.after else None,
-                "criteria": [found.data() for found in row.criteria],
+                "criteria": [criterion.data() for criterion in row.criteria],
             }
             for row in self.rows
         ]
@@ -288,7 +288,7 @@ class Comparison:
         """Return the mean score of each axis in both runs, and how many of its criteria changed."""
         return [
             _compare_axis(axis, self.rows)
-            for axis in list_axes([found.axis for found in row.criteria] for row in self.rows)
+            for axis in list_axes([criterion.axis for criterion in row.criteria] for row in self.rows)
         ]
 
     @property
@@ -319,10 +319,10 @@ def build_comparison(
 
 
 def _by_task(task_runs: Iterable[TaskRun]) -> dict[str, list[TaskRun]]:
-    found: dict[str, list[TaskRun]] = {}
+    by_task: dict[str, list[TaskRun]] = {}
     for task_run in task_runs:
-        found.setdefault(task_run.task, []).append(task_run)
-    return found
+        by_task.setdefault(task_run.task, []).append(task_run)
+    return by_task
 
 
 def _compare_task(task: str, old: Sequence[TaskRun], new: Sequence[TaskRun]) -> TaskComparison:
@@ -338,7 +338,7 @@ def _compare_task(task: str, old: Sequence[TaskRun], new: Sequence[TaskRun]) -> 
 
 def _standing_by_criteria(criteria: Sequence[CriterionComparison]) -> Standing:
     """Return the standing of a task whose verdict stayed the same."""
-    changes = {found.change for found in criteria}
+    changes = {criterion.change for criterion in criteria}
     if "newly failing" in changes:
         return "criteria worse"
     if "newly passing" in changes:
@@ -349,7 +349,7 @@ def _standing_by_criteria(criteria: Sequence[CriterionComparison]) -> Standing:
 def _compare_axis(axis: str, rows: Sequence[TaskComparison]) -> AxisComparison:
     pairs = [(row.before.axes, row.after.axes) for row in rows if row.before and row.after]
     both = [(old[axis], new[axis]) for old, new in pairs if axis in old and axis in new]
-    changes = Counter[str](found.change for row in rows for found in row.criteria if found.axis == axis)
+    changes = Counter[str](criterion.change for row in rows for criterion in row.criteria if criterion.axis == axis)
     return AxisComparison(axis, _mean([old for old, _ in both]), _mean([new for _, new in both]), changes)
 
 
@@ -360,8 +360,8 @@ def _mean(values: Sequence[float]) -> float | None:
 def _standing(before: TaskRate, after: TaskRate) -> Standing:
     if not before.graded or not after.graded:
         return "not graded"
-    found = trend(before, after)
-    return found if found != "same" or after.passed else _compare_failures(before, after)
+    standing = trend(before, after)
+    return standing if standing != "same" or after.passed else _compare_failures(before, after)
 
 
 def _compare_failures(before: TaskRate, after: TaskRate) -> Standing:

@@ -35,7 +35,7 @@ def render_comparison(gated: GatedComparison) -> str:
     size, chance = words.difference(comparison)
     filters: dict[str, Callable[..., Any]] = {
         "outcome": lambda name: _OUTCOMES[words.tone(name)],
-        "change_outcome": lambda found: _OUTCOMES[words.change_tone(found)],
+        "change_outcome": lambda criterion: _OUTCOMES[words.change_tone(criterion)],
         "change_words": words.change_words,
         "tags": words.criterion_tags,
         "detail": words.detail,

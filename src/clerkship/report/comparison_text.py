@@ -114,11 +114,11 @@ def unknown(gated: GatedComparison) -> list[str]:
 
 def difference(comparison: Comparison) -> tuple[str, str]:
     """Return the difference of the pass rates and its significance; empty if no task is in both runs."""
-    found = comparison.difference
-    if found is None:
+    interval = comparison.difference
+    if interval is None:
         return "", ""
-    low, high = f"{100 * found.low:+.0f}", f"{100 * found.high:+.0f}"
-    size = f"pass rate {100 * found.rate:+.1f} points (95 % interval {low} to {high})"
+    low, high = f"{100 * interval.low:+.0f}", f"{100 * interval.high:+.0f}"
+    size = f"pass rate {100 * interval.rate:+.1f} points (95 % interval {low} to {high})"
     return size, _chance(comparison)
 
 

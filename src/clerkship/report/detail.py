@@ -72,13 +72,13 @@ def _restore_bodies(event: dict[str, Any], blob: Callable[[str], bytes]) -> dict
     if line is not None:
         event["line"] = line
     summarize_fax_event(event, blob)
-    for name, kept in event.get("blobs", {}).items():
+    for name, body in event.get("blobs", {}).items():
         try:
-            text = blob(kept["sha256"])[:MAX_BODY_BYTES].decode(
-                errors="strict" if kept["form"] == "bytes" else "ignore"
+            text = blob(body["sha256"])[:MAX_BODY_BYTES].decode(
+                errors="strict" if body["form"] == "bytes" else "ignore"
             )
         except UnicodeDecodeError:
             continue
         holder, field_name = (event["request"], "body") if name == BODY_FIELD else (event["payload"], name)
-        holder[field_name] = text if kept["size"] <= MAX_BODY_BYTES else f"{text} …"
+        holder[field_name] = text if body["size"] <= MAX_BODY_BYTES else f"{text} …"
     return event

@@ -112,10 +112,14 @@ class GatedComparison:
             case "overall":
                 return GateResult(gate, ("all tasks",) if self.comparison.overall == "worse" else ())
             case "criterion":
-                return GateResult(gate, tuple(_list_criteria(rows, lambda found: found.change == "newly failing")))
+                return GateResult(
+                    gate, tuple(_list_criteria(rows, lambda criterion: criterion.change == "newly failing"))
+                )
             case "axis":
-                worse = _list_criteria(rows, lambda found: _has_axis(found, gate.axis) and is_worse(found))
-                unjudged = _list_criteria(rows, lambda found: _has_axis(found, gate.axis) and found.unjudged)
+                worse = _list_criteria(rows, lambda criterion: _has_axis(criterion, gate.axis) and is_worse(criterion))
+                unjudged = _list_criteria(
+                    rows, lambda criterion: _has_axis(criterion, gate.axis) and criterion.unjudged
+                )
                 return GateResult(gate, tuple(worse), tuple(unjudged))
 
     def exit_code(self) -> int:
@@ -128,8 +132,8 @@ class GatedComparison:
     def data(self) -> dict[str, Any]:
         """Return plain data."""
         gates = [
-            {"gate": str(found.gate), "state": found.state, "worse": found.worse, "not_judged": found.unjudged}
-            for found in self.results()
+            {"gate": str(result.gate), "state": result.state, "worse": result.worse, "not_judged": result.unjudged}
+            for result in self.results()
         ]
         return self.comparison.data() | {"gates": gates, "exit_code": self.exit_code()}
 

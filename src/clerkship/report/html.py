@@ -76,13 +76,13 @@ def _select_lines(detail: TaskDetail, room: int, share: int) -> list[bytes]:
 
 def _select_cited_lines(lines: list[tuple[int, bytes]], share: int, needed: set[int]) -> list[tuple[int, bytes]]:
     """Return the lines that the evidence cites, and as many others from the beginning as fit."""
-    kept = set()
+    numbers = set()
     for seq, line in sorted(lines, key=lambda numbered: numbered[0] not in needed):
         share -= len(line)
         if share < 0:
             break
-        kept.add(seq)
-    return [numbered for numbered in lines if numbered[0] in kept]
+        numbers.add(seq)
+    return [numbered for numbered in lines if numbered[0] in numbers]
 
 
 def render_html(

@@ -51,13 +51,13 @@ def render_jsonl(
     yield _render_line("run", format=FORMAT, **run.model_dump(mode="json"), **checked)
     seen: set[str] = set()
     done = events = 0
-    for kept in trials:
+    for trial in trials:
         done += 1
-        events += kept.task_run.events
-        if before is not None and before.outcome()[:2] != kept.task_run.outcome()[:2]:
+        events += trial.task_run.events
+        if before is not None and before.outcome()[:2] != trial.task_run.outcome()[:2]:
             count(before)
-        before = kept.task_run
-        yield from _render_trial(kept, blob, seen)
+        before = trial.task_run
+        yield from _render_trial(trial, blob, seen)
     if before is not None:
         count(before)
     changed = seals is not None and seals.is_changed

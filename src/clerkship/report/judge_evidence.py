@@ -68,9 +68,9 @@ def _number(given: dict[str, object]) -> int:
     return number if isinstance(number, int) else 0
 
 
-def _describe_judge(asked: dict[str, object]) -> str:
+def _describe_judge(judge: dict[str, object]) -> str:
     """Return `openai:gpt-5.1, prompt criterion-9d5c4813d274, {"temperature":0}`."""
-    parameters = asked.get("parameters")
-    told = [str(asked.get("model", "")), f"prompt {asked['prompt']}" if asked.get("prompt") else ""]
-    told += [orjson.dumps(parameters, default=str).decode()] if parameters else []
-    return ", ".join(filter(None, told))
+    parameters = judge.get("parameters")
+    parts = [str(judge.get("model", "")), f"prompt {judge['prompt']}" if judge.get("prompt") else ""]
+    parts += [orjson.dumps(parameters, default=str).decode()] if parameters else []
+    return ", ".join(filter(None, parts))

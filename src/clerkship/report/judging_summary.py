@@ -107,14 +107,14 @@ class QualitySummary:
         """Return all metrics in a line; empty if nothing was rated."""
         rated = {name.replace("_", " "): metric for name, metric in self.metrics.items()}
         numbers = {metric.scored for metric in rated.values() if metric.scored}
-        told = [f"{name} {metric.words()}" for name, metric in rated.items()]
+        parts = [f"{name} {metric.words()}" for name, metric in rated.items()]
         if len(numbers) == 1:
             suffix = f" (n {numbers.pop():,})"
             means = [f"{name} {metric.words().removesuffix(suffix)}" for name, metric in rated.items() if metric.scored]
             others = [f"{name} {metric.words()}" for name, metric in rated.items() if not metric.scored]
-            told = [f"{', '.join(means)} of 5{suffix}", *others]
-        told += [f"{count_noun(self.failed, 'trial')} could not be rated"] if self.failed else []
-        return ", ".join(told)
+            parts = [f"{', '.join(means)} of 5{suffix}", *others]
+        parts += [f"{count_noun(self.failed, 'trial')} could not be rated"] if self.failed else []
+        return ", ".join(parts)
 
 
 @dataclass
@@ -187,13 +187,13 @@ class JudgingSummary:
             return
         self.verdicts += 1
         self._outcomes.setdefault((task, criterion.label), Counter())[criterion.passed] += 1
-        found = count_votes(criterion)
-        if found is not None:
+        votes = count_votes(criterion)
+        if votes is not None:
             self.voted += 1
-            self.split += found.against > 0
-            self.votes += found.majority + found.against
-            self.against += found.against
-            self.not_cast += found.not_cast
+            self.split += votes.against > 0
+            self.votes += votes.majority + votes.against
+            self.against += votes.against
+            self.not_cast += votes.not_cast
 
     def flips(self) -> list[tuple[str, str, int, int]]:
         """Return criteria that a model passed in some trials of a task and failed in others: task, label, passed,
@@ -218,7 +218,7 @@ class JudgingSummary:
 
     def lines(self) -> list[tuple[str, str]]:
         """Return a label and a sentence for each topic."""
-        found = [
+        pairs = [
             ("judge", self.judge.sentence() if self.judge is not None and self.verdicts else ""),
             ("warning", self._addressed()),
             ("errors", self._errors()),
@@ -229,7 +229,7 @@ class JudgingSummary:
             ("models", render_used(self.used, self.verdicts, as_recorded=self.replayed)),
             ("retries", self._retries()),
         ]
-        return [(about, told) for about, told in found if told]
+        return [(about, words) for about, words in pairs if words]
 
     def _addressed(self) -> str:
         """Return in which trials the agent addressed the judge."""
@@ -248,8 +248,8 @@ class JudgingSummary:
 
     def quality_by_task(self) -> dict[str, str]:
         """Return the ratings of each task, if there are several tasks."""
-        told = {task: ratings.words() for task, ratings in sorted(self.by_task.items())}
-        return {task: words for task, words in told.items() if words} if len(told) > 1 else {}
+        by_task = {task: ratings.words() for task, ratings in sorted(self.by_task.items())}
+        return {task: words for task, words in by_task.items() if words} if len(by_task) > 1 else {}
 
     def _errors(self) -> str:
         if not self.errors:
@@ -268,18 +268,20 @@ class JudgingSummary:
         )
 
     def _flips(self) -> str:
-        found = self.flips()
-        told = [f"{task}: “{label}” passed in {passed:,} of {judged:,} trials" for task, label, passed, judged in found]
-        more = f" and {len(found) - MAX_FLIPS:,} more" if len(found) > MAX_FLIPS else ""
-        return "; ".join(told[:MAX_FLIPS]) + more
+        flips = self.flips()
+        sentences = [
+            f"{task}: “{label}” passed in {passed:,} of {judged:,} trials" for task, label, passed, judged in flips
+        ]
+        more = f" and {len(flips) - MAX_FLIPS:,} more" if len(flips) > MAX_FLIPS else ""
+        return "; ".join(sentences[:MAX_FLIPS]) + more
 
     def _people(self) -> str:
-        found = self.people
-        if found is None:
+        interval = self.people
+        if interval is None:
             return ""
-        sure = f"{percent(found.rate)}, 95 % interval {percent(found.low)} to {percent(found.high)}"
-        told = f"invalid in {self.invalid:,} of {count_noun(self.played, 'trial')} with a person played by a model"
-        return f"{told} ({sure}); these are not in the pass rate"
+        sure = f"{percent(interval.rate)}, 95 % interval {percent(interval.low)} to {percent(interval.high)}"
+        summary = f"invalid in {self.invalid:,} of {count_noun(self.played, 'trial')} with a person played by a model"
+        return f"{summary} ({sure}); these are not in the pass rate"
 
     def data(self) -> dict[str, Any] | None:
         """Return plain data; None if no model was used."""

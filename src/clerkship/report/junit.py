@@ -89,12 +89,12 @@ def _rate_properties(
 ) -> dict[str, str]:
     """Return the properties that are computed over all trials."""
     rate = wilson_interval(counts.passed, counts.graded)
-    found = {"pass_rate": f"{rate.rate:.4f}"} if rate is not None else {}
-    found |= {"pass_rate_interval": f"{rate.low:.4f} to {rate.high:.4f}"} if rate is not None else {}
-    found |= {
+    properties = {"pass_rate": f"{rate.rate:.4f}"} if rate is not None else {}
+    properties |= {"pass_rate_interval": f"{rate.low:.4f} to {rate.high:.4f}"} if rate is not None else {}
+    properties |= {
         curve.name: curve.words() for curve in (list_curves(compute_repeats(tasks.values())) if run.trials > 1 else ())
     }
-    return found | {f"template: {one.task}": one.words() for one in templates.rates()}
+    return properties | {f"template: {one.task}": one.words() for one in templates.rates()}
 
 
 def _properties(run: BenchmarkRun, counts: Counts, judged: JudgingSummary, about: Mapping[str, str]) -> str:
@@ -127,7 +127,7 @@ def _judging_properties(summary: JudgingSummary) -> dict[str, object]:
     facts: dict[str, object] = {"judged_verdicts": summary.verdicts, "judge_errors": summary.errors}
     names = {"judge": "judge_calibration", "votes": "judge_disagreement", "flips": "judge_flips"}
     names |= {"people": "invalid_person", "quality": "quality", "models": "models", "warning": "addressed_judge"}
-    facts |= {names[about]: told for about, told in summary.lines() if about in names}
+    facts |= {names[about]: words for about, words in summary.lines() if about in names}
     price = per_verdict(summary.used, summary.verdicts)
     return facts | ({} if price is None else {"cost_per_verdict": f"{price:.6f}"})
 
@@ -136,22 +136,22 @@ def _render_case(run: BenchmarkRun, case: JunitCase, room: int, seen: Counter[tu
     task_run = case.task_run
     classname, name = _unique(_classname(run, case.source, task_run.template), _name(run, task_run), seen)
     file = _file(run, case.source) if case.source else ""
-    found = classify_result(task_run)
-    if found == "passed":
+    result = classify_result(task_run)
+    if result == "passed":
         left = "\n".join(
             [f"failed: {to_one_line(criterion.label)}" for criterion in failed_criteria(task_run)]
             + [f"skipped: {to_one_line(criterion.label)}" for criterion in skipped_criteria(task_run)]
         )
-        told = f"<system-out>{_cut_to_size(room, left, _text)}</system-out>" if left else ""
-        return _render_testcase(classname, name, told, case.seconds, file)
+        output = f"<system-out>{_cut_to_size(room, left, _text)}</system-out>" if left else ""
+        return _render_testcase(classname, name, output, case.seconds, file)
     text = "\n".join(
         (headline(task_run), f"{describe_ending(task_run)}.", *explain_failure(task_run), show_command(task_run))
     )
     body = _cut_to_size(room - room // 4, text, _text)
     message = _cut_to_size(room // 4, to_one_line(headline(task_run)), _attribute)
     # Not a word that ActiveSupport, GitLab's XML parser, treats as a type: `yaml`, `file`, `integer` ...
-    sort = f" type={_attribute(_error_type(task_run))}" if found != "skipped" else ""
-    element = ELEMENTS[found]
+    sort = f" type={_attribute(_error_type(task_run))}" if result != "skipped" else ""
+    element = ELEMENTS[result]
     problem = f"<{element}{sort} message={message}>{body}</{element}>"
     return _render_testcase(classname, name, problem, case.seconds, file)
 
@@ -170,8 +170,8 @@ def _render_not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, st
     """Render an error case for a run that was stopped: it must not appear green."""
     classname, name = _unique(_classname(run, ""), f"{missing:,} trials were not run", seen)
     how = "stopped" if run.status == "cancelled" else "interrupted"
-    told = _attribute(f"the run was {how}; continue it with: clerkship resume {run.id}")
-    return _render_testcase(classname, name, f'<error type="not_run" message={told}></error>')
+    message = _attribute(f"the run was {how}; continue it with: clerkship resume {run.id}")
+    return _render_testcase(classname, name, f'<error type="not_run" message={message}></error>')
 
 
 def _render_changed(run: BenchmarkRun, seals: SealCheck, seen: Counter[tuple[str, str]]) -> str:
@@ -202,21 +202,21 @@ def _file(run: BenchmarkRun, source: str) -> str:
 
 def _unique(classname: str, name: str, seen: Counter[tuple[str, str]]) -> tuple[str, str]:
     """Return a unique class and name: names that differ only in characters illegal in XML are numbered."""
-    wanted = found = (_escape_illegal(classname), _escape_illegal(name))
-    while found in seen:
+    wanted = unique = (_escape_illegal(classname), _escape_illegal(name))
+    while unique in seen:
         seen[wanted] += 1
-        found = (wanted[0], f"{wanted[1]} ({seen[wanted]})")
-    seen[found] = 1
-    return found
+        unique = (wanted[0], f"{wanted[1]} ({seen[wanted]})")
+    seen[unique] = 1
+    return unique
 
 
 def _cut_to_size(room: int, text: str, render: Callable[[str], str]) -> str:
     """Render a text, cut so that the result fits; a character may take six bytes."""
-    found = render(text)
-    while (size := len(found.encode())) > room:
+    rendered = render(text)
+    while (size := len(rendered.encode())) > room:
         text = text[: len(text) * (room - 4) // size]
-        found = render(f"{text}…")
-    return found
+        rendered = render(f"{text}…")
+    return rendered
 
 
 def _escape_illegal(text: str) -> str:

@@ -166,11 +166,11 @@ def _summarize(trials: Iterable[TaskRun], judged: JudgingSummary) -> _TrialSumma
 
 def _add_failed_criteria(task_run: TaskRun, seen: _TrialSummary) -> None:
     for criterion in failed_criteria(task_run):
-        found = seen.flawed.setdefault(task_run.task, {})
+        counts = seen.flawed.setdefault(task_run.task, {})
         text = escape_markdown(criterion.label, 200) + (
             f" ({escape_markdown(criterion.axis, 40)})" if criterion.axis else ""
         )
-        found[text] = found.get(text, 0) + 1
+        counts[text] = counts.get(text, 0) + 1
 
 
 def _select_urgent(trials: Iterable[TaskRun], seen: _TrialSummary) -> list[TaskRun]:
@@ -186,7 +186,7 @@ def mark(task_run: TaskRun) -> str:
 
 def scores(task_run: TaskRun) -> str:
     """Return the score, and those of axes below 1."""
-    below = {axis: found.score for axis, found in task_run.axes.items() if found.score < 1}
+    below = {axis: result.score for axis, result in task_run.axes.items() if result.score < 1}
     axes = ", ".join(escape_markdown(words, 60) for words in describe_axes(below))
     score = "" if task_run.score is None else f"{task_run.score:.2f}"
     return f"{score} ({axes})" if axes else score

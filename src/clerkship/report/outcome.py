@@ -104,8 +104,8 @@ def classify_result(task_run: TaskRun) -> ResultClass:
 def urgency(task_run: TaskRun) -> int:
     """Return a sort key that puts failures first."""
     order = list(OUTCOMES)
-    found = outcome(task_run)
-    return order.index(found) if found in order else len(order)
+    name = outcome(task_run)
+    return order.index(name) if name in order else len(order)
 
 
 def count_outcomes(counts: Counts) -> dict[str, int]:
@@ -113,8 +113,8 @@ def count_outcomes(counts: Counts) -> dict[str, int]:
     without_verdict = {
         status: number for status, number in counts.statuses.items() if status not in ("completed", "timed_out")
     }
-    found = counts.verdicts | without_verdict
-    return {name: found.get(name, 0) for name in OUTCOMES}
+    by_name = counts.verdicts | without_verdict
+    return {name: by_name.get(name, 0) for name in OUTCOMES}
 
 
 def describe_reason(task_run: TaskRun) -> str:
@@ -160,9 +160,9 @@ def _describe_pass(criteria: tuple[CriterionRun, ...]) -> str:
 
 def _describe_passed(criteria: tuple[CriterionRun, ...]) -> str:
     judged = [c for c in criteria if c.status == "judged" and not (c.is_implied and c.passed)]
-    kept, skipped = sum(c.passed for c in judged), sum(c.status == "skipped" for c in criteria)
-    told = f"{kept} of {len(judged)} criteria passed" if judged else "No criterion was judged"
-    return f"{told}, {skipped} {'was' if skipped == 1 else 'were'} skipped" if skipped else told
+    passed, skipped = sum(c.passed for c in judged), sum(c.status == "skipped" for c in criteria)
+    summary = f"{passed} of {len(judged)} criteria passed" if judged else "No criterion was judged"
+    return f"{summary}, {skipped} {'was' if skipped == 1 else 'were'} skipped" if skipped else summary
 
 
 def _join_labels(criteria: list[CriterionRun]) -> str:

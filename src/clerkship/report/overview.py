@@ -148,13 +148,13 @@ class Overview:
         """Return the breakdowns that have rows."""
         for row in self._causes.values():
             row.total = self.failed
-        found = (
+        breakdowns = (
             Breakdown("cause", "By cause", "trials that did not pass", _sort(self._causes)),
             Breakdown("criterion", "By criterion", "trials in which it failed", _sort(self._criteria)),
             Breakdown("tag", "By tag", "trials that did not pass", _sort(self._tags)),
             Breakdown("flaky", "Flaky tasks", "trials that passed", list(self._flaky.values())),
         )
-        return [breakdown for breakdown in found if breakdown.rows]
+        return [breakdown for breakdown in breakdowns if breakdown.rows]
 
     def list_facets(self, task_run: TaskRun) -> dict[str, list[int]]:
         """Return the numbers of the rows in which a trial is counted, by the name of the breakdown."""

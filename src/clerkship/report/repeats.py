@@ -80,8 +80,8 @@ class TaskRate(PassRate):
         self.crashed += task_run.ending == "agent_failed"
         if task_run.verdict in GRADED:
             self.count(task_run.verdict == "pass", task_run.score or 0.0)
-            for axis, found in task_run.axes.items():
-                self.axis_scores.setdefault(axis, []).append(found.score)
+            for axis, result in task_run.axes.items():
+                self.axis_scores.setdefault(axis, []).append(result.score)
 
     @property
     def interval(self) -> Interval | None:
@@ -108,10 +108,10 @@ class TaskRate(PassRate):
 
 def group_rates(task_runs: Iterable[TaskRun]) -> dict[str, TaskRate]:
     """Group trials by task, in order of name."""
-    found: dict[str, TaskRate] = {}
+    rates: dict[str, TaskRate] = {}
     for task_run in task_runs:
-        found.setdefault(task_run.task, TaskRate(task_run.task)).add(task_run)
-    return dict(sorted(found.items()))
+        rates.setdefault(task_run.task, TaskRate(task_run.task)).add(task_run)
+    return dict(sorted(rates.items()))
 
 
 @dataclass(frozen=True)

@@ -27,17 +27,17 @@ class TemplateRate(TaskRate):
 
     def data(self) -> dict[str, Any]:
         """Return plain data."""
-        told = {name: value for name, value in super().data().items() if name != "flaky"}
-        return told | {"interval": self.interval._asdict() if self.interval else None, "tasks": len(self.tasks)}
+        fields = {name: value for name, value in super().data().items() if name != "flaky"}
+        return fields | {"interval": self.interval._asdict() if self.interval else None, "tasks": len(self.tasks)}
 
     def words(self) -> str:
         """Return `7 of 10 passed: 70% (95 % interval 40% to 89%), 10 tasks`."""
-        found = self.interval
+        interval = self.interval
         tasks = f"{len(self.tasks):,} task{'s' * (len(self.tasks) != 1)}"
-        if found is None:
+        if interval is None:
             return f"no trial was graded, {tasks}"
-        sure = f"95 % interval {percent(found.low)} to {percent(found.high)}"
-        return f"{self.passed:,} of {self.graded:,} passed: {percent(found.rate)} ({sure}), {tasks}"
+        sure = f"95 % interval {percent(interval.low)} to {percent(interval.high)}"
+        return f"{self.passed:,} of {self.graded:,} passed: {percent(interval.rate)} ({sure}), {tasks}"
 
 
 class TemplateRates:

@@ -139,8 +139,8 @@ def _differences(check: FieldCheck) -> dict[str, Any]:
     """Return where two nested values differ; empty for most comparisons."""
     if not check.differences:
         return {}
-    found = [one.model_dump(mode="json") for one in check.differences]
-    return {"differences": found, "differences_left_out": check.differences_left_out}
+    differences = [one.model_dump(mode="json") for one in check.differences]
+    return {"differences": differences, "differences_left_out": check.differences_left_out}
 
 
 def _build_marks(criterion: CriterionRun) -> Iterator[dict[str, Any]]:

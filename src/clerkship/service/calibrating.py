@@ -315,8 +315,8 @@ def calibrate(plan: CalibrationPlan, tell: Iterable[JudgementObserver] = ()) -> 
     is_complete = len(judgements) == len(labels)
     if plan.checkpoint is not None and is_complete and not calibration.overall.errors:
         plan.checkpoint.delete()
-    tape = _finish_recording(plan, is_complete=is_complete) if plan.checkpoint is None else None
-    return CalibrationResult(calibration, judgements, tally.used(), len(labels), tape)
+    recording = _finish_recording(plan, is_complete=is_complete) if plan.checkpoint is None else None
+    return CalibrationResult(calibration, judgements, tally.used(), len(labels), recording)
 
 
 def _judge_labels(plan: CalibrationPlan, tally: UsageCounter, stopped: StopFlag) -> Iterator[tuple[int, Judgement]]:

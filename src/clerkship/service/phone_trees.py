@@ -52,17 +52,17 @@ def _read_trees(path: Path) -> list[FoundTree]:
     file = _read_file(folder, path)
     if isinstance(file.data, dict) and "nodes" in file.data:
         return [FoundTree(_parse_tree(file, [], file.data))]
-    found = list(_find_lines(file, [], file.data))
-    if not found:
+    trees = list(_find_lines(file, [], file.data))
+    if not trees:
         others = (folder.read(other) for other in folder.files() if other.resolve() != path.resolve())
-        found = [each for other in others if other is not None for each in _find_lines(other, [], other.data)]
-    if not found:
+        trees = [each for other in others if other is not None for each in _find_lines(other, [], other.data)]
+    if not trees:
         raise InputError.of(
             "it has no phone tree, and no line with one",
             file=str(path),
             hint="a tree has the keys name, start and nodes",
         )
-    return found
+    return trees
 
 
 def _read_file(folder: SourceFolder, path: Path) -> YamlTree:
@@ -99,9 +99,9 @@ def _parse_tree(file: YamlTree, keys: KeyPath, data: Any) -> IvrTree:
         problems = [build() for build in describe_validation_error(error, IvrTree, file, keys)]
         raise InputError(sorted(problems, key=lambda problem: (problem.line, problem.column))) from None
     mistakes = find_tree_mistakes(tree, None, list_domain_kinds())
-    found = [file.locate([*keys, *each.path]).problem(each.message, each.hint) for each in mistakes]
-    if found:
-        raise InputError(found)
+    located = [file.locate([*keys, *each.path]).problem(each.message, each.hint) for each in mistakes]
+    if located:
+        raise InputError(located)
     return tree
 
 

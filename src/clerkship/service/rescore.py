@@ -69,21 +69,21 @@ class RescoreOptions:
         before = run.asking
         votes = before.votes if self.votes is None else check_votes(self.votes)
         again: RecordingMode | None = "replay" if run.is_replayed and self.judge in (None, NO_MODEL) else None
-        taped = {"tape": self.tape or again, "tapes_agent": False}
+        recording = {"tape": self.tape or again, "tapes_agent": False}
         check_model_limits(self.max_tokens, self.model_timeout)
         limits = {
             "max_tokens": self.max_tokens or before.max_tokens,
             "model_timeout": self.model_timeout or before.model_timeout,
         }
         metrics = before.metrics if self.metrics is None else to_metrics_scope(self.metrics)
-        return before.model_copy(update={"votes": votes, "metrics": metrics, **taped, **limits})
+        return before.model_copy(update={"votes": votes, "metrics": metrics, **recording, **limits})
 
-    def options(self, before: tuple[str, ...], tape: RecordingMode | None) -> tuple[str, ...]:
+    def options(self, before: tuple[str, ...], mode: RecordingMode | None) -> tuple[str, ...]:
         """Return the command-line options for the record: those of the run, with the changes given now."""
         numbers = {"--votes": self.votes, "--max-tokens": self.max_tokens, "--model-timeout": self.model_timeout}
         changed = {"--judge": self.judge, **numbers}
         options = [option for option in before if option not in _RECORDING_OPTIONS] + (
-            [f"--{tape}"] if tape is not None else []
+            [f"--{mode}"] if mode is not None else []
         )
         for option, value in changed.items():
             while value is not None and option in options:

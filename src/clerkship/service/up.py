@@ -405,5 +405,5 @@ def _describe_missing(spec: Spec) -> dict[str, str]:
 def _build_curl_command(sandbox: Sandbox, url: str) -> str:
     """Return a command that sends a request; empty if curl has no options for any of the schemes."""
     schemes = select_http_schemes(sandbox.spec.authentication)
-    options = [found for scheme in schemes if (found := scheme.curl(sandbox.credentials)) is not None]
+    options = [option for scheme in schemes if (option := scheme.curl(sandbox.credentials)) is not None]
     return shlex.join(["curl", "-sS", *options[0], url]) if options else ""

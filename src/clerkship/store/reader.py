@@ -107,8 +107,8 @@ class StoreReader:
         exact = [row for row in rows if row[3] == reference] or rows
         if len(exact) == 1:
             return next(self._readable(_parse_run, exact, None))
-        found = "several runs start with" if exact else "there is no run"
-        raise UnknownRun(f"{found} {reference!r}; `clerkship list` shows them")
+        problem = "several runs start with" if exact else "there is no run"
+        raise UnknownRun(f"{problem} {reference!r}; `clerkship list` shows them")
 
     def counts(self, run_id: str) -> Counts:
         """Count trials by outcome from the indexes only: all attempts, minus those that were repeated."""
@@ -200,8 +200,8 @@ class StoreReader:
 
     def _log_of(self, row: int) -> int:
         """Return the row that holds the log: its own, unless the trial was graded again."""
-        found = self._read("SELECT graded FROM regraded WHERE task_run = ?", row)
-        return int(found[0][0]) if found else row
+        rows = self._read("SELECT graded FROM regraded WHERE task_run = ?", row)
+        return int(rows[0][0]) if rows else row
 
     def _readable(self, parse: Callable[[Any], T], rows: Iterable[Any], damaged: list[str] | None) -> Iterator[T]:
         """Parse rows; add those that are corrupt to `damaged`, or raise if it is None."""

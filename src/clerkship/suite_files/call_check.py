@@ -210,9 +210,9 @@ def _find_inner_marker(annotation: Any, *, of_keys: bool) -> tuple[NameOf | None
         if marker is not None:
             return marker, of_keys
     for number, argument in enumerate(arguments):
-        found = _find_inner_marker(argument, of_keys=get_origin(annotation) is dict and number == 0)
-        if found[0] is not None:
-            return found
+        inner = _find_inner_marker(argument, of_keys=get_origin(annotation) is dict and number == 0)
+        if inner[0] is not None:
+            return inner
     return None, False
 
 

@@ -150,24 +150,24 @@ def _select_relevant(errors: Sequence[Any], tree: YamlTree, prefix: KeyPath, sta
     For a union, pydantic reports the errors of every branch, and adds the branch to the path. Keep those of the
     branch that the author most likely meant: the one whose type (text, list, map) matches the data.
     """
-    kept: list[Any] = []
+    relevant: list[Any] = []
     forks: dict[tuple[Any, ...], dict[Any, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for error in errors:
         location = _location(error)
         known = tree.find_existing([*prefix, *location])[len(prefix) :]
         fork = next((n for n, there in enumerate(known) if n >= start and not there), None)
         if fork is None:
-            kept.append(error)
+            relevant.append(error)
         else:
             forks[location[:fork]][location[fork]].append(error)
     for place, branches in forks.items():
-        fitting = [found for branch, found in branches.items() if not _is_wrong_type(found, (*place, branch))]
+        fitting = [problems for branch, problems in branches.items() if not _is_wrong_type(problems, (*place, branch))]
         if fitting or len(branches) == 1:
             best = min(fitting, key=len) if fitting else next(iter(branches.values()))
-            kept += _select_relevant(best, tree, prefix, len(place) + 1)
+            relevant += _select_relevant(best, tree, prefix, len(place) + 1)
         else:
-            kept.append(_merge_branches(place, [found[0] for found in branches.values()]))
-    return kept
+            relevant.append(_merge_branches(place, [problems[0] for problems in branches.values()]))
+    return relevant
 
 
 def _is_wrong_type(errors: Sequence[Any], place: tuple[Any, ...]) -> bool:
@@ -184,7 +184,7 @@ def _merge_branches(place: tuple[Any, ...], errors: Sequence[Any]) -> dict[str, 
 def _fields_at(model: type[BaseModel], location: Sequence[int | str]) -> list[str]:
     """Return the keys that a map at this path may have."""
     models = list(_find_models(_find_type(model, location)))
-    return sorted({info.alias or name for found in models for name, info in found.model_fields.items()})
+    return sorted({info.alias or name for inner in models for name, info in inner.model_fields.items()})
 
 
 def _find_type(model: type[BaseModel], location: Sequence[int | str]) -> Any:
@@ -196,11 +196,11 @@ def _find_type(model: type[BaseModel], location: Sequence[int | str]) -> Any:
 
 
 def _find_inner_type(annotation: Any, part: int | str) -> Any:
-    for found in _find_models(annotation):
-        if part in found.model_fields:
-            return found.model_fields[str(part)].annotation
-        if found.__name__ == part:
-            return found
+    for model in _find_models(annotation):
+        if part in model.model_fields:
+            return model.model_fields[str(part)].annotation
+        if model.__name__ == part:
+            return model
     arguments = [argument for argument in get_args(annotation) if argument is not Ellipsis]
     return Union[tuple(arguments)] if arguments else annotation  # noqa: UP007
 

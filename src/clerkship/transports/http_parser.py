@@ -288,8 +288,8 @@ class HttpParser:
     def _head_without_upgrade(self) -> bytes:
         if self._parser.get_method() == b"CONNECT":
             raise httptools.HttpParserError("CONNECT is not supported") from None
-        kept = [f"{key}: {text}\r\n" for key, text in self._headers.items() if key not in ("connection", "upgrade")]
-        return b"%s %s HTTP/1.1\r\n%s\r\n" % (self._parser.get_method(), self.url, "".join(kept).encode("latin-1"))
+        headers = [f"{key}: {text}\r\n" for key, text in self._headers.items() if key not in ("connection", "upgrade")]
+        return b"%s %s HTTP/1.1\r\n%s\r\n" % (self._parser.get_method(), self.url, "".join(headers).encode("latin-1"))
 
     # Callbacks of httptools.
 

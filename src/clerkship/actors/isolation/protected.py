@@ -133,8 +133,8 @@ def installation() -> tuple[Path, ...]:
     places += [Path(place) for name, place in sysconfig.get_paths().items() if name in _INSTALLED]
     places += [Path(site.getusersitepackages())] if site.ENABLE_USER_SITE else []
     places += [program.parent] if (program := bubblewrap.program_file()) is not None else []
-    found = {place.resolve() for place in places if place.is_dir()} - {Path("/")}
-    return tuple(sorted(place for place in found if not any(parent in found for parent in place.parents)))
+    folders = {place.resolve() for place in places if place.is_dir()} - {Path("/")}
+    return tuple(sorted(place for place in folders if not any(parent in folders for parent in place.parents)))
 
 
 @cache
@@ -164,10 +164,10 @@ def _package_caches() -> list[Path]:
     variables, home = get_inherited_environment(), Path.home()
     base = Path(variables.get("XDG_CACHE_HOME") or home / ".cache")
     caches = [Path(variables.get("UV_CACHE_DIR") or base / "uv"), Path(variables.get("PIP_CACHE_DIR") or base / "pip")]
-    found = [entry for cache in caches if cache.is_dir() for entry in cache.iterdir()]
+    entries = [entry for cache in caches if cache.is_dir() for entry in cache.iterdir()]
     packages = Path(sys.prefix).parent.parent / "pkgs"
-    found += [packages] if Path(sys.prefix).parent.name == "envs" else []
-    return sorted(entry.resolve() for entry in found if entry.is_dir())
+    entries += [packages] if Path(sys.prefix).parent.name == "envs" else []
+    return sorted(entry.resolve() for entry in entries if entry.is_dir())
 
 
 def folder_of_link(prefix: Path) -> list[Path]:

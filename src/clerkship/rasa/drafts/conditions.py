@@ -58,8 +58,8 @@ class Requirement:
     def is_met(self, values: Mapping[str, JsonValue]) -> bool | None:
         """Return whether it is met by these values; None if that depends on other slots, or is not known."""
         node = parse(self.text)
-        found = _evaluate(node, values) if node is not None else None
-        return None if found is None else found == self.expected
+        value = _evaluate(node, values) if node is not None else None
+        return None if value is None else value == self.expected
 
 
 def list_comparisons(node: Node) -> Iterator[SlotComparison]:
@@ -101,11 +101,11 @@ def parse(text: str) -> Node | None:
     tokens: list[str] = []
     position, whole = 0, text.strip()
     while position < len(whole):
-        found = _TOKEN.match(whole, position)
-        if found is None:
+        match = _TOKEN.match(whole, position)
+        if match is None:
             return None
-        tokens.append(found[1])
-        position = found.end()
+        tokens.append(match[1])
+        position = match.end()
     parser = _Parser(tokens)
     try:
         node = parser.parse_any()
@@ -211,13 +211,13 @@ def _is_pattern(text: str) -> bool:
 def _evaluate(node: Node, values: Mapping[str, JsonValue]) -> bool | None:
     if isinstance(node, SlotComparison):
         return _compare(node, values[node.slot]) if node.slot in values else None
-    found = [_evaluate(part, values) for part in node.parts]
+    results = [_evaluate(part, values) for part in node.parts]
     if node.operator == "not":
-        return None if found[0] is None else not found[0]
+        return None if results[0] is None else not results[0]
     decisive = node.operator == "or"
-    if decisive in found:
+    if decisive in results:
         return decisive
-    return None if None in found else not decisive
+    return None if None in results else not decisive
 
 
 def _compare(comparison: SlotComparison, value: JsonValue) -> bool | None:

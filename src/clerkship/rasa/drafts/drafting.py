@@ -171,19 +171,23 @@ def _find_warnings(plans: Iterable[DraftPlan], project: RasaProject) -> list[Inp
     none = InputProblem(
         message="slot names and types were not checked, because no domain is known", hint="use --domain"
     )
-    found = {} if domain is not None else {("", ""): none}
+    warnings = {} if domain is not None else {("", ""): none}
     for plan in plans:
         flow, path = plan.flow.id, plan.path
         for cycle in path.cycles:
-            found[flow, cycle] = _build_warning(plan, f"flows call each other in a cycle: {cycle}; it is followed once")
+            warnings[flow, cycle] = _build_warning(
+                plan, f"flows call each other in a cycle: {cycle}; it is followed once"
+            )
         if domain is None:
             continue
         for slot in (step.name for step in path.collected if not project.knows(step.name)):
-            found[flow, slot] = _build_warning(plan, f"it collects the slot `{slot}`, which is not in {domain.source}")
+            warnings[flow, slot] = _build_warning(
+                plan, f"it collects the slot `{slot}`, which is not in {domain.source}"
+            )
         for action in path.actions() if domain.actions is not None else ():
             if action not in (domain.actions or ()) and action not in names.BUILT_IN_ACTIONS:
-                found[flow, action] = _build_warning(plan, f"the action `{action}` is not in {domain.source}")
-    return list(found.values())
+                warnings[flow, action] = _build_warning(plan, f"the action `{action}` is not in {domain.source}")
+    return list(warnings.values())
 
 
 def _build_warning(plan: DraftPlan, message: str) -> InputProblem:

@@ -119,18 +119,18 @@ SkipReason = str
 def plan_draft(flow: Flow, kind: DraftKind, project: RasaProject) -> DraftPlan | SkipReason:
     """Return the plan of a draft, or the reason why there is none of this kind."""
     path = find_best_path(flow, project.flows)
-    asked = [step.name for step in path.collected]
-    values = {slot: _choose_value(slot, path, project) for slot in asked}
+    slots = [step.name for step in path.collected]
+    values = {slot: _choose_value(slot, path, project) for slot in slots}
     guarded = find_values(Requirement(flow.guard)) if flow.guard is not None else {}
     setup = {
         slot: value
         for slot, value in (path.initial | guarded).items()
-        if slot not in asked
+        if slot not in slots
         and project.knows(slot)
         and not describe_slot_mismatch(value, get_slot_type(slot, project.domain))
     }
     plan = DraftPlan(flow, kind, path, values, setup=setup)
-    if kind in ("correction", "cancellation") and not asked:
+    if kind in ("correction", "cancellation") and not slots:
         return "it asks for nothing"
     if kind == "cancellation":
         return replace(plan, withheld=values.pop(plan.asked_last))

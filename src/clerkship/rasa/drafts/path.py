@@ -157,12 +157,12 @@ def find_best_path(flow: Flow, flows: Mapping[str, Flow]) -> FlowPath:
     """Return the path on which the user gets what they want; among several, the one with most questions and actions."""
     path = FlowPath()
     _follow(flow, flows, path, ())
-    said = {step.name for step in path.steps}
+    names = {step.name for step in path.steps}
     other = [
         name
         for step in flow.steps
         for name in (step.target if is_response(step) else "", *step.rejections)
-        if name and name not in said
+        if name and name not in names
     ]
     path.not_said = list(dict.fromkeys(other))
     return path

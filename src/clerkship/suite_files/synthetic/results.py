@@ -56,8 +56,8 @@ def _build_panel(
     tag = history.tag
     drawn = visit.start + _DRAW_DELAY
     if panel == "phq9":
-        asked = {**common, "performer": [visit.clinician.ref]}
-        yield build_observation(results[0], f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, asked)
+        extra = {**common, "performer": [visit.clinician.ref]}
+        yield build_observation(results[0], f"obs-{tag}-phq9-{visit.number}", drawn, visit.end, extra)
         return
     issued = get_result_time(visit, panel)
     yield _build_order(history, visit, panel, "completed", issued)
