@@ -139,4 +139,9 @@ def test_run_imports_only_the_simulators_and_agents_that_are_named(practice: Pat
     }
     own |= {"clerkship.payer"}
     own |= {"clerkship.actors.openai_chat", "clerkship.sandbox.faults.request_faults", "clerkship.assertions.judged"}
+    own |= {
+        f"clerkship.actors.{name}" for name in ("command", "http_bot", "person_played", "python_process", "webhook")
+    }
+    own |= {f"clerkship.engine.{name}" for name in ("fork_point", "person_check", "remote_model")}
+    own |= {"clerkship.llm.anthropic", "clerkship.llm.openai", "clerkship.recording.recorded_model"}
     assert of_packages(modules, HEAVY - {"yaml", "jinja2", "httptools"} | own) == set()
