@@ -34,6 +34,10 @@ _SPOKEN_PATTERNS = (
     re.compile(r"(?<!\d)(?P<month>\d{2})(?P<day>\d{2})(?P<year>\d{2})(?!\d)"),
 )
 """Rows of numbers that are dates when they are said or keyed: `three four seventy`."""
+_NUMBER, _MONTH_NAME = re.compile(r"\d+"), re.compile(MONTH_PATTERN)
+"""Where a date may start. To look there alone is faster than to search for each pattern."""
+_ALL = tuple((each, each.pattern.startswith(rf"(?<![a-z]){_MONTH}")) for each in (*_PATTERNS, *_SPOKEN_PATTERNS))
+"""All patterns, and whether a date of each starts with the name of its month."""
 _ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
 _BIRTH_WORD = re.compile(
     r"\b(?:dob|d\.o\.b|doB|born|birth|birthdate|birthday|bday|geboren|geb|nacid[oa]|nacimiento|nee? le)\b",
@@ -67,13 +71,19 @@ def find_dates(text: str, *, is_spoken: bool = False) -> Iterator[WrittenDate]:
     In 4/5/1961 either number may be the month, and the century of 4/5/61 is open. What is said has no signs between the
     numbers of a date.
     """
-    for pattern in (*_PATTERNS, *_SPOKEN_PATTERNS) if is_spoken else _PATTERNS:
-        for match in pattern.finditer(text):
+    numbers, months = ([match.start() for match in part.finditer(text)] for part in (_NUMBER, _MONTH_NAME))
+    for pattern, starts_with_month in _ALL if is_spoken else _ALL[: len(_PATTERNS)]:
+        end = 0
+        for start in months if starts_with_month else numbers:
+            match = pattern.match(text, start) if start >= end else None
+            if match is None:
+                continue
+            end = match.end()
             readings = frozenset(_read(match))
             if readings:
-                start, end = match.start(), match.end() if match[0] else match.end("year")
-                near = text[max(0, start - _BIRTH_BEFORE) : end + _BIRTH_AFTER]
-                yield WrittenDate(start, end, readings, _BIRTH_WORD.search(near) is not None)
+                last = match.end("year") if end == start else end
+                near = text[max(0, start - _BIRTH_BEFORE) : last + _BIRTH_AFTER]
+                yield WrittenDate(start, last, readings, _BIRTH_WORD.search(near) is not None)
 
 
 def _read(match: re.Match[str]) -> Iterator[date]:

@@ -144,7 +144,7 @@ def fold_text(text: str) -> FoldedText:
             word = _POSSESSIVE.sub("", word).replace("'", "")
         tokens.append(Token(word, start, last, plain[start].isupper(), starts_sentence))
         end = last
-    is_spelled = sum(len(token.text) == 1 for token in tokens) >= MIN_SPELLED
+    is_spelled = [len(token.text) for token in tokens].count(1) >= MIN_SPELLED
     return FoldedText(plain, lower, tuple(_join_spelled(plain, tokens) if is_spelled else tokens))
 
 
@@ -173,4 +173,8 @@ def _join_row(row: list[Token]) -> list[Token]:
 @lru_cache(maxsize=20_000)
 def fold_words(text: str) -> tuple[str, ...]:
     """Return the words and numbers of a text, folded: `Núñez-O'Neil` is `nunez`, `oneil`."""
+    if text.isascii() and "'" not in text:  # most names and numbers: the same, without places
+        words = _TOKEN.findall(text.lower())
+        if [len(word) for word in words].count(1) < MIN_SPELLED:
+            return tuple(words)
     return tuple(token.text for token in fold_text(text).tokens)

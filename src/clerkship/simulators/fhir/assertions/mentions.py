@@ -24,10 +24,12 @@ def find_named_patients(index: MentionIndex, text: str, own: Collection[str] = (
     allowed = tuple(people[key] for key in own if key in people)
     folded, query = fold_text(text), MentionQuery(allowed, kinds=_ALONE, min_number=_MIN_NUMBER)
     mentions = index.find_mentions(folded, query)
-    if not all(map(tells_who, mentions.values())):
-        mentions = index.find_mentions(folded, query._replace(kinds=KINDS))
-    named = {f"Patient/{id}" for id in _REFERENCE.findall(text)} & people.keys()
-    return named | {key for key, each in mentions.items() if tells_who(each)}
+    if all(map(tells_who, mentions.values())):
+        named = set(mentions)
+    else:
+        dates = index.find_mentions(folded, query._replace(kinds=("birth_date",)))
+        named = {key for key, each in mentions.items() if tells_who([*each, *dates.get(key, ())])}
+    return named | ({f"Patient/{id}" for id in _REFERENCE.findall(text)} & people.keys())
 
 
 def find_patients(resource: Any) -> set[str]:
