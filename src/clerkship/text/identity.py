@@ -3,10 +3,12 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date
+from itertools import chain
 from typing import Any, NamedTuple
 
 from clerkship.text.dates import parse_iso_date
 from clerkship.text.folding import fold, fold_words
+from clerkship.text.phone_numbers import list_phone_digits
 from clerkship.text.words import NICKNAMES, PARTICLES, STREET_TYPES, STREET_WORDS, SUFFIXES, UNIT_WORDS
 
 MIN_NUMBER = 6
@@ -42,7 +44,9 @@ def read_identity(key: str, patient: Mapping[str, Any], numbers: Sequence[str] =
     texts = [value for _, value in telecom if isinstance(value, str)]
     identifiers = [each.get("value") for each in _objects(patient, "identifier")]
     values = [value for value in (*identifiers, *numbers) if isinstance(value, str)]
-    values += [text for text in texts if "@" not in text] + [key.partition("/")[2]]
+    phones = [text for text in texts if "@" not in text]
+    values += [*phones, key.partition("/")[2]]
+    digits = (each for text in phones for each in list_phone_digits(text) if len(each) >= MIN_NUMBER)
     given, middle = _read_given(names)
     return Identity(
         key=key,
@@ -52,7 +56,7 @@ def read_identity(key: str, patient: Mapping[str, Any], numbers: Sequence[str] =
         families=frozenset(family for name in names for family in _read_families(name)),
         suffixes=frozenset(word for name in names for each in _texts(name, "suffix") for word in fold_words(each)),
         birth_date=parse_iso_date(patient.get("birthDate"), or_digits=True),
-        numbers=frozenset(number for value in dict.fromkeys(values) for number in _list_number_forms(value)),
+        numbers=frozenset(chain(digits, *map(_list_number_forms, dict.fromkeys(values)))),
         streets=frozenset(
             form
             for address in _objects(patient, "address")
@@ -107,15 +111,13 @@ def _read_families(name: Mapping[str, Any]) -> Iterator[tuple[str, ...]]:
 
 
 def _list_number_forms(value: str) -> Iterator[str]:
-    """Yield a number without separators, without its letters, and a phone number without its country code."""
+    """Yield a number without separators, and without its letters."""
     whole = _SEPARATORS.sub("", fold(value).lower())
     digits = _LETTERS.sub("", whole)
     if digits and len(whole) > 2:
         yield whole
     if len(digits) >= MIN_NUMBER:
         yield digits
-    if value.strip().startswith("+") and len(digits) > 10:
-        yield digits[-10:]
 
 
 def list_street_forms(words: Sequence[str]) -> Iterator[str]:

@@ -13,6 +13,7 @@ from clerkship.text.email_addresses import find_emails
 from clerkship.text.folding import FoldedText, Token, fold_words
 from clerkship.text.identity import MIN_NUMBER, Identity
 from clerkship.text.known_names import ORIGINS
+from clerkship.text.phone_numbers import list_phone_digits
 from clerkship.text.words import (
     COMMON_WORDS,
     COURTESY_TITLES,
@@ -117,8 +118,9 @@ class MentionIndex:
         """Return the patients who have an address: an e-mail address, a phone number, or `Patient/…`."""
         if address in self.people:
             return [self.people[address]]
-        digits = "".join(filter(str.isdigit, address))
-        return self._emails.get(address.strip().lower(), []) if "@" in address else self._numbers.get(digits[-10:], [])
+        if "@" in address:
+            return self._emails.get(address.strip().lower(), [])
+        return self._numbers.get(list_phone_digits(address)[0], [])
 
     def find_sharers(self, person: Identity) -> list[Identity]:
         """Return the other patients who share a name, a birth date, a number or an address with a person."""

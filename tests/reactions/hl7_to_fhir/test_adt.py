@@ -172,6 +172,12 @@ def test_update_leaves_missing_fields_unchanged() -> None:
     assert isinstance(event.payload, NothingChanged)
 
 
+def test_number_with_its_country_code_is_the_same_number() -> None:
+    clinic = Clinic()
+    clinic.receive(adt("A08", "A01"), EVN, f"{PID}|||||^PRN^PH^^1^518^5550107", "PV1|1|O")
+    assert clinic.get("Patient/ana")["telecom"] == ANA["telecom"]
+
+
 def test_new_name_replaces_same_use_and_null_removes() -> None:
     clinic = Clinic()
     married = 'PID|1||4711^^^CLINIC^MR||Costa^Ana^^^^^L||19650315||||""||""'

@@ -22,7 +22,6 @@ MAX_CHARACTERS = 2_000_000
 """Characters of one item that are searched. A longer one is about no record; a criterion that forbids it counts it."""
 _APART = "\n" + ";" * 8 + "\n"
 """What stands between the texts of an item, so that no name or number is read across them."""
-_E164_NUMBER = re.compile(r"(?<!\w)\+\d{11,15}(?!\d)")
 _MERGED_ELEMENTS = ("name", "telecom", "address", "identifier")
 
 
@@ -73,7 +72,6 @@ class RecordSubject:
         if self.type == "Patient" and reading.patients and not forbids:
             return False  # the resources say whose they are
         text = _APART.join(filter(None, (*texts, *addresses, *reading.lines)))
-        text = _E164_NUMBER.sub(lambda number: number[0][-10:], text)  # a record may have it without its country code
         if self._reference is not None and self._reference.search(text):
             return True
         return forbids if len(text) > MAX_CHARACTERS else self._is_meant(text, is_spoken, forbids)
