@@ -11,6 +11,7 @@ from clerkship.formats.fhir.resource import list_objects, parse_key
 from clerkship.model.dataset import Dataset
 from clerkship.model.frozen import Frozen
 from clerkship.payer.answer import Coverage, Member
+from clerkship.text.dates import parse_first_day
 
 NPI = "http://hl7.org/fhir/sid/us-npi"
 READ_TYPES = ("Organization", "Practitioner", "PractitionerRole", "Patient", "Coverage", "Claim")
@@ -127,7 +128,7 @@ def read_members(records: DatasetRecords) -> dict[str, Member]:
         ordered = sorted(coverages_by_patient.items(), key=lambda item: (_get_relationship(item[1]) != "self", item[0]))
         for number, (patient_key, coverages) in enumerate(ordered):
             patient = records.of_type("Patient").get(patient_key)
-            if patient is not None and (birth_date := _parse_date(patient.get("birthDate"))) is not None:
+            if patient is not None and (birth_date := parse_first_day(patient.get("birthDate"))) is not None:
                 key = build_member_key(payer_id, member_id, number)
                 names = list_objects(patient, "name") or [{}]
                 name = next((each for each in names if each.get("use") == "official"), names[0])
@@ -158,9 +159,9 @@ def order_coverages(coverages: Iterable[Coverage]) -> tuple[Coverage, ...]:
 
 def _read_coverage(coverage: Mapping[str, Any], payer_id: str) -> Coverage:
     period = coverage.get("period") or {}
-    start, end = _parse_date(period.get("start")) or FIRST_DAY, _parse_date(period.get("end"))
+    start, end = parse_first_day(period.get("start")) or FIRST_DAY, parse_first_day(period.get("end"))
     if end is None and coverage.get("status") == "cancelled":
-        updated = _parse_date((coverage.get("meta") or {}).get("lastUpdated"))
+        updated = parse_first_day((coverage.get("meta") or {}).get("lastUpdated"))
         end = max(start, updated) if updated else start
     classes = {code: each for each in list_objects(coverage, "class") for code in _list_codes([each.get("type")])}
     plan, group = classes.get("plan", {}), classes.get("group", {})
@@ -190,8 +191,8 @@ def read_claims(records: DatasetRecords, members: Mapping[str, Member]) -> dict[
             continue
         lines = tuple(_read_lines(claim))
         period = claim.get("billablePeriod") or {}
-        received = _parse_date(claim.get("created"))
-        start = _parse_date(period.get("start")) or next((each.service_date for each in lines), None) or received
+        received = parse_first_day(claim.get("created"))
+        start = parse_first_day(period.get("start")) or next((each.service_date for each in lines), None) or received
         if start is None or received is None or not lines:
             continue
         claims[key] = ChartClaim(
@@ -203,7 +204,7 @@ def read_claims(records: DatasetRecords, members: Mapping[str, Member]) -> dict[
             plan=coverage.plan,
             diagnoses=tuple(_list_diagnoses(claim)),
             start=start,
-            end=_parse_date(period.get("end")) or start,
+            end=parse_first_day(period.get("end")) or start,
             received=max(received, start),
             charge=round(sum(line.charge for line in lines), 2),
             lines=lines,
@@ -217,7 +218,7 @@ def _read_lines(claim: Mapping[str, Any]) -> Iterator[ChartClaimLine]:
         amount = (item.get("net") or item.get("unitPrice") or {}).get("value")
         if codes and isinstance(amount, int | float):
             yield ChartClaimLine(
-                procedure_code=codes[0], charge=float(amount), service_date=_parse_date(item.get("servicedDate"))
+                procedure_code=codes[0], charge=float(amount), service_date=parse_first_day(item.get("servicedDate"))
             )
 
 
@@ -257,13 +258,3 @@ def _render_name(resource: Mapping[str, Any]) -> str:
         return name
     first = (list_objects(resource, "name") or [{}])[0]
     return str(first.get("text") or " ".join([*map(str, first.get("given", ())), str(first.get("family", ""))]).strip())
-
-
-def _parse_date(value: Any) -> date | None:
-    """Return the day of a FHIR date or dateTime; of a month or a year the first day."""
-    if not isinstance(value, str):
-        return None
-    try:
-        return date.fromisoformat(f"{value[:10]}-01-01"[:10] if len(value) < 10 else value[:10])
-    except ValueError:
-        return None

@@ -21,7 +21,7 @@ from clerkship.payer.answer import (
 )
 from clerkship.payer.authorizations import Moment
 from clerkship.payer.book import PayerBook, PayerDataset
-from clerkship.payer.config import PayerConfig, PayerEntry
+from clerkship.payer.config import PayerConfig
 from clerkship.payer.determination_rule import Determination
 from clerkship.payer.eligibility import answer_eligibility
 from clerkship.payer.events import (
@@ -35,7 +35,6 @@ from clerkship.payer.events import (
 )
 from clerkship.payer.inquiry import AuthorizationQuery, ClaimQuery, EligibilityInquiry, PartyQuery
 from clerkship.payer.matching import identify_parties
-from clerkship.payer.members import ProviderOnFile
 from clerkship.payer.money import MAX_ERROR
 from clerkship.payer.records import PayerRecords
 from clerkship.sandbox.agenda import find_first_due
@@ -83,14 +82,6 @@ class PayerState(State[PayerConfig]):
     def book(self) -> PayerBook:
         """The records at the start of the trial."""
         return self.current.book
-
-    def find_payer(self, id: str) -> PayerEntry | None:
-        """Return a payer by its number; None if it is unknown."""
-        return self.current.find_payer(id)
-
-    def find_provider(self, npi: str) -> ProviderOnFile | None:
-        """Return a provider by its NPI; None if it is not on file."""
-        return self.current.find_provider(npi)
 
     def find_today(self, now: datetime) -> date:
         """Return the day at the payers."""

@@ -38,7 +38,7 @@ _NUMBER, _MONTH_NAME = re.compile(r"\d+"), re.compile(MONTH_PATTERN)
 """Where a date may start. To look there alone is faster than to search for each pattern."""
 _ALL = tuple((each, each.pattern.startswith(rf"(?<![a-z]){_MONTH}")) for each in (*_PATTERNS, *_SPOKEN_PATTERNS))
 """All patterns, and whether a date of each starts with the name of its month."""
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_ISO_DATE = re.compile(r"[0-9]{4}(-?)[0-9]{2}\1[0-9]{2}")
 _BIRTH_WORD = re.compile(
     r"\b(?:dob|d\.o\.b|doB|born|birth|birthdate|birthday|bday|geboren|geb|nacid[oa]|nacimiento|nee? le)\b",
     re.IGNORECASE,
@@ -49,10 +49,16 @@ _BIRTH_BEFORE, _BIRTH_AFTER = 40, 25
 
 def parse_iso_date(value: object, *, or_digits: bool = False) -> date | None:
     """Return a date that is written as 1961-03-14, or also as 19610314; None for anything else."""
-    if isinstance(value, str) and (_ISO_DATE.fullmatch(value) or (or_digits and len(value) == 8)):
+    match = _ISO_DATE.fullmatch(value) if isinstance(value, str) else None
+    if match is not None and (match[1] or or_digits):
         with contextlib.suppress(ValueError):
-            return date.fromisoformat(value)
+            return date.fromisoformat(match[0])
     return None
+
+
+def parse_first_day(value: object) -> date | None:
+    """Return the day of a FHIR date or dateTime; of a month or a year the first day."""
+    return parse_iso_date(f"{value}-01-01"[:10])
 
 
 class WrittenDate(NamedTuple):

@@ -1,8 +1,7 @@
 """A resource as templates see it: its elements and derived fields such as `full_name` and `age`."""
 
-import re
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, ClassVar
 
 import orjson
@@ -11,8 +10,7 @@ from clerkship.formats.fhir import exact
 from clerkship.formats.fhir.display_text import format_title, get_choice_value, select_preferred, to_text
 from clerkship.formats.fhir.resource import Resource, get_key, list_objects
 from clerkship.model.dataset import RecordView
-
-_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+from clerkship.text.dates import parse_iso_date
 
 
 class ResourceView(RecordView):
@@ -65,10 +63,9 @@ def _find_mrn(resource: ResourceView) -> str | None:
 
 def _compute_age(resource: ResourceView) -> int | None:
     """Return the age in completed years on the day of the environment."""
-    born = resource.get("birthDate")
-    if not isinstance(born, str) or _DAY.fullmatch(born) is None:
+    first, today = parse_iso_date(resource.get("birthDate")), resource.now.date()
+    if first is None:
         return None
-    first, today = date.fromisoformat(born), resource.now.date()
     return today.year - first.year - ((today.month, today.day) < (first.month, first.day))
 
 

@@ -16,6 +16,7 @@ from clerkship.reactions.payer_codes import REQUEST_TYPE, find_asked_coverage, f
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.events import ResourceCreated
 from clerkship.simulators.fhir.state import FhirState
+from clerkship.text.dates import parse_first_day, parse_iso_date
 
 NPI_SYSTEM = "http://hl7.org/fhir/sid/us-npi"
 
@@ -125,7 +126,7 @@ def _describe_person(resource: Resource) -> PersonQuery:
     return PersonQuery(
         family=get_text(name, "family") or None,
         given=given[0] if isinstance(given, list) and given and isinstance(given[0], str) else None,
-        birth_date=_parse_date(get_text(resource, "birthDate"), is_exact=True),
+        birth_date=parse_iso_date(get_text(resource, "birthDate")),
         gender=_GENDERS.get(get_text(resource, "gender")),
     )
 
@@ -140,18 +141,7 @@ def _find_service_date(request: Resource) -> date | None:
     """Return the day of service: the first day of a period."""
     period = request.get("servicedPeriod")
     texts = (get_text(request, "servicedDate"), get_text(period, "start"), get_text(period, "end"))
-    return next((day for text in texts if (day := _parse_date(text)) is not None), None)
-
-
-def _parse_date(text: str, *, is_exact: bool = False) -> date | None:
-    """Return the day of a date or dateTime, and the first day of a month or year; with `is_exact`, only of a day."""
-    day = text.partition("T")[0]
-    if not is_exact:
-        day += {4: "-01-01", 7: "-01"}.get(len(day), "")
-    try:
-        return date.fromisoformat(day) if len(day) == 10 else None
-    except ValueError:
-        return None
+    return next((day for text in texts if (day := parse_first_day(text)) is not None), None)
 
 
 def _list_service_types(items: list[dict[str, Any]]) -> tuple[ServiceType, ...]:

@@ -6,12 +6,13 @@ from typing import Any
 
 from clerkship.formats.fhir.resource import iter_references
 from clerkship.text.folding import fold_text
-from clerkship.text.index import KINDS, MentionIndex, MentionQuery, tells_who
+from clerkship.text.index import KINDS, Kind, MentionIndex, MentionQuery, tells_who
 
 _REFERENCE = re.compile(r"\bPatient/([A-Za-z0-9\-.]{1,64})")
 _MIN_NUMBER = 4
 """Characters of a number that counts in a chart, where numbers are identifiers."""
-_ALONE = tuple(kind for kind in KINDS if kind != "birth_date")
+_BIRTH_DATE: tuple[Kind] = ("birth_date",)
+_ALONE = tuple(kind for kind in KINDS if kind not in _BIRTH_DATE)
 """What can tell alone who is meant. Birth dates, which take longer, are looked for only beside parts of a name."""
 
 
@@ -27,7 +28,7 @@ def find_named_patients(index: MentionIndex, text: str, own: Collection[str] = (
     if all(map(tells_who, mentions.values())):
         named = set(mentions)
     else:
-        dates = index.find_mentions(folded, query._replace(kinds=("birth_date",)))
+        dates = index.find_mentions(folded, query._replace(kinds=_BIRTH_DATE))
         named = {key for key, each in mentions.items() if tells_who([*each, *dates.get(key, ())])}
     return named | ({f"Patient/{id}" for id in _REFERENCE.findall(text)} & people.keys())
 

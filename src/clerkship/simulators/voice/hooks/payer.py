@@ -107,7 +107,7 @@ def find_claim(context: HookContext, arguments: Mapping[str, str]) -> HookResult
 def find_provider(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
     """Find a provider by its NPI."""
     payer, _ = context.action.domain(PayerState)
-    provider = payer.find_provider(arguments.get("npi", "").strip())
+    provider = payer.current.find_provider(arguments.get("npi", "").strip())
     return HookResult("found", {"provider_name": provider.name}) if provider is not None else NOT_FOUND
 
 

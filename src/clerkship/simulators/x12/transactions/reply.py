@@ -6,6 +6,7 @@ from itertools import groupby
 from typing import NamedTuple, TypeVar
 
 from clerkship.formats.x12.charset import X12Charset, clean_value
+from clerkship.formats.x12.dates import parse_date
 from clerkship.formats.x12.loop import Loop
 from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters
 from clerkship.formats.x12.writer import SetWriter, decode_elements
@@ -16,7 +17,6 @@ from clerkship.simulators.x12.transactions.text import (
     MAX_GIVEN_NAME,
     MAX_MIDDLE_NAME,
     MAX_REFERENCE,
-    parse_date,
     render_date,
     render_message,
     render_name,

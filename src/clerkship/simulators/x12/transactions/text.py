@@ -6,7 +6,7 @@ Text is cleaned before it is cut, because a character may become several: `ß` b
 from datetime import date
 
 from clerkship.formats.x12.charset import clean_value
-from clerkship.formats.x12.dates import is_date
+from clerkship.formats.x12.dates import parse_date
 from clerkship.formats.x12.loop import Loop
 from clerkship.formats.x12.writer import SetWriter
 
@@ -43,11 +43,6 @@ def parse_decimal(text: str) -> float | None:
         return float(text) if text else None
     except ValueError:
         return None
-
-
-def parse_date(text: str) -> date | None:
-    """Return the day that eight digits give; None if they give none."""
-    return date(int(text[:4]), int(text[4:6]), int(text[6:])) if is_date(text) else None
 
 
 def render_date(day: date) -> str:
