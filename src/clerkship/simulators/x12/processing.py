@@ -40,7 +40,7 @@ from clerkship.simulators.x12.intake import (
 from clerkship.simulators.x12.records import TA1, X12Interchange, X12Transaction
 from clerkship.simulators.x12.state import X12State, receiver_of, sender_of
 from clerkship.simulators.x12.transactions.authorization import (
-    AskedAuthorization,
+    AuthorizationRequest,
     read_authorization,
     write_authorization,
 )
@@ -86,7 +86,7 @@ def answer_authorization(tree: Loop, action: ActionContext, header: ReplyHeader)
 
 
 def _ask_about_authorization(
-    request: AskedAuthorization, action: ActionContext
+    request: AuthorizationRequest, action: ActionContext
 ) -> AuthorizationAnswer | Appeal | Rejection:
     payer, payer_action = action.domain(PayerState)
     query, reference = request.query, request.reference or ""

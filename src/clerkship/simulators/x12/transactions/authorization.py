@@ -132,7 +132,7 @@ PARTLY_CERTIFIED, NO_ACTION = "A2", "NA"
 NOT_REQUIRED = "not_required"
 
 
-class AskedAuthorization(NamedTuple):
+class AuthorizationRequest(NamedTuple):
     """What a 278 asks for.
 
     Pass `query` to `request_authorization` or `update_authorization`; it is also the PartyQuery for
@@ -149,7 +149,7 @@ class AskedAuthorization(NamedTuple):
     """Set if the request cannot be put to the payer, such as a cancellation without a reference: answer with it."""
 
 
-def read_authorization(tree: Loop) -> AskedAuthorization:
+def read_authorization(tree: Loop) -> AuthorizationRequest:
     """Return what a 278 request or inquiry asks for.
 
     UM02 tells requests, updates, cancellations and appeals apart; inquiries have a guide of their own.
@@ -162,7 +162,7 @@ def read_authorization(tree: Loop) -> AskedAuthorization:
     reference = next((number for number in references if number), None)
     query = _read_query(tree, event, services)
     rejection = _check_request(kind, review, reference, services)
-    return AskedAuthorization(kind or "request", query, reference, query.trace, rejection)
+    return AuthorizationRequest(kind or "request", query, reference, query.trace, rejection)
 
 
 def _find_event(tree: Loop) -> Loop:

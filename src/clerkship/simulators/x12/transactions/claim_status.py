@@ -36,7 +36,7 @@ ENTITIES: dict[RejectionSubject, str] = {"payer": "PR", "provider": "1P", "subsc
 MAX_PAYMENT_NUMBER = 16
 
 
-class AskedClaim(NamedTuple):
+class ClaimStatusRequest(NamedTuple):
     """The question about one claim of a 276, with the loops that the 277 repeats."""
 
     query: ClaimQuery
@@ -61,7 +61,7 @@ class AskedClaim(NamedTuple):
         return self.subscriber if self.dependent is None else self.dependent
 
 
-def read_claim_status(tree: Loop) -> list[AskedClaim]:
+def read_claim_status(tree: Loop) -> list[ClaimStatusRequest]:
     """Return what a 276 asks: one query per claim loop, in the order of the set."""
     return [
         _read_claim(source, receiver, provider, subscriber, dependent, claim)
@@ -84,7 +84,7 @@ def _find_claims(subscriber: Loop) -> Iterator[tuple[Loop | None, Loop]]:
 
 def _read_claim(
     source: Loop, receiver: Loop, provider: Loop, subscriber: Loop, dependent: Loop | None, claim: Loop
-) -> AskedClaim:
+) -> ClaimStatusRequest:
     start, end = _read_service_period(claim)
     charges = [parse_decimal(each.raw(2)) for each in claim.segments if each.id == "AMT" and each.raw(1) == "T3"]
     query = ClaimQuery(
@@ -100,7 +100,9 @@ def _read_claim(
         end=end,
     )
     trace = claim.segment("TRN")
-    return AskedClaim(query, trace.raw(2) if trace else "", source, receiver, provider, subscriber, claim, dependent)
+    return ClaimStatusRequest(
+        query, trace.raw(2) if trace else "", source, receiver, provider, subscriber, claim, dependent
+    )
 
 
 def _read_provider_id(provider: Loop) -> str:
@@ -126,7 +128,7 @@ def _find_lines(claim: Loop) -> list[Loop]:
 
 
 class _AnsweredClaim(NamedTuple):
-    question: AskedClaim
+    question: ClaimStatusRequest
     answer: ClaimAnswer
 
 
@@ -211,7 +213,9 @@ def _write_claims(writer: SetWriter, answered: list[_AnsweredClaim], today: date
             _write_claim(writer, question, claim)
 
 
-def _write_missing_claim(writer: SetWriter, question: AskedClaim, rejection: Rejection | None, today: date) -> None:
+def _write_missing_claim(
+    writer: SetWriter, question: ClaimStatusRequest, rejection: Rejection | None, today: date
+) -> None:
     """Write the status of a question that finds no claim, with what the question says of the claim."""
     if rejection:
         _write_rejection(writer, rejection, today)
@@ -222,7 +226,7 @@ def _write_missing_claim(writer: SetWriter, question: AskedClaim, rejection: Rej
     write_period(writer, "472", question.query.start, question.query.end)
 
 
-def _write_claim(writer: SetWriter, question: AskedClaim, claim: PayerClaim) -> None:
+def _write_claim(writer: SetWriter, question: ClaimStatusRequest, claim: PayerClaim) -> None:
     is_final = claim.status in ("paid", "denied")
     writer.add(
         "STC",
@@ -252,7 +256,7 @@ def _find_codes(status: str, reason: str, paid: float) -> tuple[str | None, str]
     return codes.category, codes.status
 
 
-def _write_lines(writer: SetWriter, question: AskedClaim, claim: PayerClaim) -> None:
+def _write_lines(writer: SetWriter, question: ClaimStatusRequest, claim: PayerClaim) -> None:
     """Write loop 2220D or 2220E for the services of a claim: those that are asked about, else all.
 
     A payment that is not divided among the services is stated for the claim only: they would all look unpaid.

@@ -109,7 +109,7 @@ def _write_other_payer(writer: SetWriter, coverage: OtherCoverage) -> None:
     writer.add("LE", "2120")
 
 
-class AskedEligibility(NamedTuple):
+class EligibilityRequest(NamedTuple):
     """The inquiry about one patient of a 270, with the loops that the 271 repeats."""
 
     inquiry: EligibilityInquiry
@@ -125,7 +125,7 @@ class AskedEligibility(NamedTuple):
     """Loop 2000D, if the patient is a dependent."""
 
 
-def read_eligibility(tree: Loop) -> list[AskedEligibility]:
+def read_eligibility(tree: Loop) -> list[EligibilityRequest]:
     """Return what a 270 asks: one inquiry per patient, in the order of the set."""
     return [
         _read_patient(source, receiver, subscriber, dependent)
@@ -145,7 +145,7 @@ def _find_patients(subscriber: Loop) -> list[Loop | None]:
     return dependents if dependents and not subscriber.find_all("2110C") else [None, *dependents]
 
 
-def _read_patient(source: Loop, receiver: Loop, subscriber: Loop, dependent: Loop | None) -> AskedEligibility:
+def _read_patient(source: Loop, receiver: Loop, subscriber: Loop, dependent: Loop | None) -> EligibilityRequest:
     patient = subscriber if dependent is None else dependent
     questions = patient.find_all("2110C" if dependent is None else "2110D")
     traces = patient.segments_with_id("TRN")
@@ -158,7 +158,7 @@ def _read_patient(source: Loop, receiver: Loop, subscriber: Loop, dependent: Loo
         service_types=_read_service_types(questions),
         procedure_codes=tuple(dict.fromkeys(_read_procedures(questions))),
     )
-    return AskedEligibility(inquiry, traces[0].value(2) if traces else "", source, receiver, subscriber, dependent)
+    return EligibilityRequest(inquiry, traces[0].value(2) if traces else "", source, receiver, subscriber, dependent)
 
 
 def _read_service_date(subscriber: Loop, dependent: Loop | None, questions: list[Loop]) -> date | None:
@@ -191,7 +191,7 @@ def _read_procedures(questions: list[Loop]) -> Iterator[str]:
 
 
 class _AnsweredEligibility(NamedTuple):
-    question: AskedEligibility
+    question: EligibilityRequest
     answer: EligibilityAnswer
 
 
