@@ -5,9 +5,8 @@ from datetime import date
 
 import pytest
 
-from clerkship.formats.fax_pages.confusables import is_confusable
 from clerkship.formats.fax_pages.fonts import Family, FontStyle, load_font
-from clerkship.formats.fax_pages.matching import find_any_value, find_value, list_date_forms
+from clerkship.formats.fax_pages.matching import find_any_value, find_value, is_confusable, list_date_forms
 from tests.formats.fax_pages.drawn_words import place_words
 
 EXACT = [

@@ -2,7 +2,8 @@
 
 On the words that were drawn, a value is found exactly: only case, spaces and line breaks are free, and letters of other
 alphabets that are drawn as Latin ones are Latin ones. On the words of an OCR engine, letters that engines confuse are
-free too. A digit is never another digit, so that a wrong identifier is not taken for the right one.
+free too. A letter stands for one digit at most, and no chain is followed: 1 is read as l and l as i, but 1 is never 7.
+So a wrong identifier is not taken for the right one.
 
 A value that must not be on a page is found as a reader would find it: with other accents, and with O for 0 or l for 1.
 """
@@ -12,20 +13,13 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from itertools import chain
 from typing import Literal
 
-from clerkship.formats.fax_pages.confusables import (
-    SPECKS,
-    is_confusable,
-    is_drawn_alike,
-    list_letter_groups,
-    to_latin_lookalikes,
-)
 from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.model.frozen import Frozen
-from clerkship.text.folding import MIN_SPELLED, SIGNS, fold, remove_accents
+from clerkship.text.folding import DRAWN_THE_SAME, MIN_SPELLED, SIGNS, fold, remove_accents
 from clerkship.text.spoken_words import MONTH_NAMES
 
 MIN_UNSPACED = 6
@@ -36,10 +30,20 @@ SPACE, LINE_BREAK, COLUMN_GAP = " ", "\n", "\t"
 Folding = Literal["exact", "lookalikes", "ocr"]
 """Which letters are the same: those with the same dots, those that a reader mixes up, or those that an engine does."""
 _GAPS = frozenset((SPACE, LINE_BREAK, COLUMN_GAP))
-
-
 _SPELLED_WORD = re.compile(rf"(?<![^\W_])[^\W\d_](?:[-.][^\W\d_]){{{MIN_SPELLED - 1},}}(?![^\W_])")
 _MARKS = re.compile(r"[-.]")
+_DIGITS = {"0": "OoQD", "1": "Iil|![]", "2": "Zz", "5": "Ss$", "6": "Gb", "8": "B&", "9": "gq"}
+"""What an engine reads in place of each digit. The case counts: B looks like 8 and b like 6, so a B that an agent wrote
+because it did not know the digit is not both."""
+_PAIRS = (
+    *("il", "i|", "i!", "i]", "i[", "ij", "l|", "l!", "l]", "l[", "oq", "ec", ".,", ";:", "'\"", "-_", "-~", "-="),
+    *(letter.casefold() + digit for digit, letters in _DIGITS.items() for letter in letters),
+)
+_CONFUSABLE = frozenset(pairs for pair in _PAIRS for pairs in ((pair[0], pair[1]), (pair[1], pair[0])))
+_GROUPS = (("m", "rn"), ("w", "vv"), ("d", "cl"), ("u", "ii"))
+_SPECKS = frozenset("'\"~^°*·“”«»")
+"""Marks that engines read in noise. Points and commas are not among them: 1.5 is not 15."""
+_DRAWN_ALIKE = ("0o", "1i", "1l", "1|", "il", "i|", "l|", "3з", "4ч", "6б")
 
 
 class ValueMatch(Frozen):
@@ -209,7 +213,7 @@ def _unify(text: str, folding: Folding) -> str:
     text = text.translate(SIGNS)
     if folding == "lookalikes":
         return fold(text)
-    unified = to_latin_lookalikes(unicodedata.normalize("NFKC", to_latin_lookalikes(text)))
+    unified = _to_latin_lookalikes(unicodedata.normalize("NFKC", _to_latin_lookalikes(text)))
     return remove_accents(unified) if folding == "ocr" else unified
 
 
@@ -260,7 +264,7 @@ def _advance(wanted: str, index: int, page: _FoldedPage, position: int, rules: _
             yield index, position + 2
         if letter == "-":
             yield index + 1, position + 2
-    if rules.folding == "lookalikes" and is_drawn_alike(letter, read):
+    if rules.folding == "lookalikes" and _is_drawn_alike(letter, read):
         yield index + 1, position + 1
     if rules.folding == "ocr" and letter != SPACE:
         yield from _confuse(wanted, index, page, position)
@@ -271,10 +275,10 @@ def _confuse(wanted: str, index: int, page: _FoldedPage, position: int) -> Itera
     letters = page.letters
     if is_confusable(wanted[index], page.printed[position]):
         yield index + 1, position + 1
-    for one, other in list_letter_groups(wanted[index]):
+    for one, other in _list_letter_groups(wanted[index]):
         if wanted.startswith(one, index) and letters.startswith(other, position):
             yield index + len(one), position + len(other)
-    if index and letters[position] in SPECKS:
+    if index and letters[position] in _SPECKS:
         yield index, position + 1
 
 
@@ -283,9 +287,9 @@ def _may_be_first(wanted: str, letter: str, printed: str, folding: Folding) -> b
     if wanted == letter:
         return True
     if folding == "lookalikes":
-        return is_drawn_alike(wanted, letter)
+        return _is_drawn_alike(wanted, letter)
     if folding == "ocr":
-        is_group = any(other.startswith(letter) for _, other in list_letter_groups(wanted))
+        is_group = any(other.startswith(letter) for _, other in _list_letter_groups(wanted))
         return is_group or is_confusable(wanted, printed)
     return False
 
@@ -339,3 +343,34 @@ def _token_after(letters: str, start: int) -> str:
     while end < len(letters) and letters[end].isalnum():
         end += 1
     return letters[start:end]
+
+
+def is_confusable(wanted: str, read: str) -> bool:
+    """Return whether an engine may read a letter or digit as another; never a digit as two others.
+
+    `wanted` is without case, `read` as it is on the page.
+    """
+    if wanted in _DIGITS:
+        return read in _DIGITS[wanted]
+    return (wanted, read.casefold()) in _CONFUSABLE
+
+
+@cache
+def _list_letter_groups(letter: str) -> tuple[tuple[str, str], ...]:
+    """Return the groups that begin with a letter, each with the one it is confused with: m and rn."""
+    both = (*_GROUPS, *((other, one) for one, other in _GROUPS))
+    return tuple((one, other) for one, other in both if one.startswith(letter))
+
+
+def _is_drawn_alike(wanted: str, read: str) -> bool:
+    """Return whether a reader takes one letter or digit for another on a clean page: O for 0, and l for 1."""
+    return f"{wanted}{read}" in _DRAWN_ALIKE or f"{read}{wanted}" in _DRAWN_ALIKE
+
+
+def _to_latin_lookalikes(text: str) -> str:
+    """Return text as it looks: letters of other alphabets that look Latin are, and what is not drawn is left out.
+
+    Accents that are part of a letter stay, because they are dots of the page.
+    """
+    composed = unicodedata.normalize("NFC", text).translate(DRAWN_THE_SAME)
+    return "".join(letter for letter in composed if unicodedata.category(letter) not in ("Mn", "Me", "Cf"))
