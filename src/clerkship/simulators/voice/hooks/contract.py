@@ -7,11 +7,11 @@ from typing import ClassVar, NamedTuple
 
 from clerkship.events.event import Event, Payload
 from clerkship.formats.fhir.chart import Chart
-from clerkship.formats.phone_tree.spoken_date import parse_date
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.events import CaseOpened
 from clerkship.simulators.voice.records import PhoneCall
 from clerkship.text.dates import parse_iso_date
+from clerkship.text.spoken_date import parse_date
 
 
 class CaseTable:
