@@ -221,8 +221,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     tasks: list[CollectedTask] = []
     for path in map(str, marker.args):
         existing = [place / path for place in places if (place / path.partition("::")[0]).exists()]
-        found = _collect_tasks(config, (existing or [Path(path)])[0], names=names, tags=tags)
-        tasks += found if isinstance(found, list) else pytest.fail(found, pytrace=False)
+        collected = _collect_tasks(config, (existing or [Path(path)])[0], names=names, tags=tags)
+        tasks += collected if isinstance(collected, list) else pytest.fail(collected, pytrace=False)
     metafunc.parametrize("clerkship_task", tasks, ids=str)
 
 

@@ -67,11 +67,11 @@ def wait_for_result(drop: Files, sandboxes: Sandboxes) -> float | None:
     """Poll the inbox until the result is there; retry if the sandbox refuses a request."""
     for _ in range(8):
         try:
-            found = drop.list("inbox")
+            files = drop.list("inbox")
         except Refused:
             continue
-        if found:
-            row = drop.read_text(found[0]).splitlines()[1]
+        if files:
+            row = drop.read_text(files[0]).splitlines()[1]
             return float(row.split(",")[1])
         sandboxes.wait("10m")
     return None
