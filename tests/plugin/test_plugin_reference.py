@@ -21,7 +21,8 @@ def test_every_exported_name_has_a_signature_or_a_description(name: str) -> None
 
 
 def test_a_function_is_shown_with_its_types() -> None:
-    assert stub_of(compare_value) == "def compare_value(path: str, expected: Any, actual: Any) -> FieldCheck: ..."
+    signature = "(path: str, expected: Any, actual: Any, seq: int | None=None) -> FieldCheck"
+    assert stub_of(compare_value) == f"def compare_value{signature}: ..."
 
 
 def test_a_class_is_shown_with_its_fields_and_public_methods() -> None:
