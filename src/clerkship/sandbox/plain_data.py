@@ -15,9 +15,8 @@ from clerkship.events.event import Event
 def to_plain(value: Any) -> Any:
     """Return a value as plain data: texts, numbers, lists, and mappings with texts as keys.
 
-    Bytes become their hash, sets are sorted, and an event is without the request that it records. Models,
-    dataclasses, named tuples and other objects become mappings of
-    their public attributes: those that begin with an underscore are indexes and caches, which follow from the others.
+    Bytes become their hash, sets are sorted, and an event loses the request that it records. Other objects become
+    mappings of their public attributes. Private ones are indexes and caches, which follow from the public ones.
     """
     if value is None or isinstance(value, str | int | float):
         return value
