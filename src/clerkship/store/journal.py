@@ -38,10 +38,14 @@ class Journal:
         self._path = path
         self._gate = threading.Lock()
         self._file = _open_locked(path, run_id)
-        known = self._file.readall().rstrip(b"\0")
-        self.begun = tuple(_parse_attempts(known))
-        self._end = len(known)
-        self._room = self._grow()
+        try:
+            known = self._file.readall().rstrip(b"\0")
+            self.begun = tuple(_parse_attempts(known))
+            self._end = len(known)
+            self._room = self._grow()
+        except BaseException:  # such as a full disk: nobody else would close the file
+            self._file.close()
+            raise
 
     def begin(self, attempt: Attempt) -> None:
         """Write a line; a run that was released takes no more."""
