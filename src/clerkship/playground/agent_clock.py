@@ -97,7 +97,8 @@ class AgentClock:
         return skip_to_next_event(self._playground)
 
     def _record(self, seconds: float | None) -> None:
-        """Log that the agent waits, unless the log is full."""
+        """Log that the agent waits, unless the log is full. What sandboxes are telling it at this time comes before."""
+        _wait_for_deliveries(self._playground)
         if not self._playground.log.is_full and not self._playground.closed:
             self._playground.emit("run", ClockAdvanced(seconds=seconds), "agent")
 
