@@ -83,7 +83,13 @@ class Say:
 
     def fields(self) -> dict[str, Any]:
         """Return the fields by name."""
-        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return {
+            "text": self.text,
+            "utter_name": self.utter_name,
+            "buttons": self.buttons,
+            "metadata": self.metadata,
+            "custom": self.custom,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ def show_output(sink: Sink) -> Iterator[None]:
 
 def wrap_streams() -> None:
     """Wrap standard output and standard error, unless they are wrapped already."""
-    for name in ("stdout", "stderr"):
-        stream = getattr(sys, name)
-        if stream is not None and not isinstance(stream, CopyingStream):
-            setattr(sys, name, cast(TextIO, CopyingStream(stream)))
+    if type(sys.stdout) is not CopyingStream and sys.stdout is not None:
+        sys.stdout = cast(TextIO, CopyingStream(sys.stdout))
+    if type(sys.stderr) is not CopyingStream and sys.stderr is not None:
+        sys.stderr = cast(TextIO, CopyingStream(sys.stderr))

@@ -62,9 +62,7 @@ class ScriptedPerson:
         self.leaving = False
         """Whether they have said goodbye and only wait for the reply."""
         self._messages: Sequence[Event] = ()
-        self.watches = any(isinstance(rule.when, EventMatch) for rule in script.script) or isinstance(
-            script.end.when, EventMatch
-        )
+        self.watches = EventMatch in (type(script.end.when), *[type(rule.when) for rule in script.script])
 
     def join(self, messages: Sequence[Event]) -> None:
         """Join the conversation."""

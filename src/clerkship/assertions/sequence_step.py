@@ -70,7 +70,7 @@ class SequenceStep(EventMatch):
     _utterance: BotUttered | None = PrivateAttr(default=None)
     _is_slot_name: bool = PrivateAttr(default=False)
 
-    @property
+    @cached_property
     def utterance(self) -> BotUttered | None:
         """What the agent says in this step; None if the step is another event."""
         return self._utterance
@@ -80,20 +80,19 @@ class SequenceStep(EventMatch):
         """Whether the step is an utterance of the agent, or an event of its flows, slots, skills or memory."""
         return self._utterance is not None or self.event in _CONVERSATION_EVENTS
 
-    @property
+    @cached_property
     def is_slot_name(self) -> bool:
         """Whether it is `slot_was_set` with a name, for which not every event of the log counts as set."""
         return self._is_slot_name
 
     def accepts(self, event: Event) -> bool:
         """Return whether an event is this step."""
-        if self._utterance is None:
+        utterance, payload = self.utterance, event.payload
+        if utterance is None:
             return matches(event, self)
-        payload = event.payload
         if not isinstance(payload, Utterance) or event.actor != "agent" or payload.is_incoming:
             return False
-        is_there = self._utterance.sandbox in (None, event.source)
-        return is_there and all(self._utterance.match_properties(event).values())
+        return utterance.sandbox in (None, event.source) and all(utterance.match_properties(event).values())
 
     @cached_property
     def description(self) -> str:

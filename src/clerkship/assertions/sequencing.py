@@ -91,7 +91,7 @@ class Sequencing(Assertion, TurnScope):
         ends = list(self._find_positions(evidence, step.until)) if step.until is not None else []
         extended: list[SequenceMatch] = []
         for place in self._find_positions(evidence, step, partial_matches[0].place + 1 if partial_matches else 0):
-            last = partial_matches[0] if len(partial_matches) == 1 else _find_last_match_before(place, partial_matches)
+            last = _find_last_match_before(place, partial_matches) if partial_matches else None
             if last is None and not is_first:
                 continue
             event = evidence.events[place]
@@ -104,13 +104,14 @@ class Sequencing(Assertion, TurnScope):
     def _find_positions(self, evidence: Evidence, match: EventMatch, start: int = 0) -> Iterator[int]:
         """Yield the positions of matching events from `start` on, in the selected turns."""
         events, places = evidence.events, evidence.indexes_by_kind.get(match.event, [])
-        accepts = self._build_filter(evidence, match)
+        step = match if isinstance(match, SequenceStep) else None
+        accepts = self._build_filter(evidence, step) if step is not None else partial(matches, match=match)
         if "*" in match.event:
             matching = (
                 indexes for kind, indexes in evidence.indexes_by_kind.items() if matches_kind(kind, match.event)
             )
             places = sorted(chain.from_iterable(matching))
-        subject = find_subject(evidence) if isinstance(match, SequenceStep) else None
+        subject = find_subject(evidence) if step is not None and evidence.subject is not None else None
         for number in range(bisect_left(places, start), len(places)):
             event = events[places[number]]
             is_in_turn = accepts(event) and (self.turn is None or matches_expected(self.turn, evidence.turn_of(event)))
@@ -118,13 +119,11 @@ class Sequencing(Assertion, TurnScope):
                 yield places[number]
 
     @staticmethod
-    def _build_filter(evidence: Evidence, match: EventMatch) -> Callable[[Event], bool]:
-        """Return a function that tells whether an event matches."""
-        if not isinstance(match, SequenceStep):
-            return partial(matches, match=match)
-        if match.event != SlotSet.kind or not match.is_slot_name or evidence.is_rasa_compatible:
-            return match.accepts
-        return lambda event: match.accepts(event) and not is_replaced(event, evidence)
+    def _build_filter(evidence: Evidence, step: SequenceStep) -> Callable[[Event], bool]:
+        """Return a function that tells whether an event is a step."""
+        if step.event != SlotSet.kind or not step.is_slot_name or evidence.is_rasa_compatible:
+            return step.accepts
+        return lambda event: step.accepts(event) and not is_replaced(event, evidence)
 
     def _report_failure(self, evidence: Evidence, number: int, partial_matches: list[SequenceMatch]) -> Check:
         step, events = self.steps[number], evidence.events
@@ -167,12 +166,14 @@ class Sequencing(Assertion, TurnScope):
 
 def _find_last_match_before(place: int, partial_matches: list[SequenceMatch]) -> SequenceMatch | None:
     """Return the last match of the step before at an earlier position."""
+    if partial_matches and partial_matches[-1].place < place:
+        return partial_matches[-1]
     index = bisect_left(partial_matches, place, key=lambda link: link.place)
     return partial_matches[index - 1] if index else None
 
 
 def _any_between(places: Sequence[int], first: int, last: int) -> bool:
-    index = bisect_left(places, first + 1)
+    index = bisect_left(places, first + 1) if places else 0
     return index < len(places) and places[index] < last
 
 

@@ -16,6 +16,8 @@ WATCH_INTERVAL = 0.1
 """Seconds between two checks of the time limits."""
 START_WORKER_AFTER = 0.002
 """Seconds without a result after which more workers are started."""
+COLLECT_SECONDS = 0.005
+"""How long to wait for more results after one, to save them together: a transaction takes as long as a short trial."""
 MAX_STOP_SECONDS = 0.7
 """Time for running trials to end when the batch is stopped."""
 MAX_CLOSE_SECONDS = 3.0
@@ -42,6 +44,8 @@ class TrialBatch:
     _jobs: "queue.SimpleQueue[TrialSpec | None]" = field(default_factory=queue.SimpleQueue)
     _results: "queue.SimpleQueue[WorkerResult]" = field(default_factory=queue.SimpleQueue)
     _results_taken: threading.Event = field(default_factory=threading.Event)
+    _is_full: bool = False
+    """Whether a worker waits until results are saved."""
     _workers: list[Worker] = field(default_factory=list)
     _repetitions: list[TrialSpec] = field(default_factory=list)
     """Trials to run again, each while nothing else runs."""
@@ -89,16 +93,18 @@ class TrialBatch:
         """Submit a result. Called by workers, which wait here if results come faster than they can be saved."""
         self._results.put(result)
         while self._results.qsize() > MAX_UNSAVED and not self._stopping:
+            self._is_full = True
             self._results_taken.wait(WATCH_INTERVAL)
 
     def _collect(self, wait: float) -> list[WorkerResult]:
-        """Return all available results, to be saved in one transaction."""
+        """Return the results that come within a few milliseconds, to be saved in one transaction."""
         results: list[WorkerResult] = []
         self.context.watchdog.beat()
         try:
             results.append(self._results.get(timeout=wait))
-            while len(results) < MAX_UNSAVED:
-                results.append(self._results.get_nowait())
+            until = monotonic() + COLLECT_SECONDS
+            while len(results) < min(MAX_UNSAVED, self._unfinished):
+                results.append(self._results.get(timeout=max(0.0, until - monotonic())))
         except queue.Empty:
             if not self._stopping and not results:
                 self._start_more()
@@ -121,8 +127,10 @@ class TrialBatch:
                 self._start_worker()
 
     def _save_trials(self, finished: list[FinishedTrial]) -> None:
-        self._results_taken.set()  # wakes the workers that wait in `_submit`
-        self._results_taken.clear()
+        if self._is_full:  # wake the workers that wait in `_submit`
+            self._is_full = False
+            self._results_taken.set()
+            self._results_taken.clear()
         self._unfinished -= len(finished)
         if not finished:
             return

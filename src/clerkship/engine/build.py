@@ -84,7 +84,7 @@ class BuiltTask:
     def people_for_trial(self, trial: int) -> dict[str, ScenarioPerson]:
         """Return the people of a trial. A fork has the people of the trial that it continues."""
         number = trial if self.fork_point is None else self.fork_point.fork.trial
-        return {key: person.for_trial(number) for key, person in self.people.items()}
+        return {key: person.for_trial(number) if person.by_trial else person for key, person in self.people.items()}
 
     def build_people(
         self, seed: str, model: TrialModel | None, prompts: Prompts, trial: int = 1
@@ -103,7 +103,7 @@ class BuiltTask:
 
         Raises InputError if it needs a model and none is configured.
         """
-        if not person.needs_model:
+        if not self.improvises or not person.needs_model:
             return None
         if model is None:
             raise InputError.of("the person must be played by a model, and none is configured", hint=NO_PERSON_HINT)
@@ -112,6 +112,11 @@ class BuiltTask:
         played = load("clerkship.actors.person_played")  # imported only if a model plays a person
         role = played.PlayedRole(person, known_text, is_approached)
         return cast(LineSource, played.Improviser(role, model, prompts, key if len(self.people) > 1 else ""))
+
+    @lazy_property
+    def improvises(self) -> bool:
+        """Whether a model improvises any word of any person, in some trial."""
+        return any(person.needs_model for person in self.people.values())
 
     @lazy_property
     def observers(self) -> frozenset[str]:

@@ -8,6 +8,7 @@ import math
 from collections import deque
 from collections.abc import Awaitable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, TypeVar, cast
 
 import orjson
@@ -24,7 +25,6 @@ from clerkship.playground.agent_clock import advance_to, skip_to_next_event
 from clerkship.playground.conversation import Participant, build_message
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.handle import Sandboxes
-from clerkship.sandbox.state import CallConversation
 from clerkship.settings import DEFAULT_MAX_TURNS, DEFAULT_TURN_TIMEOUT
 
 if TYPE_CHECKING:
@@ -77,8 +77,8 @@ class AgentTime:
 
     def now(self) -> float:
         """Return the time in seconds. Only differences have a meaning."""
-        time, people = self._watchdog.time(), self._playground.people
-        return time - people.model_time.seconds if people.uses_model else time
+        people = self._playground.people
+        return self._watchdog.time() - people.model_time.seconds if people.uses_model else self._watchdog.time()
 
     def start_turn(self, seconds: float) -> None:
         """Set the deadline of a reply. The worker interrupts an agent that misses it."""
@@ -160,6 +160,7 @@ class ConversationDriver:
         queue = deque(people.participants.values())
         if state.next:
             queue.rotate(-list(people.participants).index(state.next))
+        is_only, sidecar = len(queue) == 1, playground.sidecar
         slots, task_item = orjson.loads(self._built.slots), orjson.loads(self._built.task_item)
         while people.contract_breach is None:
             message = _next_message(queue, state)
@@ -173,16 +174,18 @@ class ConversationDriver:
                 return "turn_limit" if is_limit_reached else "nothing_left"
             if state.turns >= max_turns:
                 return "turn_limit"
-            _hear_out(playground, message)
+            utterance = cast(Utterance, message.payload)
+            if message.at + utterance.duration > playground.clock.now:
+                _hear_out(playground, message.at + utterance.duration)
             state.turns += 1
             participant, key = queue[-1], queue[-1].key
-            playground.sidecar.record_message(len(playground.log.events), key if len(queue) > 1 else None)
-            to_agent = build_message(cast(Utterance, message.payload), key, task_item, slots)
-            sent = participant.messages_sent_by_agent()
+            sidecar.record_message(len(playground.log.events), None if is_only else key)
+            to_agent = build_message(utterance, key, task_item, slots)
+            before = len(participant.conversation.messages) if participant.has_address else 0
             self._time.start_turn(self._turn_timeout)
             turn = await self._agent.on_turn(to_agent, self._sandboxes)
             self._time.end_turn()
-            has_sent = participant.messages_sent_by_agent() > sent
+            has_sent = participant.has_address and any(map(is_by_agent, participant.conversation.messages[before:]))
             state.replied[key] = state.replied.get(key) or has_sent or any(isinstance(part, Say) for part in turn)
             if has_sent and not any(isinstance(part, Say) for part in turn):
                 people.record_greeting(key, turn)  # it replied through the sandbox, and the person has heard that
@@ -195,21 +198,18 @@ class ConversationDriver:
         return _ending(state, people.participants.values())
 
 
-def _hear_out(playground: Playground, message: Event) -> None:
-    """Let the time pass that a person needs to say a message; none for a written one."""
-    said_at = message.at + cast(Utterance, message.payload).duration
-    if said_at > playground.now:
-        with playground.lock:
-            advance_to(playground, said_at)
+def _hear_out(playground: Playground, until: datetime) -> None:
+    """Let the time pass that a person needs to say a message."""
+    with playground.lock:
+        advance_to(playground, until)
 
 
 def _finish_calls(playground: Playground) -> None:
     """Let the people who have left finish speaking and hang up."""
     with playground.lock:
         for participant in playground.people.participants.values():
-            conversation = participant.conversation
-            if isinstance(conversation, CallConversation) and conversation.hangs_up_at is not None:
-                advance_to(playground, conversation.hangs_up_at)
+            if participant.call is not None and participant.call.hangs_up_at is not None:
+                advance_to(playground, participant.call.hangs_up_at)
 
 
 def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:

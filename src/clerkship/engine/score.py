@@ -65,10 +65,13 @@ def check_criteria(
     """
     skip = "judging was turned off" if skip_judged else _skip_reason(evidence.ending)
     pairs = tuple(checks)
-    if skip or not any(assertion.asks_model for _, assertion in pairs):
+    asking = [assertion.asks_model for _, assertion in pairs]
+    if skip or True not in asking:
         results = tuple(
-            _check_criterion(criterion, assertion, evidence, skip if assertion.asks_model else "")
-            for criterion, assertion in pairs
+            [
+                _check_criterion(criterion, assertion, evidence, skip if asks else "")
+                for (criterion, assertion), asks in zip(pairs, asking, strict=True)
+            ]
         )
     else:
         results = _check_concurrently(pairs, evidence)
@@ -146,6 +149,8 @@ def _evaluate_without_model(assertion: Assertion, evidence: Evidence) -> Asserti
 
 def _limit_depth(row: FieldCheck) -> FieldCheck:
     """Cut data of the agent that is nested too deeply for a record."""
+    if type(row.actual) is str:
+        return row
     actual = cut_at_depth(row.actual)
     return row if actual is row.actual else row.model_copy(update={"actual": actual})
 

@@ -68,7 +68,8 @@ class Trial:
     def program_seconds(self) -> float | None:
         """Return the processor time of the agent's program, if it is one."""
         agent = self._agent
-        return agent.program_seconds() if isinstance(agent, AgentProgram) else None
+        is_program = agent is not None and _is_subclass(type(agent), AgentProgram)
+        return cast(AgentProgram, agent).program_seconds() if is_program else None
 
     def claim(self) -> bool:
         """Claim the right to finish the trial; return false if another thread has claimed it."""
@@ -211,11 +212,11 @@ class Trial:
 
 
 async def _check_end(agent: Agent) -> None:
-    if _can_fail_at_end(type(agent)):
+    if _is_subclass(type(agent), AgentWithEnd):
         await cast(AgentWithEnd, agent).check_end()
 
 
 @cache
-def _can_fail_at_end(agent: type[Agent]) -> bool:
-    """Return whether agents of a class can fail after their last reply; kept, because Python takes long to tell."""
-    return issubclass(agent, AgentWithEnd)
+def _is_subclass(agent: type[Agent], protocol: type[Any]) -> bool:
+    """Return whether agents of a class have a protocol; kept, because Python takes long to tell."""
+    return issubclass(agent, protocol)

@@ -94,7 +94,7 @@ class TrialGrader(Grader):
         Return the ending and the error of the trial.
         """
         models = self._models
-        if models.skips_judged or status_of(ending) != "completed":
+        if not self._spec.built.improvises or models.skips_judged or status_of(ending) != "completed":
             return ending, ""
         for sandbox, person in self._spec.built.people_for_trial(self._spec.trial).items():
             if models.checks_person(person):

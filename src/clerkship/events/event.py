@@ -177,13 +177,14 @@ class Event(NamedTuple):
 def find_conversations(event: Event) -> tuple[str, ...]:
     """Return the keys of the conversations that an event belongs to; that of its sandbox if it has only one."""
     places: tuple[str, ...] = getattr(event.payload, "places", ())
-    return tuple(f"{event.source}/{place}" for place in places) or (event.source,)
+    return tuple([f"{event.source}/{place}" for place in places]) if places else (event.source,)
 
 
 def is_by_agent(event: Event) -> bool:
     """Return whether an utterance is from the agent's side; all others are from a person."""
-    if isinstance(event.payload, Utterance):
-        return event.payload.is_outgoing or (event.actor == "agent" and not event.payload.is_incoming)
+    payload = event.payload
+    if isinstance(payload, Utterance):
+        return payload.is_outgoing or (event.actor == "agent" and not payload.is_incoming)
     return event.actor == "agent"
 
 

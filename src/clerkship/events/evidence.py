@@ -1,6 +1,7 @@
 """The evidence of a finished run: everything that an assertion may look at."""
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -77,14 +78,10 @@ class Evidence:
     @lazy_property
     def indexes_by_kind(self) -> dict[str, list[int]]:
         """The indexes of the events of each kind; most checks need only a few kinds."""
-        indexes: dict[str, list[int]] = {}
+        indexes: defaultdict[str, list[int]] = defaultdict(list)
         for index, event in enumerate(self.events):
-            known = indexes.get(event.kind)
-            if known is None:
-                indexes[event.kind] = [index]
-            else:
-                known.append(index)
-        return indexes
+            indexes[event.kind].append(index)
+        return dict(indexes)
 
     def of_kind(self, *kinds: str) -> list[Event]:
         """Return the events of some kinds, in order."""
@@ -130,14 +127,19 @@ class Evidence:
         ]
 
     @lazy_property
+    def _turn_starts(self) -> list[Event]:
+        """The message that begins each turn, which is a message of a person."""
+        return [event for event in self.utterances if not is_by_agent(event)]
+
+    @lazy_property
     def _turns(self) -> list[tuple[datetime, int]]:
-        """The time and number of the message that begins each turn, which is a message of a person."""
-        return [(event.at, event.seq) for event in self.utterances if not is_by_agent(event)]
+        """The time and number of the message that begins each turn."""
+        return [(event.at, event.seq) for event in self._turn_starts]
 
     @lazy_property
     def _turn_conversations(self) -> list[str]:
         """The conversation of the message that begins each turn; empty if there is only one conversation."""
-        keys = [find_conversations(event)[0] for event in self.utterances if not is_by_agent(event)]
+        keys = [find_conversations(event)[0] for event in self._turn_starts]
         return keys if len(set(keys)) > 1 else []
 
     def turn_of(self, event: Event) -> int:

@@ -3,18 +3,22 @@
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import islice, pairwise
 from typing import Any
 
-from clerkship.events.event import AgentRequest, Event, Payload, freeze_payload, map_texts, render_event
+from clerkship.events.event import AgentRequest, Event, Payload, map_texts, render_event
 from clerkship.events.lifecycle import AgentStarted
 from clerkship.model.errors import PlatformError
+from clerkship.model.freeze import find_mutable_fields, freeze_fields
 from clerkship.model.redaction import MIN_SECRET_LENGTH
 from clerkship.model.variables import join_escaped
 
 _AUTHORED = ("person", "scenario", "run")
 """Actors whose events contain what an author wrote. The agent's words are evidence, and are not changed."""
 Subscriber = Callable[[Event], None]
+_new_event: Callable[[Iterable[Any]], Event] = partial(tuple.__new__, Event)
+"""Makes an event from its fields: half the time of a call of the class, which checks their names."""
 DIGEST_SIZE = 32
 GENESIS = bytes(DIGEST_SIZE)
 MAX_EVENTS = 50_000
@@ -133,7 +137,9 @@ class LogWriter:
         if self._closed:
             raise LogClosed("the run has ended; nothing more is recorded")
         events = log.events
-        event = Event(len(events) + 1, at, source, payload.kind, actor, cause, freeze_payload(payload))
+        if payload.freezes and find_mutable_fields(type(payload)):
+            freeze_fields(payload)
+        event = _new_event((len(events) + 1, at, source, payload.kind, actor, cause, payload, None))
         if events and at < events[-1].at:
             log._in_order = False
         events.append(event)
@@ -165,9 +171,9 @@ class LogWriter:
     def _write(self, event: Event) -> None:
         log = self._log
         blobs = log.blobs
-        before = len(blobs)
+        before = len(blobs) if blobs else 0
         line = render_event(event, blobs, self._names.payload(event) if self._names.names else None)
-        if len(blobs) != before:
+        if blobs and len(blobs) != before:
             log.size += sum(map(len, islice(reversed(blobs.values()), len(blobs) - before)))
         chained = log._digest + line
         log._digest = hashlib.sha256(chained).digest()

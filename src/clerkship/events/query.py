@@ -34,9 +34,11 @@ def matches(event: Event, match: EventMatch) -> bool:
         return False
     if match.sandbox is not None and match.sandbox != event.source:
         return False
-    for path, expected in match.where.items():  # noqa: SIM110  (all() would cost a third more)
-        if not matches_expected(expected, lookup(event.payload, path)):
-            return False
+    if match.where:
+        fields = event.payload.__dict__
+        for path, expected in match.where.items():
+            if not matches_expected(expected, fields[path] if path in fields else lookup(fields, path)):
+                return False
     return True
 
 

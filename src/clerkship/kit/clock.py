@@ -41,23 +41,23 @@ class DueQueue:
     """Scheduled calls, ordered by time and then by the order in which they were added."""
 
     def __init__(self) -> None:
-        self._heap: list[tuple[datetime, int, DueCallback]] = []
+        self.heap: list[tuple[datetime, int, DueCallback]] = []
         self._count = 0
 
     def add(self, at: datetime, due: DueCallback) -> None:
         """Add a call."""
         self._count += 1
-        heapq.heappush(self._heap, (at, self._count, due))
+        heapq.heappush(self.heap, (at, self._count, due))
 
     def next_due(self) -> datetime | None:
         """Return the time of the first call; None if there is none."""
-        return self._heap[0][0] if self._heap else None
+        return self.heap[0][0] if self.heap else None
 
     def take(self, until: datetime) -> tuple[datetime, DueCallback] | None:
         """Remove and return the first call that is due by `until`; None if there is none."""
-        if not self._heap or self._heap[0][0] > until:
+        if not self.heap or self.heap[0][0] > until:
             return None
-        at, _, due = heapq.heappop(self._heap)
+        at, _, due = heapq.heappop(self.heap)
         return at, due
 
 
@@ -73,7 +73,7 @@ class SteppedClock:
 
     def tick(self) -> None:
         """Advance by the tick of the environment, and run what is due."""
-        if self._agenda.next_due() is None:
+        if not self._agenda.heap:
             self.now += self._tick
         else:
             self.advance(self._tick)

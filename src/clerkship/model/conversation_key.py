@@ -1,6 +1,7 @@
 """The keys of conversations: the name of a sandbox with one conversation, or `name/sms:+15550100123`."""
 
 import re
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 PersonChannel = Literal["sms", "email", "portal", "phone"]
@@ -35,6 +36,7 @@ class ConversationKey(NamedTuple):
         )
 
 
+@lru_cache(maxsize=1024)
 def parse_key(key: str) -> ConversationKey:
     """Return the parts of a key."""
     sandbox, _, place = key.partition("/")

@@ -20,8 +20,10 @@ class Frozen(BaseModel):
 
 def encode_model(value: object) -> object:
     """Return a nested model as a dict. This is the `default` hook for orjson, which cannot serialize models itself."""
-    if isinstance(value, Frozen) and value.omitted_when_empty:
+    if isinstance(value, Frozen):
         omitted = value.omitted_when_empty
+        if not omitted:
+            return value.__dict__
         return {name: item for name, item in value.__dict__.items() if item or name not in omitted}
     if isinstance(value, BaseModel):
         return value.__dict__

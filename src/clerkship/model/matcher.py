@@ -27,9 +27,7 @@ def equals(expected: Any, actual: Any) -> bool:
 
 
 def _contains(expected: Any, actual: Any) -> bool:
-    if isinstance(actual, str):
-        return isinstance(expected, str) and expected in actual
-    if isinstance(actual, Mapping):
+    if isinstance(actual, str | Mapping):
         return isinstance(expected, str) and expected in actual
     return isinstance(actual, list | tuple) and any(equals(expected, item) for item in actual)
 
@@ -125,9 +123,10 @@ def is_matcher(expected: Any) -> bool:
 
 def matches_expected(expected: Any, actual: Any) -> bool:
     """Return whether a value is as expected. Bytes, dates and times are compared as the text that JSON has for them."""
-    if type(actual) is bytes:
+    kind = type(actual)
+    if kind is bytes:
         actual = actual.decode(errors="replace")
-    elif isinstance(actual, date):
+    elif kind is not str and isinstance(actual, date):
         actual = render_date(actual)
     if not is_matcher(expected):
         return actual is not MISSING and equals(expected, actual)

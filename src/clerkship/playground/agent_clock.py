@@ -19,6 +19,9 @@ ADVANCING = "advancing the clock"
 """The operation named in a failure of the platform while the agent waits."""
 
 
+_NO_CLOCK = nullcontext()
+
+
 @contextmanager
 def _paced_clock(playground: Playground) -> Iterator[None]:
     stopped = threading.Event()
@@ -31,7 +34,7 @@ def _paced_clock(playground: Playground) -> Iterator[None]:
 
 def run_paced_clock(playground: Playground) -> AbstractContextManager[None]:
     """Return a context manager that runs due work in a thread. A stepped playground needs no thread."""
-    return _paced_clock(playground) if playground.environment.time == "paced" else nullcontext()
+    return _paced_clock(playground) if playground.environment.time == "paced" else _NO_CLOCK
 
 
 def _run_due_work(playground: Playground, stopped: threading.Event) -> None:

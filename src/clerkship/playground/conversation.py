@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from datetime import timedelta
-from functools import partial
+from functools import cache, partial
 from itertools import takewhile
 from typing import Any, TypeVar, cast
 
@@ -49,7 +49,6 @@ class Participant:
 
     key: str
     """The key of the conversation: the sandbox, with channel and address if it holds several conversations."""
-    sandbox: str
     person: SimulatedPerson
     conversation: Conversation
     messages_ahead: int = 0
@@ -64,15 +63,16 @@ class Participant:
     """Replies that a person with `answers_after` has not read yet."""
     after_pause: dict[int, PersonStep] = field(default_factory=dict)
     """What a person on the phone does after each pause, by its number."""
+    sandbox: str = field(init=False)
+    has_address: bool = field(init=False)
+    """Whether the person is reached at an address, on a sandbox with several conversations."""
+    call: CallConversation | None = field(init=False)
+    """The conversation, if it is one by phone."""
 
-    @property
-    def has_address(self) -> bool:
-        """Whether the person is reached at an address, on a sandbox with several conversations."""
-        return self.key != self.sandbox
-
-    def messages_sent_by_agent(self) -> int:
-        """Return how many messages the agent sent to the address of the person; 0 on a chat."""
-        return sum(map(is_by_agent, self.conversation.messages)) if self.has_address else 0
+    def __post_init__(self) -> None:
+        self.sandbox = parse_key(self.key).sandbox
+        self.has_address = self.key != self.sandbox
+        self.call = _as_call(self.conversation)
 
 
 class People:
@@ -106,12 +106,10 @@ class People:
 
     def add_person(self, person: SimulatedPerson, key: str) -> None:
         """Start a conversation between a person and the agent."""
-        conversation, context = (
-            _find_conversation(self._host, key),
-            self._host.context_for(parse_key(key).sandbox, "person"),
-        )
-        if isinstance(conversation, CallConversation):
-            conversation.start(context, person.name, greeting=person.greeting)
+        conversation = _find_conversation(self._host, key)
+        context, call = self._host.context_for(parse_key(key).sandbox, "person"), _as_call(conversation)
+        if call is not None:
+            call.start(context, person.name, greeting=person.greeting)
         else:
             conversation.start(context, person.name)
         self.restore_person(person, key)
@@ -127,14 +125,12 @@ class People:
         """Add a person to a conversation that has already begun. See Participant for the last three parameters."""
         conversation = _find_conversation(self._host, key)
         person.join(conversation.messages)
-        participant = Participant(
-            key, parse_key(key).sandbox, person, conversation, messages_ahead, list(queued_replies)
-        )
-        participant.after_pause.update(after_pause)
+        participant = Participant(key, person, conversation, messages_ahead, list(queued_replies))
+        participant.after_pause |= after_pause
         self.participants[key] = participant
         self.uses_model = self.uses_model or person.uses_model
         self._has_watchers = self._has_watchers or person.watches
-        if person.answers_after is not None or isinstance(conversation, CallConversation):
+        if person.answers_after is not None or participant.call is not None:
             self._restore_unread(participant)
 
     def _restore_unread(self, participant: Participant) -> None:
@@ -142,10 +138,9 @@ class People:
 
         What they have answered by a pause they have read.
         """
-        conversation = participant.conversation
-        pauses = conversation.pauses if isinstance(conversation, CallConversation) else ()
+        pauses = participant.call.pauses if participant.call is not None else ()
         read_until = max((pause.cause or 0 for pause in pauses), default=0)
-        sent = list(takewhile(is_by_agent, reversed(conversation.messages)))
+        sent = list(takewhile(is_by_agent, reversed(participant.conversation.messages)))
         for event in reversed(sent):
             message = cast(Utterance, event.payload)
             if event.actor in HEARD_ACTORS and message.expects_answer and event.seq > read_until:
@@ -189,9 +184,10 @@ class People:
             if participant.queued_replies:
                 replies, participant.queued_replies = [*participant.queued_replies, *replies], []
                 message = message or _last_message(participant.conversation, by_agent=True)
-            answers = [self._notice(participant, event) for event in noticed] if participant.person.watches else []
-            if any(answers):
-                return True
+            if participant.person.watches:
+                answers = [self._notice(participant, event) for event in noticed]
+                if any(answers):
+                    return True
             return self._answer(participant, replies, message, last=last)
 
     def _answer(self, participant: Participant, replies: Sequence[Say], message: Event | None, *, last: bool) -> bool:
@@ -229,7 +225,7 @@ class People:
         conversation = participant.conversation
         if not unread or not self.listening or not conversation.open:
             return
-        if isinstance(conversation, CallConversation) and not conversation.can_answer(unread[-1][1]):
+        if participant.call is not None and not participant.call.can_answer(unread[-1][1]):
             return
         with self._host.lock:
             # The clock has just called this. A tick would run the next person's reading within it, and so on.
@@ -263,7 +259,8 @@ class People:
         if ticks:
             host.clock.tick()  # a scheduled event may end the conversation
         if action.text and conversation.open:
-            self._connect(participant, cause)
+            if participant.call is not None:
+                self._connect(participant, cause)
             extra: dict[str, Any] = {"metadata": dict(action.metadata)} if action.metadata else {}
             if participant.has_address:
                 extra["subject"] = participant.person.subject
@@ -280,9 +277,8 @@ class People:
 
     def _connect(self, participant: Participant, cause: int | None) -> None:
         """Have a person who speaks by phone call the agent, if they are not in a call and the agent takes turns."""
-        conversation = participant.conversation
-        if self.agent_takes_turns and participant.has_address and isinstance(conversation, CallConversation):
-            conversation.connect(self._host.context_for(participant.sandbox, "person", cause))
+        if self.agent_takes_turns and participant.has_address and participant.call is not None:
+            participant.call.connect(self._host.context_for(participant.sandbox, "person", cause))
 
     def _act_silently(self, participant: Participant, action: PersonAction, cause: int | None) -> None:
         """Carry out an action without a message: end the conversation after a contract breach, or wait."""
@@ -291,14 +287,14 @@ class People:
         if action.after is None:
             return
 
-        conversation = participant.conversation
-        if not isinstance(conversation, CallConversation):
+        conversation, call = participant.conversation, participant.call
+        if call is None:
             self._host.clock.advance(action.after)
             if action.more is not None and conversation.open:
                 self._perform(participant, self._decide(participant, action.more), cause)
         elif action.more is not None and conversation.open:
             # Other calls go on meanwhile, and so does the action that the person has noticed.
-            pause = conversation.pause(self._host.context_for(participant.sandbox, "person", cause), action.after)
+            pause = call.pause(self._host.context_for(participant.sandbox, "person", cause), action.after)
             participant.after_pause[pause] = action.more
 
     def _end_pause(self, event: Event, pause: int) -> None:
@@ -424,7 +420,7 @@ def build_message(
         utterance.turn,
         sandbox,
         task_item,
-        deepcopy(utterance.metadata),
+        deepcopy(utterance.metadata) if utterance.metadata else utterance.metadata,
         slots,
         channel,
         address,
@@ -432,19 +428,23 @@ def build_message(
     )
 
 
+def _as_call(conversation: Conversation) -> CallConversation | None:
+    return cast(CallConversation, conversation) if _is_call(type(conversation)) else None
+
+
+@cache
+def _is_call(kind: type[Conversation]) -> bool:
+    """Return whether a conversation is one by phone; kept, because Python takes long to tell."""
+    return issubclass(kind, CallConversation)
+
+
 def join_replies(replies: Sequence[Say]) -> AgentReply:
     """Join the replies of a turn into what the person hears."""
-    return _join(
-        [
-            AgentReply(reply.text, reply.buttons, (reply.custom,) if reply.custom is not None else ())
-            for reply in replies
-        ]
-    )
+    first, *more = replies
+    return _join([_to_reply(reply) for reply in replies]) if more else _to_reply(first)
 
 
 def _join(replies: Sequence[AgentReply]) -> AgentReply:
-    if len(replies) == 1:
-        return replies[0]
     return AgentReply(
         "\n".join(reply.text for reply in replies if reply.text),
         tuple(button for reply in replies for button in reply.buttons),
@@ -452,7 +452,7 @@ def _join(replies: Sequence[AgentReply]) -> AgentReply:
     )
 
 
-def _to_reply(message: Utterance) -> AgentReply:
+def _to_reply(message: Utterance | Say) -> AgentReply:
     return AgentReply(message.text, message.buttons, (message.custom,) if message.custom is not None else ())
 
 

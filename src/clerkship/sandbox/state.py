@@ -32,17 +32,17 @@ class ReactionResult(NamedTuple):
     refusal: Refusal | None = None
 
 
-def _no_reactions(event: Event) -> Sequence[ReactionResult]:
+def no_reactions(event: Event) -> Sequence[ReactionResult]:
     """Return no results, where sandboxes do not react to each other."""
     return ()
 
 
-def _find_no_domain(kind: "type[State[Any]]", name: str | None) -> "tuple[State[Any], ActionContext]":
+def find_no_domain(kind: "type[State[Any]]", name: str | None) -> "tuple[State[Any], ActionContext]":
     """Raise NoSuchState: the environment has no domains."""
     raise NoSuchState.of(f"the environment has no domain with a {kind.__name__}")
 
 
-def _keep_event(payload: Payload) -> Payload:
+def keep_event(payload: Payload) -> Payload:
     """Return an event unaltered, where there are no faults."""
     return payload
 
@@ -56,12 +56,12 @@ class ActionContext(NamedTuple):
     rng: Rng
     emit: Callable[[Payload], Event]
     """Appends an event to the log and applies it to the state; other sandboxes react before it returns."""
-    reactions_to: Callable[[Event], Sequence[ReactionResult]] = _no_reactions
+    reactions_to: Callable[[Event], Sequence[ReactionResult]] = no_reactions
     """Returns the results of the reactions of other sandboxes to an emitted event, in order."""
-    find_domain: "Callable[[type[State[Any]], str | None], tuple[State[Any], ActionContext]]" = _find_no_domain
+    find_domain: "Callable[[type[State[Any]], str | None], tuple[State[Any], ActionContext]]" = find_no_domain
     reaction_source: "State[Any] | None" = None
     """In a reaction, the state of the sandbox or domain whose event is reacted to; see `source`."""
-    alter_event: Callable[[Payload], Payload] = _keep_event
+    alter_event: Callable[[Payload], Payload] = keep_event
     """Returns an event as the active faults of the sandbox alter it; see `apply_faults`."""
 
     def apply_faults(self, payload: P) -> P:

@@ -102,8 +102,13 @@ def storage_errors(path: Path) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        advice = next((words for mark, words in _ADVICE.items() if mark in str(error).lower()), "")
-        raise StoreFailed(f"the store {path} failed: {error}{advice}") from error
+        raise build_storage_error(path, error) from error
+
+
+def build_storage_error(path: Path, error: Exception) -> StoreFailed:
+    """Return an error of SQLite or of the system as StoreFailed, with advice."""
+    advice = next((words for mark, words in _ADVICE.items() if mark in str(error).lower()), "")
+    return StoreFailed(f"the store {path} failed: {error}{advice}")
 
 
 def open_database(path: Path, *, create: bool) -> sqlite3.Connection:
@@ -151,17 +156,25 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     return database
 
 
-@contextmanager
-def write_transaction(database: sqlite3.Connection) -> Iterator[None]:
-    """Write in one transaction."""
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-        database.execute("COMMIT")
-    except BaseException:
-        if database.in_transaction:  # a full disk has rolled it back already
-            database.execute("ROLLBACK")
-        raise
+class WriteTransaction:
+    """Writes in one transaction. A class, because a generator would take twice as long, and every trial has one."""
+
+    __slots__ = ("_database",)
+
+    def __init__(self, database: sqlite3.Connection) -> None:
+        self._database = database
+
+    def __enter__(self) -> None:
+        self._database.execute("BEGIN IMMEDIATE")
+
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        database = self._database
+        try:
+            if kind is None:
+                database.execute("COMMIT")
+        finally:
+            if database.in_transaction:  # after an error; a full disk has rolled it back already
+                database.execute("ROLLBACK")
 
 
 def file_identities(path: Path) -> dict[str, tuple[int, int]]:
@@ -185,7 +198,7 @@ def _version(database: sqlite3.Connection) -> int:
 def _upgrade(database: sqlite3.Connection, path: Path) -> None:
     if _version(database) == VERSION:
         return
-    with write_transaction(database):  # another process may have been faster
+    with WriteTransaction(database):  # another process may have been faster
         version = _version(database)
         statements = upgrade(version)
         if statements is None:

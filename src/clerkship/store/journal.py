@@ -51,11 +51,12 @@ class Journal:
         """Write a line; a run that was released takes no more."""
         line = orjson.dumps(list(attempt)) + b"\n"
         with self._gate:
-            if self._end + len(line) > len(self._room):
+            end = self._end + len(line)
+            if end > len(self._room):
                 full, self._room = self._room, self._grow()
                 full.close()
-            self._room[self._end : self._end + len(line)] = line
-            self._end += len(line)
+            self._room[self._end : end] = line
+            self._end = end
 
     def _grow(self) -> mmap.mmap:
         """Extend the file by writing zeros: on a full disk this fails, while writing to a mapped hole would kill the

@@ -6,8 +6,10 @@ because such an attacker can make a new seal. With a key it does, as long as the
 
 import hashlib
 import hmac
-from collections.abc import Iterable, Sequence
+import struct
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -16,8 +18,8 @@ from clerkship.model.run import Attempt, Counts
 
 Validity = Literal["valid", "broken", "unkeyed", "locked", "other_key"]
 _FINGERPRINT = b"clerkship seal key"
-_PREFIX = 8
-"""Bytes of the length in front of each part."""
+_LENGTH = struct.Struct(">Q")
+"""The length in front of each part."""
 
 
 class SealKey:
@@ -28,13 +30,13 @@ class SealKey:
         self.fingerprint = hmac.digest(self._key, _FINGERPRINT, "sha256").hex()[:16] if key else ""
         """Tells keys apart without giving them away; empty without a key."""
 
-    def seal(self, parts: Iterable[bytes]) -> bytes:
+    def seal(self, parts: Sequence[bytes]) -> bytes:
         message = _join_parts(parts)
         if self._key:
             return hmac.digest(self._key, message, "sha256")
         return hashlib.sha256(message).digest()
 
-    def verify(self, fingerprint: str, seal: bytes, parts: Iterable[bytes]) -> Validity:
+    def verify(self, fingerprint: str, seal: bytes, parts: Sequence[bytes]) -> Validity:
         """Check a seal that was made with the key of this fingerprint, or without a key if it is empty."""
         if fingerprint and fingerprint != self.fingerprint:
             return "other_key" if self._key else "locked"
@@ -47,9 +49,9 @@ class SealKey:
 _UNKEYED = SealKey()
 
 
-def _join_parts(parts: Iterable[bytes]) -> bytes:
+def _join_parts(parts: Sequence[bytes]) -> bytes:
     """Put the length in front of each part, so that nothing can be moved from one to the next."""
-    return b"".join([len(part).to_bytes(_PREFIX, "big") + part for part in parts])
+    return b"".join([length + part for length, part in zip(map(_LENGTH.pack, map(len, parts)), parts, strict=True)])
 
 
 def as_bytes(value: object) -> bytes:
@@ -61,7 +63,7 @@ def as_bytes(value: object) -> bytes:
 
 def digest(value: object) -> bytes:
     """Return the SHA-256 digest of a value."""
-    return hashlib.sha256(as_bytes(value)).digest()
+    return hashlib.sha256(value if type(value) is bytes else as_bytes(value)).digest()
 
 
 class ChainEnd(NamedTuple):
@@ -110,8 +112,8 @@ class TrialSeal(NamedTuple):
 
     def sealed(self, key: SealKey, after: ChainEnd) -> "TrialSeal":
         """Seal it as the next trial of a chain."""
-        following = TrialSeal(*self[:12], after.number + 1, after.seal, key.fingerprint)
-        return TrialSeal(*following[:15], key.seal(following.parts()))
+        following = _new_seal((*self[:12], after.number + 1, after.seal, key.fingerprint, b""))
+        return _new_seal((*following[:15], key.seal(following.parts())))
 
     def changes_to(self, now: "TrialSeal") -> list[str]:
         """Name the parts of a trial that differ from this seal; its blobs are checked by their own hashes."""
@@ -122,12 +124,15 @@ class TrialSeal(NamedTuple):
         return changes + [name for name in ("record", "sidecar", "log") if getattr(self, name) != getattr(now, name)]
 
 
+_new_seal: Callable[[Iterable[Any]], TrialSeal] = partial(tuple.__new__, TrialSeal)
+"""Makes a seal from all its columns: half the time of a call of the class, which checks their names."""
+
+
 def build_seal(
     columns: Sequence[Any], digests: tuple[bytes, bytes, bytes], snapshot: str = "", blobs: str = ""
 ) -> TrialSeal:
     """Build the seal of a trial, not sealed yet, from its columns and the digests of its record, sidecar and log."""
-    run, task, trial, attempt, status, verdict, agent_error = columns
-    return TrialSeal(run, task, trial, attempt, status, verdict, agent_error, *digests, snapshot, blobs)
+    return _new_seal((*columns, *digests, snapshot, blobs, 0, b"", "", b""))
 
 
 class RunSeal(NamedTuple):

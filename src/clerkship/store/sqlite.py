@@ -4,6 +4,7 @@ See docs/decisions/0002-store-and-seals.md.
 """
 
 import glob
+import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,7 +17,7 @@ from clerkship.model.frozen import encode_model
 from clerkship.model.run import Attempt, BenchmarkRun, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.settings import Settings
-from clerkship.store.connection import storage_errors, write_transaction
+from clerkship.store.connection import WriteTransaction, build_storage_error, storage_errors
 from clerkship.store.contract import RunBusy, StoreFailed, TrialRecord
 from clerkship.store.journal import Journal
 from clerkship.store.reader import RUN_QUERY, StoreReader
@@ -144,8 +145,11 @@ class SqliteStore(StoreReader):
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        with storage_errors(self.path), write_transaction(self._db):
-            yield
+        try:
+            with WriteTransaction(self._db):
+                yield
+        except (sqlite3.Error, OSError) as error:
+            raise build_storage_error(self.path, error) from error
 
     def _new_row(self) -> int:
         return int(self._db.execute("SELECT ifnull(max(id), 0) + 1 FROM task_runs").fetchone()[0])
