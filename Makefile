@@ -41,6 +41,9 @@ test-fhir: setup ## Fetch the official FHIR R4 package from npm to .cache/fhir, 
 fuzz: setup ## Look for inputs that break HL7 and X12 parsing, file paths, cards and forms: five minutes; ARGS="-k stream --hypothesis-seed 9" for one target or seed
 	@$(RUN) pytest -q -p no:xdist tests/fuzz --hypothesis-profile fuzz $(ARGS)
 
+budgets: setup ## Count the calls of trials, requests and criteria, and show them beside tests/budgets.toml; ARGS=--write after a change of the budgets
+	@$(RUN) python -m benchmarks.calls $(ARGS)
+
 check: setup ## Lint, format and types, strictly
 	@$(RUN) ruff check
 	@$(RUN) ruff format --check
@@ -102,4 +105,4 @@ bench-peers: setup ## Install other harnesses under .cache/peers and measure the
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-live test-model test-fhir fuzz check format docs new-simulator bench bench-start bench-scenarios bench-judging bench-load bench-slow bench-fhir bench-feeds bench-x12 bench-messages bench-fax bench-voice bench-peers pins
+.PHONY: help setup test budgets test-live test-model test-fhir fuzz check format docs new-simulator bench bench-start bench-scenarios bench-judging bench-load bench-slow bench-fhir bench-feeds bench-x12 bench-messages bench-fax bench-voice bench-peers pins
