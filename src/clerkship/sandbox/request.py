@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from typing import Any, TypeVar
 from urllib.parse import quote
 
@@ -81,15 +82,24 @@ def check_request(request: Request) -> Request:
     Raises TypeError or ValueError if it is not a valid request, which is a mistake of the agent and not of the
     simulator.
     """
-    texts = (("method", request.method), ("path", request.path), *request.pairs, *request.headers.items())
-    for name, value in texts:
+    pairs = (("method", request.method), ("path", request.path), *request.pairs, *request.headers.items())
+    try:
+        "".join(chain.from_iterable(pairs)).encode()  # all at once, because nearly every request is valid
+    except (TypeError, ValueError):
+        _check_texts(pairs)
+    if not isinstance(request.body, bytes):
+        raise TypeError(f"the body must be bytes, not {type(request.body).__name__}")
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    return Request(request.method, request.path, request.query, headers, request.body)
+
+
+def _check_texts(pairs: Iterable[tuple[object, object]]) -> None:
+    """Raise an error for the first name or value that is not text, or has a lone surrogate."""
+    for name, value in pairs:
         for text, label in ((name, "a name"), (value, f"`{name}`")):
             if not isinstance(text, str):
                 raise TypeError(f"{label} must be text, not {type(text).__name__}")
-            text.encode()  # raises UnicodeEncodeError for a lone surrogate
-    if not isinstance(request.body, bytes):
-        raise TypeError(f"the body must be bytes, not {type(request.body).__name__}")
-    return replace(request, headers={name.lower(): value for name, value in request.headers.items()})
+            text.encode()
 
 
 @dataclass(frozen=True, slots=True)

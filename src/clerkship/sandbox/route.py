@@ -323,17 +323,14 @@ def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mappin
 
     Raises Refusal with 404 for an unknown path and 405 for a method that is not allowed (RFC 9110 §15.5.5, §15.5.6).
     """
-    allowed: dict[str, None] = {}
-    for path in dict.fromkeys((request.path, request.path.removesuffix("/"))):
+    method, whole = request.method, request.path
+    for path in (whole, whole.removesuffix("/")) if whole.endswith("/") else (whole,):
         for route in routes:
-            match = route.pattern.fullmatch(path)
-            if match is None:
-                continue
-            if route.method == request.method:
+            if route.method == method and (match := route.pattern.fullmatch(path)) is not None:
                 return route, match.groupdict()
-            allowed[route.method] = None
+        allowed = list(dict.fromkeys([route.method for route in routes if route.pattern.fullmatch(path)]))
         if allowed:
-            return _find_head_or_refuse(routes, request, path, list(allowed))
+            return _find_head_or_refuse(routes, request, path, allowed)
     listed = ", ".join(f"{route.method} {route.path}" for route in routes[:MAX_LISTED_ROUTES]) or "no HTTP route"
     more = f" and {len(routes) - MAX_LISTED_ROUTES} more" if len(routes) > MAX_LISTED_ROUTES else ""
     raise Refusal(404, "no_such_route", f"no route for {request.path[:200]}; routes: {listed}{more}")
