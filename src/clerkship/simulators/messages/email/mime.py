@@ -7,9 +7,9 @@ and number of lines. Headers and their parameters are read by that package.
 import binascii
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from email.message import Message
 from email.utils import getaddresses
+from itertools import count
 from typing import Any
 
 from clerkship.model.frozen import Frozen
@@ -30,7 +30,12 @@ MAX_REFERENCES = 100
 LONG_FIELDS = frozenset({"from", "to", "cc", "bcc", "sender", "reply-to", "references", "in-reply-to", "received"})
 SINGLE_FIELDS = ("from", "sender", "reply-to", "to", "cc", "bcc", "message-id", "in-reply-to", "references", "subject")
 """Headers of which a message has one at most (RFC 5322 §3.6): of two, programs would show different ones."""
+_ID_FIELDS = ("message-id", "in-reply-to", "references")
 _FIELD_NAME = re.compile(r"[!-9;-~]+")
+_FOLD = re.compile(r"\r\n(?=[ \t])")
+_NOT_IN_VALUES = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")
+_EMPTY_GROUP = re.compile(r"[^:;@<>]*:\s*;\s*")
+"""A group without members, such as `undisclosed-recipients:;` (RFC 5322 §3.4)."""
 _MESSAGE_ID = re.compile(r"<[^\s<>]{1,990}>")
 _ENCODINGS = ("", "7bit", "8bit", "binary", "base64", "quoted-printable")
 
@@ -60,16 +65,6 @@ class Email(Frozen):
     """The Message-IDs of In-Reply-To and References, newest first."""
 
 
-@dataclass
-class _Bodies:
-    """The parts of a message, while they are read."""
-
-    texts: list[str] = field(default_factory=list)
-    htmls: list[str] = field(default_factory=list)
-    attachments: list[NewAttachment] = field(default_factory=list)
-    count: int = 0
-
-
 def parse_email(data: bytes, *, allow_utf8_headers: bool = False) -> Email:
     """Read an e-mail with CRLF line ends; raises InvalidEmail. UTF-8 in headers needs SMTPUTF8 (RFC 6532)."""
     head, body = _split_head(data)
@@ -80,21 +75,32 @@ def parse_email(data: bytes, *, allow_utf8_headers: bool = False) -> Email:
     senders = _read_addresses(headers, "from")
     if len(senders) > 1:
         raise InvalidEmail(f"From has {len(senders)} addresses; one is expected")
-    bodies = _Bodies()
-    _read_part(headers, body, bodies, depth=0)
-    html = "\n".join(bodies.htmls) if bodies.htmls else None
-    text = "\n".join(bodies.texts) if bodies.texts else html_to_text(html or "")
+    texts: dict[str, list[str]] = {"text/plain": [], "text/html": []}
+    attachments: list[NewAttachment] = []
+    for part, content in _list_leaves(headers, body, count(1)):
+        decoded, kind, name = _decode_body(part, content), part.get_content_type(), _read_file_name(part)
+        if kind in texts and part.get_content_disposition() != "attachment" and not name:
+            charset = part.get_param("charset")
+            text = decode_text(decoded, charset if isinstance(charset, str) else None)
+            texts[kind].append(text.replace("\r\n", "\n").removesuffix("\n"))
+            continue
+        name = name or f"attachment-{len(attachments) + 1}"
+        kind = BINARY_TYPE if part.get_content_maintype() == "multipart" else kind
+        attachments.append(NewAttachment(name=name, content_type=kind, data=decoded))
+    html = "\n".join(texts["text/html"]) if texts["text/html"] else None
+    message_ids = {name: _MESSAGE_ID.findall(headers.get(name, "")) for name in _ID_FIELDS}
+    newest_first = dict.fromkeys((*message_ids["in-reply-to"], *reversed(message_ids["references"])))
     return Email(
         sender=senders[0] if senders else "",
         other_senders=(*_read_addresses(headers, "sender"), *_read_addresses(headers, "reply-to")),
         to=_read_addresses(headers, "to"),
         cc=_read_addresses(headers, "cc"),
-        subject=decode_words(_unfold(headers["subject"]).strip()) if "subject" in headers else None,
-        text=text,
+        subject=decode_words(headers["subject"].replace("\t", " ").strip()) if "subject" in headers else None,
+        text="\n".join(texts["text/plain"]) if texts["text/plain"] else html_to_text(html or ""),
         html=html,
-        attachments=tuple(bodies.attachments),
-        message_id=next(iter(_read_ids(headers, "message-id")), None),
-        references=_read_references(headers),
+        attachments=tuple(attachments),
+        message_id=next(iter(message_ids["message-id"]), None),
+        references=tuple(newest_first)[:MAX_REFERENCES],
     )
 
 
@@ -114,33 +120,18 @@ def _parse_headers(head: bytes, *, allow_utf8: bool) -> "Message[str, str]":
         text = head.decode("utf-8" if allow_utf8 else "ascii")
     except UnicodeDecodeError:
         raise InvalidEmail("a header has 8-bit characters that are not announced, or not UTF-8") from None
-    fields: list[list[str]] = []
-    for line in text.removesuffix("\r\n").split("\r\n") if text.strip("\r\n") else ():
-        if line[:1] in (" ", "\t") and fields:
-            fields[-1].append(line)
-            continue
-        name, colon, _ = line.partition(":")
-        if not colon or not _FIELD_NAME.fullmatch(name.rstrip(" \t")):
-            raise InvalidEmail("the headers have a line that is not a header")
-        fields.append([line])
     message: Message[str, str] = Message()
-    for lines in fields:
-        name, _, value = "".join(lines).partition(":")
+    for line in _FOLD.sub("", text.removesuffix("\r\n")).split("\r\n") if text.strip("\r\n") else ():
+        name, colon, value = line.partition(":")
         name = name.rstrip(" \t")
-        _check_field(name, value)
+        if not colon or not _FIELD_NAME.fullmatch(name):
+            raise InvalidEmail("the headers have a line that is not a header")
+        if _NOT_IN_VALUES.search(value):
+            raise InvalidEmail(f"the header {name[:40]} has a line break or control character")
+        if len(value) > MAX_FIELD_LENGTH and name.lower() not in LONG_FIELDS:
+            raise InvalidEmail(f"the header {name[:40]} is longer than {MAX_FIELD_LENGTH} characters")
         message[name] = value.strip(" \t")
     return message
-
-
-def _check_field(name: str, value: str) -> None:
-    if any((character < " " and character != "\t") or character in "\x7f\x85\u2028\u2029" for character in value):
-        raise InvalidEmail(f"the header {name[:40]} has a line break or control character")
-    if len(value) > MAX_FIELD_LENGTH and name.lower() not in LONG_FIELDS:
-        raise InvalidEmail(f"the header {name[:40]} is longer than {MAX_FIELD_LENGTH} characters")
-
-
-def _unfold(value: str) -> str:
-    return value.replace("\t", " ")
 
 
 def _read_addresses(headers: "Message[str, str]", name: str) -> tuple[str, ...]:
@@ -151,68 +142,31 @@ def _read_addresses(headers: "Message[str, str]", name: str) -> tuple[str, ...]:
     if value.count("(") > MAX_COMMENTS:
         raise InvalidEmail(f"{name.title()} has more than {MAX_COMMENTS} comments")
     addresses = [address for _, address in getaddresses([value]) if address]
-    if any("@" not in address for address in addresses) or (not addresses and not _is_empty_group(value)):
+    if any("@" not in address for address in addresses) or (not addresses and not _EMPTY_GROUP.fullmatch(value)):
         raise InvalidEmail(f"{name.title()} is not a list of e-mail addresses")
     return tuple(dict.fromkeys(addresses))
 
 
-def _is_empty_group(value: str) -> bool:
-    """Return whether it is a group without members, such as `undisclosed-recipients:;` (RFC 5322 §3.4)."""
-    return re.fullmatch(r"[^:;@<>]*:\s*;\s*", value) is not None
-
-
-def _read_ids(headers: "Message[str, str]", name: str) -> list[str]:
-    return _MESSAGE_ID.findall(str(headers.get(name, "")))
-
-
-def _read_references(headers: "Message[str, str]") -> tuple[str, ...]:
-    newest_first = [*_read_ids(headers, "in-reply-to"), *reversed(_read_ids(headers, "references"))]
-    return tuple(dict.fromkeys(newest_first))[:MAX_REFERENCES]
-
-
-def _read_part(headers: "Message[str, str]", body: bytes, bodies: _Bodies, depth: int) -> None:
-    """Read a part and the parts in it."""
-    bodies.count += 1
-    if bodies.count > MAX_PARTS:
+def _list_leaves(
+    headers: "Message[str, str]", body: bytes, numbers: Iterator[int], depth: int = 0
+) -> Iterator[tuple["Message[str, str]", bytes]]:
+    """Yield the headers and the body of each part that has no parts in it."""
+    if next(numbers) > MAX_PARTS:
         raise InvalidEmail(f"there are more than {MAX_PARTS} parts")
     boundary = headers.get_boundary() if headers.get_content_maintype() == "multipart" else None
-    if boundary:
-        if depth >= MAX_DEPTH:
-            raise InvalidEmail(f"parts are nested deeper than {MAX_DEPTH}")
-        for part in _split_parts(body, boundary):
-            head, content = _split_head(part)
-            _read_part(_parse_headers(head, allow_utf8=True), content, bodies, depth + 1)
+    if not boundary:
+        yield headers, body
         return
-    data = _decode_body(headers, body)
-    kind, name = headers.get_content_type(), _read_file_name(headers)
-    is_attachment = headers.get_content_disposition() == "attachment" or bool(name)
-    if kind in ("text/plain", "text/html") and not is_attachment:
-        charset = headers.get_param("charset")
-        text = decode_text(data, charset if isinstance(charset, str) else None)
-        text = text.replace("\r\n", "\n").removesuffix("\n")
-        (bodies.texts if kind == "text/plain" else bodies.htmls).append(text)
-        return
-    name = name or f"attachment-{len(bodies.attachments) + 1}"
-    kind = BINARY_TYPE if headers.get_content_maintype() == "multipart" else kind
-    bodies.attachments.append(NewAttachment(name=name, content_type=kind, data=data))
-
-
-def _split_parts(body: bytes, boundary: str) -> Iterator[bytes]:
-    """Yield the parts between boundary lines (RFC 2046 §5.1.1); the last one may lack its end."""
+    if depth >= MAX_DEPTH:
+        raise InvalidEmail(f"parts are nested deeper than {MAX_DEPTH}")
     separator = re.escape(boundary.encode("utf-8", "surrogateescape"))
-    pattern = re.compile(rb"(?:\A|\r\n)--" + separator + rb"(--)?[ \t]*(?:\r\n|\Z)")
-    start: int | None = None
-    at = 0
-    while (match := pattern.search(body, at)) is not None:
-        if start is not None:
-            yield body[start : match.start()] if match.start() >= start else b""
-        if match[1]:
+    # A boundary line with the line break before it (RFC 2046 §5.1.1); the last one may be missing.
+    pieces = re.split(rb"\r\n--" + separator + rb"(--)?[ \t]*(?=\r\n|\Z)", b"\r\n" + body)
+    for is_end, part in zip(pieces[1::2], pieces[2::2], strict=True):
+        if is_end:
             return
-        start = match.end()
-        # The line break after a boundary is also the one before the next, if the part between them is empty.
-        at = max(match.end() - 2, match.start() + 1)
-    if start is not None:
-        yield body[start:]
+        head, content = _split_head(part[2:])
+        yield from _list_leaves(_parse_headers(head, allow_utf8=True), content, numbers, depth + 1)
 
 
 def _decode_body(headers: "Message[str, str]", body: bytes) -> bytes:
