@@ -3,6 +3,7 @@
 import codecs
 import html
 import re
+from collections.abc import Iterator
 from email.errors import HeaderParseError
 from email.header import decode_header
 
@@ -23,32 +24,12 @@ _SPACES = re.compile(r"[^\S\n]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _INLINE = frozenset(
     (
-        *(
-            "a",
-            "abbr",
-            "b",
-            "bdi",
-            "bdo",
-            "big",
-            "cite",
-            "code",
-            "del",
-            "em",
-            "font",
-            "i",
-            "ins",
-            "kbd",
-            "mark",
-            "q",
-            "s",
-        ),
+        *("a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "del", "em", "font", "i", "ins", "kbd", "mark", "q"),
         *("s", "samp", "small", "span", "strike", "strong", "sub", "sup", "tt", "u", "var", "wbr"),
     )
 )
 """Elements that do not separate words: `Ri<b>vera</b>` is one word."""
-
-
-_NAME = re.compile(r"[^\s/]*")
+_NAME_END = re.compile(r"[\s/]")
 
 
 def decode_text(data: bytes, charset: str | None) -> str:
@@ -88,29 +69,31 @@ def _decode_part(part: bytes | str, charset: str | None) -> str:
         return part.decode("latin-1")
 
 
-def unescape_html(text: str) -> str:
-    """Replace the character references of HTML, also those with thousands of digits."""
+def _split_html(markup: str) -> Iterator[tuple[str, str]]:
+    """Yield each text of HTML, with its character references replaced, and the tag after it; the last one is empty.
+
+    Takes linear time, unlike a parser of invalid HTML, and what is no tag stays text.
+    """
+    pieces = [*_TAG.split(markup), ""]
+    for text, tag in zip(pieces[::2], pieces[1::2], strict=True):
+        yield _unescape(text), tag
+
+
+def _unescape(text: str) -> str:
     return html.unescape(_LONG_REFERENCE.sub("&#1114112", text))
 
 
-def split_tags(markup: str) -> list[str]:
-    """Split HTML into text and tags, alternately. Takes linear time, and what is no tag stays text."""
-    return _TAG.split(markup)
-
-
 def html_to_text(markup: str) -> str:
-    """Return HTML as a reader sees it, without markup. Takes linear time, unlike a parser of invalid HTML."""
+    """Return HTML as a reader sees it, without markup."""
     pieces: list[str] = []
     hidden = ""
-    for place, piece in enumerate(split_tags(markup)):
-        if place % 2 == 0:
-            if not hidden:
-                pieces.append(_SPACES.sub(" ", unescape_html(piece).replace("\n", " ")))
-            continue
-        name = re.split(r"[\s/>]", piece.lstrip("/"), maxsplit=1)[0].lower()
+    for text, tag in _split_html(markup):
+        if not hidden:
+            pieces.append(_SPACES.sub(" ", text.replace("\n", " ")))
+        name = _NAME_END.split(tag.lstrip("/"), maxsplit=1)[0].lower()
         if hidden:
-            hidden = "" if piece.startswith("/") and name == hidden else hidden
-        elif name in _NOT_SHOWN and not piece.startswith("/"):
+            hidden = "" if tag.startswith("/") and name == hidden else hidden
+        elif name in _NOT_SHOWN and not tag.startswith("/"):
             hidden = name
         elif name in _LINE_BREAKING:
             pieces.append("\n")
@@ -119,21 +102,13 @@ def html_to_text(markup: str) -> str:
 
 
 def read_html(markup: str) -> str:
-    """Return the text of HTML, and below it the attributes of each tag and the comments.
-
-    Takes linear time, unlike a parser of invalid HTML, and leaves out nothing but the names of tags.
-    """
+    """Return the text of HTML, and below it the attributes of each tag and the comments: all but the names of tags."""
     shown: list[str] = []
     others: list[str] = []
-    for place, piece in enumerate(split_tags(markup)):
-        if place % 2 == 0:
-            shown.append(unescape_html(piece))
-            continue
-        inner = piece.removeprefix("/")
-        name = _NAME.match(inner)
-        end = name.end() if name is not None else 0
-        if inner[:end].lower() not in _INLINE:
-            shown.append("\n")
-        if rest := inner[0 if inner.startswith("!") else end :].strip(" /"):
-            others.append(unescape_html(rest))
+    for text, tag in _split_html(markup):
+        inner = tag.removeprefix("/")
+        name = _NAME_END.split(inner, maxsplit=1)[0]
+        shown += [text, "\n"] if tag and name.lower() not in _INLINE else [text]
+        if rest := inner.removeprefix("" if inner.startswith("!") else name).strip(" /"):
+            others.append(_unescape(rest))
     return "\n".join(("".join(shown), *others))
