@@ -2,10 +2,12 @@
 
 import hashlib
 from datetime import timedelta
+from functools import cached_property
 from typing import Annotated
 
 from pydantic import Field
 
+from clerkship.model.conversation_key import normalize_address
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole
 
@@ -64,3 +66,11 @@ class MessagesConfig(Frozen):
     max_messages: Annotated[
         Whole, Field(ge=1, le=10_000_000, description="how many messages there may be; sending more is refused")
     ] = 100_000
+
+    @cached_property
+    def own_emails(self) -> frozenset[str]:
+        """Its own e-mail addresses, as they are compared."""
+        return frozenset(normalize_address("email", address) for address in self.addresses)
+
+    def owns_email(self, address: str) -> bool:
+        return normalize_address("email", address) in self.own_emails

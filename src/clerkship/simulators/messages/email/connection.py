@@ -5,7 +5,7 @@ import logging
 import re
 import ssl
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -16,6 +16,7 @@ from clerkship.model.conversation_key import normalize_address
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import IMMEDIATE, Reply
 from clerkship.simulators.messages.checks import MAX_RECIPIENTS, is_email_address
+from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.email.operations import (
     EmailSubmission,
     RefusedEmail,
@@ -43,8 +44,8 @@ closed."""
 END = b"\r\n.\r\n"
 RUN_ENDED = 401
 MAX_REASON = 400
-TRANSIENT = (429, 500)
-"""The statuses of replies that faults make and a client may try again: too many requests, and from 500."""
+TOO_MANY_REQUESTS, SERVER_ERROR = 429, 500
+"""The statuses of replies that faults make and a client may try again."""
 _CODE = re.compile(r"[245]\d\d")
 _SIZE = re.compile(r"SIZE=(\d{1,20})")
 EXTENSIONS = ("PIPELINING", "8BITMIME", "SMTPUTF8", "STARTTLS", "AUTH LOGIN PLAIN", "HELP")
@@ -68,131 +69,24 @@ SMTP_REFUSALS: Mapping[str, str] = {
 """The code of a refusal -> when it is sent (RFC 5321 §4.2, RFC 4954 §6)."""
 
 
-class EmailHandler:
-    """aiosmtpd calls its `handle_…` methods after it has checked the syntax of a command."""
-
-    def __init__(self, connection: "SmtpConnection") -> None:
-        self._connection = connection
-
-    async def handle_EHLO(  # noqa: N802  (the name that aiosmtpd looks for)
-        self, server: SMTP, session: Session, envelope: Envelope, hostname: str, responses: list[str]
-    ) -> list[str]:
-        """Announce the extensions. The size limit is that of the sandbox: without a login there is no number."""
-        session.host_name = hostname
-        client = self._connection.client
-        size = "SIZE" if client is None else f"SIZE {read_limit(client)}"
-        names = [name for name in EXTENSIONS if name != "STARTTLS" or session.ssl is None]
-        lines = [server.hostname, size, *names]
-        return [f"250{' ' if place == len(lines) else '-'}{line}" for place, line in enumerate(lines, 1)]
-
-    async def handle_MAIL(  # noqa: N802
-        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
-    ) -> str:
-        """Begin an e-mail from one of the organization's own addresses."""
-        client = self._find_client()
-        config: Any = client.config
-        owned = {normalize_address("email", own) for own in config.addresses}
-        if normalize_address("email", address) not in owned:
-            listed = ", ".join(config.addresses)
-            reason = f"5.7.1 {address[:80]} is not an address of this organization (expected: {listed})"
-            return await self.refuse(client, envelope, "553", reason, sender=address)
-        declared = _SIZE.search(" ".join(options))
-        if declared is not None and int(declared[1]) > read_limit(client):
-            reason = f"5.3.4 the e-mail is larger than {read_limit(client)} bytes"
-            return await self.refuse(client, envelope, "552", reason, sender=address)
-        envelope.mail_from = address
-        envelope.mail_options.extend(options)
-        return "250 2.1.0 OK"
-
-    async def handle_RCPT(  # noqa: N802
-        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
-    ) -> str:
-        """Add a recipient. One at a domain of another organization is accepted even if it does not exist."""
-        client = self._find_client()
-        if len(envelope.rcpt_tos) >= MAX_RECIPIENTS:
-            return f"452 4.5.3 an e-mail may have {MAX_RECIPIENTS} recipients"
-        if not is_email_address(address) or not address.isprintable():
-            return await self.refuse(
-                client, envelope, "553", "5.1.3 the recipient is not an e-mail address", (address,)
-            )
-        if not await client.read_state(lambda state: has_mailbox(state, address)):
-            return await self.refuse(client, envelope, "550", f"5.1.1 there is no mailbox {address[:80]}", (address,))
-        if address not in envelope.rcpt_tos:
-            envelope.rcpt_tos.append(address)
-        return "250 2.1.5 OK"
-
-    async def handle_exception(self, error: Exception) -> str:
-        """Record a bug of the simulator; a client that sends too long a line is told so."""
-        if isinstance(error, ValueError | asyncio.LimitOverrunError):  # from the stream reader
-            return "500 5.5.2 the line is too long or not valid"
-        if self._connection.client is not None:
-            await self._connection.client.fail(error)
-        return "451 4.3.0 the server has failed"
-
-    async def submit(self, client: SandboxClient, envelope: Envelope, content: bytes) -> str:
-        """Send the e-mail; return the reply. Raises ConnectionResetError if a fault breaks the connection."""
-        submission = EmailSubmission(
-            sender=envelope.mail_from or "",
-            recipients=tuple(envelope.rcpt_tos),
-            content=content,
-            allow_utf8_headers=bool(envelope.smtp_utf8),
-        )
-        return await self._answer(await client.call(SmtpCall(submit_email, submission, submission.sender)))
-
-    async def refuse(
-        self,
-        client: SandboxClient,
-        envelope: Envelope,
-        code: str,
-        reason: str,
-        recipients: tuple[str, ...] = (),
-        sender: str = "",
-    ) -> str:
-        """Record that an e-mail or a recipient is refused; return the reply."""
-        refused = RefusedEmail(
-            code=code,
-            reason=to_printable(reason),
-            sender=to_printable(sender or envelope.mail_from or ""),
-            recipients=tuple(map(to_printable, recipients or envelope.rcpt_tos)),
-        )
-        return await self._answer(await client.call(SmtpCall(refuse_email, refused, refused.sender)))
-
-    def _find_client(self) -> SandboxClient:
-        client = self._connection.client
-        if client is None or not client.open:
-            self._connection.close_with("421 4.3.2 the run is over")
-            raise ConnectionResetError
-        return client
-
-    async def _answer(self, reply: Reply) -> str:
-        """Return the reply of the sandbox as one of SMTP."""
-        if reply.lost:
-            self._connection.drop()
-            raise ConnectionResetError
-        if reply.status == RUN_ENDED:
-            self._connection.close_with("421 4.3.2 the run is over")
-            raise ConnectionResetError
-        if reply.delivery is not IMMEDIATE and reply.delivery.over:
-            await asyncio.sleep(reply.delivery.over)
-        if reply.delivery.promised is not None:  # a fault cuts the reply
-            transport: Any = self._connection.transport
-            transport.write(reply.body)
-            transport.close()
-            raise ConnectionResetError
-        if reply.ok:
-            return reply.body.decode("utf-8", "replace")
-        return render_refusal(reply)
-
-
 def render_refusal(reply: Reply) -> str:
     """Return a refusal as one line: with its own code if that is one of SMTP."""
     refusal = reply.refusal
     reason = to_printable(refusal.reason if refusal is not None else reply.body.decode("utf-8", "replace"))
     if refusal is not None and _CODE.fullmatch(refusal.code):
         return f"{refusal.code} {reason}"
-    if reply.status in TRANSIENT or reply.status > max(TRANSIENT):
-        return f"451 4.3.0 {reason}"
-    return f"554 5.6.0 {reason}"
+    is_transient = reply.status == TOO_MANY_REQUESTS or reply.status >= SERVER_ERROR
+    return f"451 4.3.0 {reason}" if is_transient else f"554 5.6.0 {reason}"
+
+
+def get_config(client: SandboxClient) -> MessagesConfig:
+    """Return the configuration of a sandbox."""
+    return cast(MessagesConfig, client.config)
+
+
+def render_too_large(limit: int) -> str:
+    """Return the refusal of an e-mail that is larger than a limit."""
+    return f"552 5.3.4 the e-mail is larger than {limit} bytes"
 
 
 def to_printable(text: str) -> str:
@@ -200,91 +94,34 @@ def to_printable(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)[:MAX_REASON]
 
 
-def read_limit(client: SandboxClient) -> int:
-    """Return the largest e-mail of a sandbox in bytes."""
-    config: Any = client.config
-    return int(config.max_message_bytes)
-
-
 def has_mailbox(state: MessagesState, address: str) -> bool:
     """Return whether an address may exist: at its own domains it must be that of the organization or a contact."""
-    owned = {normalize_address("email", own) for own in state.config.addresses}
-    normalized = normalize_address("email", address)
-    is_local = normalized.rpartition("@")[2] in {own.rpartition("@")[2] for own in owned}
-    return not is_local or normalized in owned or bool(state.directory.find("email", normalized))
+    domain = normalize_address("email", address).rpartition("@")[2]
+    is_local = any(own.rpartition("@")[2] == domain for own in state.config.own_emails)
+    return not is_local or state.config.owns_email(address) or bool(state.directory.find("email", address))
 
 
-class SmtpStatus(Exception):
-    """A reply of SMTP that refuses a command or an e-mail."""
-
-    def __init__(self, code: str, reason: str) -> None:
-        super().__init__(reason)
-        self.code, self.reason = code, reason
-
-
-class DataReader:
-    """Reads until the end of the data, a dot alone in a line."""
-
-    def __init__(self, reader: asyncio.StreamReader, limit: int, hold: Callable[[int], bool]) -> None:
-        self._reader: Any = reader
-        self._limit, self._hold = limit, hold
-        self.is_cut = False
-        """Whether the client was still sending when reading stopped."""
-
-    async def read(self) -> bytes:
-        """Return the content. Raises SmtpStatus if it is too large; nothing is kept from then on."""
-        # The end may follow at once, and the line break before it is then that of the DATA command.
-        self._reader._buffer[:0] = b"\r\n"
-        content, size, problem = bytearray(), 0, None
-        is_complete = False
-        while not is_complete:
-            piece, is_complete = await self._read_piece()
-            size += len(piece)
-            if problem is None:
-                content += piece
-                problem = self._check_size(size)
-            if problem is not None:
-                content = bytearray()
-                if size > self._limit + MAX_DISCARDED_BYTES:
-                    self.is_cut = True
-                    break
-        if problem is not None:
-            raise problem
-        # The dot that a client puts before a dot at the start of a line (RFC 5321 §4.5.2).
-        return bytes(content[: -len(b".\r\n")].replace(b"\r\n..", b"\r\n.")[len(b"\r\n") :])
-
-    def _check_size(self, size: int) -> SmtpStatus | None:
-        if size > self._limit + len(END) + len(b"\r\n"):
-            return SmtpStatus("552", f"5.3.4 the e-mail is larger than {self._limit} bytes")
-        if not self._hold(size):
-            return SmtpStatus("452", "4.3.1 too many e-mails are being received at once; try again later")
-        return None
-
-    async def _read_piece(self) -> tuple[bytes, bool]:
-        """Return the next bytes, and whether the end of the data is at their end."""
-        try:
-            return await self._reader.readuntil(END), True
-        except asyncio.LimitOverrunError as overrun:
-            return await self._reader.read(max(1, overrun.consumed)), False
-
-
-def check_content(content: bytes) -> None:
-    """Refuse content that other servers would read differently.
+def find_problem(content: bytes) -> str:
+    """Return the refusal of content that other servers would read differently; empty if there is none.
 
     A line break is CRLF and nothing else (RFC 5321 §2.3.8): a bare LF around a dot would end the e-mail for some
     servers, and what follows would be another one.
     """
     breaks = content.count(b"\r\n")
     if content.count(b"\r") != breaks or content.count(b"\n") != breaks:
-        raise SmtpStatus("554", "5.5.2 a line ends with a bare CR or LF; lines end with CR LF")
+        return "554 5.5.2 a line ends with a bare CR or LF; lines end with CR LF"
     if b"\0" in content:
-        raise SmtpStatus("554", "5.6.0 the e-mail contains a NUL")
+        return "554 5.6.0 the e-mail contains a NUL"
     if any(len(line) > MAX_LINE_BYTES for line in content.split(b"\r\n")):
-        raise SmtpStatus("500", f"5.5.2 a line is longer than {MAX_LINE_BYTES} bytes")
+        return f"500 5.5.2 a line is longer than {MAX_LINE_BYTES} bytes"
+    return ""
 
 
 class SmtpConnection(SMTP):
-    """One connection, and the sandbox it has logged in to."""
+    """One connection, and the sandbox it has logged in to.
+
+    aiosmtpd calls its `handle_…` methods after it has checked the syntax of a command.
+    """
 
     AuthLoginUsernameChallenge = "Username:"
     AuthLoginPasswordChallenge = "Password:"
@@ -299,7 +136,7 @@ class SmtpConnection(SMTP):
         self._is_busy = self._has_spoken = self._is_closing = False
         self._opened_at = self._active_at = monotonic()
         super().__init__(
-            EmailHandler(self),
+            self,
             hostname=HOST_NAME,
             ident=IDENT,
             data_size_limit=None,
@@ -378,7 +215,6 @@ class SmtpConnection(SMTP):
 
     def connection_lost(self, error: Exception | None) -> None:
         """Remove it from the table."""
-        self._table.hold(self, "", 0)
         self._table.leave(self)
         super().connection_lost(error)
 
@@ -397,6 +233,16 @@ class SmtpConnection(SMTP):
         await super().push(text.encode("utf-8", "replace"))
 
     # Commands.
+
+    async def handle_EHLO(  # noqa: N802  (the name that aiosmtpd looks for)
+        self, server: SMTP, session: Session, envelope: Envelope, hostname: str, responses: list[str]
+    ) -> list[str]:
+        """Announce the extensions. The size limit is that of the sandbox: without a login there is no number."""
+        session.host_name = hostname
+        size = "SIZE" if self.client is None else f"SIZE {get_config(self.client).max_message_bytes}"
+        names = [name for name in EXTENSIONS if name != "STARTTLS" or session.ssl is None]
+        lines = [self.hostname, size, *names]
+        return [f"250{' ' if place == len(lines) else '-'}{line}" for place, line in enumerate(lines, 1)]
 
     async def smtp_STARTTLS(self, arg: str) -> None:  # noqa: N802
         """Begin TLS, once."""
@@ -418,26 +264,56 @@ class SmtpConnection(SMTP):
         self, server: SMTP, session: Session, envelope: Envelope, mechanism: str, login: LoginPassword
     ) -> AuthResult:
         user, password = (text.decode("utf-8", "replace") for text in login)
-        client = self._listener.log_in(user, password)
+        client, problem = self._listener.log_in(user, password), ""
         if client is None:
             self._tries += 1
+            problem = "535 5.7.8 the user or the password is wrong"
             if self._tries >= MAX_LOGIN_TRIES:
                 self.close_with("421 4.7.0 too many authentication failures")
-            return AuthResult(success=False, handled=False, message="535 5.7.8 the user or the password is wrong")
-        if getattr(client.config, "smtp_requires_tls", False) and self._tls_protocol is None:
-            return AuthResult(success=False, handled=False, message="538 5.7.11 send STARTTLS before AUTH")
-        if not self._table.claim(self, client.address):
-            self.close_with("421 4.3.2 too many connections")
-            return AuthResult(success=False, handled=False, message="421 4.3.2 too many connections")
-        self.client = client
-        return AuthResult(success=True)
+        elif get_config(client).smtp_requires_tls and self._tls_protocol is None:
+            problem = "538 5.7.11 send STARTTLS before AUTH"
+        elif not self._table.claim(self, client.address):
+            problem = "421 4.3.2 too many connections"
+            self.close_with(problem)
+        else:
+            self.client = client
+        return AuthResult(success=not problem, handled=False, message=problem or None)
+
+    async def handle_MAIL(  # noqa: N802
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        """Begin an e-mail from one of the organization's own addresses."""
+        config = get_config(self._find_client())
+        if not config.owns_email(address):
+            reason = f"{address[:80]} is not an address of this organization (expected: {', '.join(config.addresses)})"
+            return await self._refuse(f"553 5.7.1 {reason}", sender=address)
+        declared = _SIZE.search(" ".join(options))
+        if declared is not None and int(declared[1]) > config.max_message_bytes:
+            return await self._refuse(render_too_large(config.max_message_bytes), sender=address)
+        envelope.mail_from = address
+        envelope.mail_options.extend(options)
+        return "250 2.1.0 OK"
+
+    async def handle_RCPT(  # noqa: N802
+        self, server: SMTP, session: Session, envelope: Envelope, address: str, options: list[str]
+    ) -> str:
+        """Add a recipient. One at a domain of another organization is accepted even if it does not exist."""
+        client = self._find_client()
+        if len(envelope.rcpt_tos) >= MAX_RECIPIENTS:
+            return f"452 4.5.3 an e-mail may have {MAX_RECIPIENTS} recipients"
+        if not is_email_address(address) or not address.isprintable():
+            return await self._refuse("553 5.1.3 the recipient is not an e-mail address", address)
+        if not await client.read_state(lambda state: has_mailbox(state, address)):
+            return await self._refuse(f"550 5.1.1 there is no mailbox {address[:80]}", address)
+        if address not in envelope.rcpt_tos:
+            envelope.rcpt_tos.append(address)
+        return "250 2.1.5 OK"
 
     async def smtp_DATA(self, arg: str) -> None:  # noqa: N802
         """Receive an e-mail. aiosmtpd's own method would keep a line without end in memory."""
         if await self.check_helo_needed() or await self.check_auth_needed("DATA"):
             return
         assert self.envelope is not None
-        assert self.client is not None
         if not self.envelope.rcpt_tos:
             await self.push("503 5.5.1 send RCPT first")
             return
@@ -447,27 +323,101 @@ class SmtpConnection(SMTP):
         await self.push("354 End data with <CR><LF>.<CR><LF>")
         self._is_busy = True
         try:
-            status = await self._receive(self.client, self.envelope)
+            status = await self._receive(self._find_client(), self.envelope)
         finally:
             self._is_busy = False
             self._table.hold(self, "", 0)
         self.envelope = self._create_envelope()
         await self.push(status)
 
+    async def handle_exception(self, error: Exception) -> str:
+        """Record a bug of the simulator; a client that sends too long a line is told so."""
+        if isinstance(error, ValueError | asyncio.LimitOverrunError):  # from the stream reader
+            return "500 5.5.2 the line is too long or not valid"
+        if self.client is not None:
+            await self.client.fail(error)
+        return "451 4.3.0 the server has failed"
+
+    # E-mails.
+
     async def _receive(self, client: SandboxClient, envelope: Envelope) -> str:
-        handler: EmailHandler = self.event_handler
-        limit = read_limit(client)
-        data = DataReader(self._reader, limit, lambda size: self._table.hold(self, client.address, size))
-        try:
-            content = await data.read()
-            check_content(content)
-        except SmtpStatus as problem:
-            status = await handler.refuse(client, envelope, problem.code, problem.reason)
-            if data.is_cut:
-                self.close_with(status)
-                raise ConnectionResetError from None
-            return status
-        return await handler.submit(client, envelope, content)
+        """Read the content up to its end, a dot alone in a line, and send the e-mail; return the reply.
+
+        Nothing is kept of content that is too large. Raises ConnectionResetError if it does not end.
+        """
+        limit, reader = get_config(client).max_message_bytes, cast(Any, self._reader)
+        # The end may follow at once, and the line break before it is then that of the DATA command.
+        reader._buffer[:0] = b"\r\n"
+        content, size, problem, is_complete = bytearray(), 0, "", False
+        while not is_complete and size <= limit + MAX_DISCARDED_BYTES:
+            try:
+                piece, is_complete = await reader.readuntil(END), True
+            except asyncio.LimitOverrunError as overrun:
+                piece = await reader.read(max(1, overrun.consumed))
+            size += len(piece)
+            if not problem and size > limit + len(END) + len(b"\r\n"):
+                problem = render_too_large(limit)
+            elif not problem and not self._table.hold(self, client.address, size):
+                problem = "452 4.3.1 too many e-mails are being received at once; try again later"
+            content += piece
+            if problem:
+                content.clear()
+        # Without the dot that a client puts before a dot at the start of a line (RFC 5321 §4.5.2).
+        data = bytes(content[: -len(b".\r\n")].replace(b"\r\n..", b"\r\n.")[len(b"\r\n") :])
+        problem = problem or find_problem(data)
+        if not problem:
+            submission = EmailSubmission(
+                sender=envelope.mail_from or "",
+                recipients=tuple(envelope.rcpt_tos),
+                content=data,
+                allow_utf8_headers=bool(envelope.smtp_utf8),
+            )
+            return await self._call(SmtpCall(submit_email, submission, submission.sender))
+        status = await self._refuse(problem)
+        if not is_complete:
+            self.close_with(status)
+            raise ConnectionResetError
+        return status
+
+    async def _refuse(self, status: str, *recipients: str, sender: str = "") -> str:
+        """Record that an e-mail or a recipient is refused; return the reply."""
+        assert self.envelope is not None
+        code, _, reason = status.partition(" ")
+        refused = RefusedEmail(
+            code=code,
+            reason=to_printable(reason),
+            sender=to_printable(sender or self.envelope.mail_from or ""),
+            recipients=tuple(map(to_printable, recipients or self.envelope.rcpt_tos)),
+        )
+        return await self._call(SmtpCall(refuse_email, refused, refused.sender))
+
+    async def _call(self, call: SmtpCall[Any, Any]) -> str:
+        """Call the sandbox; return its reply as one of SMTP. Raises ConnectionResetError if a fault breaks the
+        connection.
+        """
+        reply = await self._find_client().call(call)
+        if reply.lost:
+            self.drop()
+            raise ConnectionResetError
+        if reply.status == RUN_ENDED:
+            raise self._end_run()
+        if reply.delivery is not IMMEDIATE and reply.delivery.over:
+            await asyncio.sleep(reply.delivery.over)
+        if reply.delivery.promised is not None:  # a fault cuts the reply
+            transport: Any = self.transport
+            transport.write(reply.body)
+            transport.close()
+            raise ConnectionResetError
+        return reply.body.decode("utf-8", "replace") if reply.ok else render_refusal(reply)
+
+    def _find_client(self) -> SandboxClient:
+        if self.client is None or not self.client.open:
+            raise self._end_run()
+        return self.client
+
+    def _end_run(self) -> ConnectionResetError:
+        self.close_with("421 4.3.2 the run is over")
+        return ConnectionResetError()
 
 
 async def serve(listener: "Smtp", port: OpenPort, context: ssl.SSLContext) -> None:

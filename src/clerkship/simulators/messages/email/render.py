@@ -6,6 +6,7 @@ import hashlib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
+from email.header import Header
 from email.utils import format_datetime
 from urllib.parse import quote
 
@@ -13,8 +14,6 @@ from clerkship.simulators.messages.email.mime import Email
 from clerkship.simulators.messages.outgoing import NewAttachment
 
 CRLF = b"\r\n"
-MAX_WORD_BYTES = 45
-"""Bytes of text in one encoded word, whose base64 form must fit into 75 characters (RFC 2047 §2)."""
 MAX_PARAMETER_LENGTH = 60
 """Characters of a parameter in one line; longer ones continue in the next (RFC 2231 §3)."""
 MAX_SIMPLE_LENGTH = 60
@@ -26,8 +25,7 @@ _TYPE = re.compile(r"[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+")
 def render_email(email: Email, date: datetime | None = None) -> bytes:
     """Write an e-mail. Recipients that are not in To or Cc are not written."""
     headers = [*_list_headers(email, date), b"MIME-Version: 1.0"]
-    part = _render_body(email)
-    return CRLF.join(headers) + CRLF + part
+    return CRLF.join(headers) + CRLF + _render_body(email)
 
 
 def _list_headers(email: Email, date: datetime | None) -> Iterator[bytes]:
@@ -52,22 +50,8 @@ def _render_list(name: str, values: Iterable[str], separator: str) -> bytes:
 
 
 def _encode_words(text: str) -> bytes:
-    if _SIMPLE.fullmatch(text) and len(text) <= MAX_SIMPLE_LENGTH:
-        return text.encode()
-    words = (base64.b64encode(piece).decode() for piece in _split_utf8(text))
-    return "\r\n ".join(f"=?utf-8?b?{word}?=" for word in words).encode()
-
-
-def _split_utf8(text: str) -> Iterator[bytes]:
-    """Yield the text in pieces of whole characters."""
-    piece = b""
-    for character in text:
-        encoded = character.encode()
-        if len(piece) + len(encoded) > MAX_WORD_BYTES:
-            yield piece
-            piece = b""
-        piece += encoded
-    yield piece
+    is_simple = _SIMPLE.fullmatch(text) and len(text) <= MAX_SIMPLE_LENGTH
+    return (text if is_simple else Header(text, "utf-8").encode(linesep="\r\n")).encode()
 
 
 def _render_body(email: Email) -> bytes:
