@@ -153,19 +153,15 @@ def check_email(message: OutgoingMessage, config: MessagesConfig, directory: Con
     sender = message.sender or config.addresses[0]
     if not is_email_address(sender):
         raise Refusal(400, "553", f"5.1.7 the sender {sender[:80]} is not an e-mail address")
-    owned = {normalize_address("email", address) for address in config.addresses}
-    if normalize_address("email", sender) not in owned:
+    if not config.owns_email(sender):
         listed = ", ".join(config.addresses)
         raise Refusal(400, "550", f"5.7.1 {sender[:80]} is not an address of this organization (expected: {listed})")
     if not message.recipients:
         raise Refusal(400, "503", "5.5.1 an e-mail needs a recipient")
-    domains = {address.rpartition("@")[2] for address in owned}
     for address in message.recipients:
         if not is_email_address(address):
             raise Refusal(400, "553", f"5.1.3 {address[:80]} is not an e-mail address")
-        normalized = normalize_address("email", address)
-        is_local = normalized.rpartition("@")[2] in domains
-        if is_local and normalized not in owned and not directory.find("email", normalized):
+        if not has_mailbox(address, config, directory):
             raise Refusal(400, "550", f"5.1.1 there is no mailbox {address[:80]}")
     if message.thread is not None:
         raise Refusal(400, "not_in_email", "an e-mail has no explicit thread; set in_reply_to")
@@ -173,6 +169,13 @@ def check_email(message: OutgoingMessage, config: MessagesConfig, directory: Con
         if not _MESSAGE_ID.fullmatch(id):
             raise Refusal(400, "553", f"5.6.0 {id[:80]} is not a Message-ID")
     return message.model_copy(update={"sender": sender})
+
+
+def has_mailbox(address: str, config: MessagesConfig, directory: ContactDirectory) -> bool:
+    """Return whether an address may exist: at its own domains it must be that of the organization or a contact."""
+    domain = normalize_address("email", address).rpartition("@")[2]
+    is_local = any(own.rpartition("@")[2] == domain for own in config.own_emails)
+    return not is_local or config.owns_email(address) or bool(directory.find("email", address))
 
 
 def check_portal(message: OutgoingMessage, config: MessagesConfig, can_reach: CanReach) -> OutgoingMessage:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-from clerkship.model.conversation_key import normalize_address
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.consent import KeywordKind, build_automatic_reply
 from clerkship.simulators.messages.contacts import ContactDirectory, Reach
@@ -40,8 +39,7 @@ def deliver(
         if can_reach("sms", number):
             return MessageDelivery("delivered")
         return MessageDelivery("undelivered", UNDELIVERED_CODES[directory.reach_by_sms(number)])
-    owned = {normalize_address("email", address) for address in config.addresses}
-    others = [address for address in header.recipients if normalize_address("email", address) not in owned]
+    others = [address for address in header.recipients if not config.owns_email(address)]
     bounced = tuple(address for address in others if not can_reach("email", address))
     copies = len(others) < len(header.recipients)
     if bounced and len(bounced) == len(header.recipients):

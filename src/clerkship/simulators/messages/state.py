@@ -159,7 +159,7 @@ class MessagesState(State[MessagesConfig]):
         try:
             checked = self._check_outgoing(message, in_past=in_past)
         except Refusal as refusal:
-            action.emit(_build_refused(message, refusal))
+            action.emit(build_refused(message, refusal))
             raise
         header = build_header(action, self.mailbox, checked, self.config)
         return action.emit(
@@ -347,7 +347,7 @@ def _find_keyword(state: MessagesState, header: MessageHeader, text: str) -> tup
     return find_effective_keyword(text, state.consent_of(header.to[0], header.sender))
 
 
-def _build_refused(message: OutgoingMessage, refusal: Refusal) -> MessageRefused:
+def build_refused(message: OutgoingMessage, refusal: Refusal) -> MessageRefused:
     """Return the event of a refused message. It keeps the beginning of what was refused, in valid text."""
     return MessageRefused(
         channel=message.channel,

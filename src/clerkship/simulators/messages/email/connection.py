@@ -7,15 +7,15 @@ import ssl
 from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
 from clerkship.kit.wall import monotonic
-from clerkship.model.conversation_key import normalize_address
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import IMMEDIATE, Reply
-from clerkship.simulators.messages.checks import MAX_RECIPIENTS, is_email_address
+from clerkship.simulators.messages.checks import MAX_RECIPIENTS, has_mailbox, is_email_address
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.email.operations import (
     EmailSubmission,
@@ -24,7 +24,6 @@ from clerkship.simulators.messages.email.operations import (
     refuse_email,
     submit_email,
 )
-from clerkship.simulators.messages.state import MessagesState
 from clerkship.transports.tcp import OpenPort
 
 if TYPE_CHECKING:
@@ -94,13 +93,6 @@ def to_printable(text: str) -> str:
     return "".join(character if character.isprintable() else "?" for character in text)[:MAX_REASON]
 
 
-def has_mailbox(state: MessagesState, address: str) -> bool:
-    """Return whether an address may exist: at its own domains it must be that of the organization or a contact."""
-    domain = normalize_address("email", address).rpartition("@")[2]
-    is_local = any(own.rpartition("@")[2] == domain for own in state.config.own_emails)
-    return not is_local or state.config.owns_email(address) or bool(state.directory.find("email", address))
-
-
 def find_problem(content: bytes) -> str:
     """Return the refusal of content that other servers would read differently; empty if there is none.
 
@@ -136,7 +128,8 @@ class SmtpConnection(SMTP):
         self._is_busy = self._has_spoken = self._is_closing = False
         self._opened_at = self._active_at = monotonic()
         super().__init__(
-            self,
+            # Not the connection itself: aiosmtpd looks at each attribute of the object that has the hooks.
+            SimpleNamespace(handle_EHLO=self.handle_EHLO, handle_MAIL=self.handle_MAIL, handle_RCPT=self.handle_RCPT),
             hostname=HOST_NAME,
             ident=IDENT,
             data_size_limit=None,
@@ -303,7 +296,7 @@ class SmtpConnection(SMTP):
             return f"452 4.5.3 an e-mail may have {MAX_RECIPIENTS} recipients"
         if not is_email_address(address) or not address.isprintable():
             return await self._refuse("553 5.1.3 the recipient is not an e-mail address", address)
-        if not await client.read_state(lambda state: has_mailbox(state, address)):
+        if not await client.read_state(lambda state: has_mailbox(address, state.config, state.directory)):
             return await self._refuse(f"550 5.1.1 there is no mailbox {address[:80]}", address)
         if address not in envelope.rcpt_tos:
             envelope.rcpt_tos.append(address)

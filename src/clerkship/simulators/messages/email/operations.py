@@ -9,13 +9,11 @@ from clerkship.sandbox.request import Refusal, Reply
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.email.mime import Email, parse_email
 from clerkship.simulators.messages.email.render import render_email
-from clerkship.simulators.messages.events import MessageRefused, MessageSent
+from clerkship.simulators.messages.events import MessageSent
+from clerkship.simulators.messages.operations import MessageId
 from clerkship.simulators.messages.outgoing import NewAttachment, OutgoingMessage
-from clerkship.simulators.messages.state import MessagesState
+from clerkship.simulators.messages.state import MessagesState, build_refused
 
-MAX_REASON = 400
-MAX_LISTED = 10
-"""Recipients of a refused e-mail in its event."""
 MAX_LISTED_ADDRESS = 254
 InputT = TypeVar("InputT")
 ResultT = TypeVar("ResultT")
@@ -46,7 +44,7 @@ def submit_email(context: OperationContext[MessagesState], submission: EmailSubm
         email = parse_email(submission.content, allow_utf8_headers=submission.allow_utf8_headers)
         message = build_outgoing(email, submission, context.state.config)
     except Refusal as refusal:
-        context.action.emit(build_refused(refusal, submission.sender, submission.recipients))
+        context.action.emit(build_refused(_address(submission), refusal))
         raise
     sent = context.state.send(context.action, message).payload
     assert isinstance(sent, MessageSent)
@@ -57,18 +55,12 @@ def submit_email(context: OperationContext[MessagesState], submission: EmailSubm
 def refuse_email(context: OperationContext[MessagesState], refused: RefusedEmail) -> None:
     """Record an e-mail that was refused."""
     refusal = Refusal(400, refused.code, refused.reason)
-    context.action.emit(build_refused(refusal, refused.sender, refused.recipients))
+    context.action.emit(build_refused(_address(refused), refusal))
     raise refusal
 
 
-class RawEmailId(Frozen):
-    """The id of an e-mail."""
-
-    id: str
-
-
 @operation(tool=False)
-def read_raw_email(context: OperationContext[MessagesState], email: RawEmailId) -> bytes:
+def read_raw_email(context: OperationContext[MessagesState], email: MessageId) -> bytes:
     """Return an e-mail as bytes of RFC 5322; one that arrived is marked as read."""
     if context.state.find_message(email.id).header.channel != "email":
         raise Refusal(400, "wrong_channel", f"message {email.id[:60]} is not an e-mail")
@@ -92,15 +84,8 @@ def read_raw_email(context: OperationContext[MessagesState], email: RawEmailId) 
     return render_email(content, record.event.at)
 
 
-def build_refused(refusal: Refusal, sender: str, recipients: tuple[str, ...]) -> MessageRefused:
-    """Return the event of a refused e-mail, with the first of its recipients."""
-    return MessageRefused(
-        channel="email",
-        code=refusal.code,
-        reason=refusal.reason[:MAX_REASON],
-        sender=sender[:MAX_LISTED_ADDRESS],
-        to=tuple(address[:MAX_LISTED_ADDRESS] for address in recipients[:MAX_LISTED]),
-    )
+def _address(email: EmailSubmission | RefusedEmail) -> OutgoingMessage:
+    return OutgoingMessage(channel="email", sender=email.sender, to=email.recipients)
 
 
 def build_outgoing(email: Email, submission: EmailSubmission, config: MessagesConfig) -> OutgoingMessage:
@@ -108,9 +93,8 @@ def build_outgoing(email: Email, submission: EmailSubmission, config: MessagesCo
 
     Raises Refusal if From, Sender or Reply-To is not an address of the organization: answers to it would go elsewhere.
     """
-    owned = {normalize_address("email", address) for address in config.addresses}
     for address in (*((email.sender,) if email.sender else ()), *email.other_senders):
-        if normalize_address("email", address) not in owned:
+        if not config.owns_email(address):
             listed = ", ".join(config.addresses)
             reason = f"5.7.1 {address[:80]} in From, Sender or Reply-To is not an address of this organization"
             raise Refusal(400, "550", f"{reason} (expected: {listed})")

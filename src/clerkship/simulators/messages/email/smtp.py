@@ -6,7 +6,7 @@ Each sandbox is a user, named by its address. aiosmtpd is loaded when the listen
 import ssl
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
@@ -33,16 +33,8 @@ NOT_BEFORE, NOT_AFTER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2049, 12, 31,
 """A fixed validity, so that no clock is needed; clients compare it with theirs."""
 
 
-@dataclass(frozen=True)
-class ServerCertificate:
-    """A certificate, and the TLS settings of a server that has its key."""
-
-    pem: str
-    context: ssl.SSLContext
-
-
-def make_certificate(host: str) -> ServerCertificate:
-    """Make a certificate for the local host and one of its addresses."""
+def make_certificate(host: str) -> tuple[str, ssl.SSLContext]:
+    """Make a certificate for the local host and one of its addresses; return it in PEM, and the server's settings."""
     # Imported here because cryptography takes a tenth of a second to load.
     from cryptography import x509  # noqa: PLC0415
     from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
@@ -68,18 +60,14 @@ def make_certificate(host: str) -> ServerCertificate:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    return ServerCertificate(pem.decode(), _build_context(pem + private))
-
-
-def _build_context(chain: bytes) -> ssl.SSLContext:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     with tempfile.TemporaryDirectory() as folder:  # ssl reads keys from files only
         path = Path(folder) / "chain.pem"
         path.touch(mode=0o600)
-        path.write_bytes(chain)
+        path.write_bytes(pem + private)
         context.load_cert_chain(path)
-    return context
+    return pem.decode(), context
 
 
 class Smtp(ProtocolListener):
@@ -94,17 +82,16 @@ class Smtp(ProtocolListener):
         super().__init__(directory)
         limit = min(self.limits.connections, max(MIN_CONNECTIONS, raise_limit() - RESERVED_DESCRIPTORS))
         self.tcp = TcpListener(replace(self.limits, per_sandbox=min(self.limits.per_sandbox, limit * 5 // 6)), limit)
-        self._host, self._port = "", 0
-        self._certificate: ServerCertificate | None = None
+        self._host, self._port, self._certificate = "", 0, ""
 
     async def open(self, host: str, port: int) -> None:
         """Start listening."""
         opened = self.tcp.open_port(host, port)
         self._host, self._port = host, opened.number
-        self._certificate = make_certificate(to_reachable_host(host))
+        self._certificate, context = make_certificate(to_reachable_host(host))
         # Loaded here because aiosmtpd is an extra.
         serve = load("clerkship.simulators.messages.email.connection:serve")
-        await serve(self, opened, self._certificate.context)
+        await serve(self, opened, context)
         self.tcp.start_sweeping()
 
     async def close(self) -> None:
@@ -122,13 +109,12 @@ class Smtp(ProtocolListener):
 
     def connection_info(self, client: SandboxClient) -> ConnectionInfo:
         """Return host, port, user, password, and the certificate of STARTTLS in PEM."""
-        assert self._certificate is not None
         return {
             "host": self._host,
             "port": self._port,
             "user": client.address.lower(),
             "password": client.token,
-            "certificate": self._certificate.pem,
+            "certificate": self._certificate,
         }
 
     def example(self, info: ConnectionInfo) -> str:
