@@ -1,5 +1,7 @@
 """The HTTP routes of the Twilio API."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from pydantic import ValidationError
@@ -63,66 +65,22 @@ def refuse_number_parameters(form: TwilioParameters) -> None:
         raise Refusal(400, "20001", f"SmsMethod: expected POST, not {form.get('SmsMethod')[:20]}")
 
 
-def parse_new_sms(call: HttpCall, context: Context) -> ops.NewSms:
-    """Parse a text message to send."""
-    form = parse_form(call.body)
-    refuse_parameters(form)
-    return ops.NewSms(
-        account=call.params["account"],
-        to=form.get("To"),
-        sender=form.get("From"),
-        body=form.get("Body"),
-        status_callback=form.get("StatusCallback"),
-    )
-
-
-def parse_sms_filter(call: HttpCall, context: Context) -> ops.SmsFilter:
-    """Parse which text messages to list. A page size above the limit is the limit, as in Twilio."""
-    query = TwilioParameters(call.request.pairs)
-    size = query.get("PageSize", str(ops.DEFAULT_PAGE_SIZE))
-    if size.isascii() and size.isdecimal():
-        size = str(min(int(size[:10]), ops.MAX_PAGE_SIZE))
+def parse_parameters(call: HttpCall, context: Context, refuse: Callable[[TwilioParameters], None] | None = None) -> Any:
+    """Read the input of an operation: fields with an alias from the form or the query, others from the path."""
+    assert call.route is not None
+    parameters = parse_form(call.body) if call.route.media else TwilioParameters(call.request.pairs)
+    if refuse is not None:
+        refuse(parameters)
+    model = call.route.operation.input
+    names = [field.alias for field in model.model_fields.values() if field.alias and field.alias in parameters]
     try:
-        return ops.SmsFilter.model_validate(
-            {
-                "account": call.params["account"],
-                "to": query.get("To"),
-                "sender": query.get("From"),
-                "date_sent": query.get("DateSent"),
-                "date_sent_before": query.get("DateSent<"),
-                "date_sent_after": query.get("DateSent>"),
-                "page": _to_number(query.get("Page", "0")),
-                "page_size": _to_number(size),
-                "page_token": query.get("PageToken"),
-            }
-        )
+        return model.model_validate({**call.params, **{name: parameters.get(name) for name in names}})
     except ValidationError as error:
         raise Refusal(400, "20001", describe_first_error(error)) from None
 
 
-def _to_number(text: str) -> int | str:
-    return int(text[:10]) if text.isascii() and text.isdecimal() else text
-
-
-def parse_sms_update(call: HttpCall, context: Context) -> ops.SmsUpdate:
-    """Parse a change of a text message."""
-    form = parse_form(call.body)
-    values = {name.lower(): form.get(name) for name in ("Body", "Status") if name in form}
-    return ops.SmsUpdate(account=call.params["account"], sid=call.params["sid"], **values)
-
-
-def parse_number_filter(call: HttpCall, context: Context) -> ops.NumberFilter:
-    """Parse which numbers to list."""
-    number = TwilioParameters(call.request.pairs).get("PhoneNumber")
-    return ops.NumberFilter(account=call.params["account"], number=number)
-
-
-def parse_number_update(call: HttpCall, context: Context) -> ops.NumberUpdate:
-    """Parse where the agent is called for text messages to a number."""
-    form = parse_form(call.body)
-    refuse_number_parameters(form)
-    url = form.get("SmsUrl") if "SmsUrl" in form else None
-    return ops.NumberUpdate(account=call.params["account"], sid=call.params["sid"], sms_url=url)
+parse_new_sms = partial(parse_parameters, refuse=refuse_parameters)
+parse_number_update = partial(parse_parameters, refuse=refuse_number_parameters)
 
 
 def parse_resource(call: HttpCall, context: Context) -> ops.TwilioResource:
@@ -137,11 +95,11 @@ def _route(method: str, path: str, operation: Any, **options: Any) -> Route:
 
 TWILIO_ROUTES = (
     _route("POST", f"{ACCOUNT}/Messages.json", ops.create_sms, parse=parse_new_sms, status=201),
-    _route("GET", f"{ACCOUNT}/Messages.json", ops.list_sms, parse=parse_sms_filter),
+    _route("GET", f"{ACCOUNT}/Messages.json", ops.list_sms, parse=parse_parameters),
     _route("GET", f"{ACCOUNT}/Messages/{{sid}}.json", ops.fetch_sms),
-    _route("POST", f"{ACCOUNT}/Messages/{{sid}}.json", ops.update_sms, parse=parse_sms_update),
+    _route("POST", f"{ACCOUNT}/Messages/{{sid}}.json", ops.update_sms, parse=parse_parameters),
     _route("DELETE", f"{ACCOUNT}/Messages/{{sid}}.json", ops.delete_sms, status=204),
-    _route("GET", f"{ACCOUNT}/IncomingPhoneNumbers.json", ops.list_numbers, parse=parse_number_filter),
+    _route("GET", f"{ACCOUNT}/IncomingPhoneNumbers.json", ops.list_numbers, parse=parse_parameters),
     _route("GET", f"{ACCOUNT}/IncomingPhoneNumbers/{{sid}}.json", ops.fetch_number),
     _route("POST", f"{ACCOUNT}/IncomingPhoneNumbers/{{sid}}.json", ops.update_number, parse=parse_number_update),
     _route("GET", f"{ACCOUNT}.json", ops.fetch_account),

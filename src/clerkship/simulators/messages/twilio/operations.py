@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from clerkship.model.conversation_key import normalize_address
 from clerkship.model.frozen import Frozen, Whole
@@ -36,6 +36,9 @@ NEW_MESSAGE = "new"
 MAX_PAGE_SIZE = 1000
 DEFAULT_PAGE_SIZE = 50
 DAY = timedelta(days=1)
+EARLIEST, LATEST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+_NOT_IN_QUERY = {"account", "page", "page_size", "page_token"}
+"""The fields of a filter that are not part of the address of each page."""
 
 
 class TwilioAccount(Frozen):
@@ -47,54 +50,60 @@ class TwilioAccount(Frozen):
 class NewSms(TwilioAccount):
     """A text message to send."""
 
-    to: str = ""
-    sender: str = ""
-    body: str = ""
-    status_callback: str = ""
+    to: Annotated[str, Field(alias="To")] = ""
+    sender: Annotated[str, Field(alias="From")] = ""
+    body: Annotated[str, Field(alias="Body")] = ""
+    status_callback: Annotated[str, Field(alias="StatusCallback")] = ""
+
+
+def _to_number(text: object) -> object:
+    return int(text[:10]) if isinstance(text, str) and text.isascii() and text.isdecimal() else text
+
+
+def _to_page_size(text: object) -> object:
+    """Return the size of a page; one above the limit is the limit, as in Twilio."""
+    size = _to_number(text)
+    return min(size, MAX_PAGE_SIZE) if isinstance(size, int) else size
 
 
 class SmsFilter(TwilioAccount):
     """Which text messages to list, the newest first. Times are dates, or dates with a time in UTC."""
 
-    to: str = ""
-    sender: str = ""
-    date_sent: str = ""
-    date_sent_before: str = ""
-    date_sent_after: str = ""
-    page: Annotated[Whole, Field(ge=0)] = 0
-    page_size: Annotated[Whole, Field(ge=1, le=MAX_PAGE_SIZE)] = DEFAULT_PAGE_SIZE
-    page_token: str = ""
+    to: Annotated[str, Field(alias="To")] = ""
+    sender: Annotated[str, Field(alias="From")] = ""
+    date_sent: Annotated[str, Field(alias="DateSent")] = ""
+    date_sent_before: Annotated[str, Field(alias="DateSent<")] = ""
+    date_sent_after: Annotated[str, Field(alias="DateSent>")] = ""
+    page: Annotated[Whole, BeforeValidator(_to_number), Field(ge=0, alias="Page")] = 0
+    page_size: Annotated[Whole, BeforeValidator(_to_page_size), Field(ge=1, le=MAX_PAGE_SIZE, alias="PageSize")] = (
+        DEFAULT_PAGE_SIZE
+    )
+    page_token: Annotated[str, Field(alias="PageToken")] = ""
 
 
-class SmsId(TwilioAccount):
-    """A text message."""
+class ResourceId(TwilioAccount):
+    """A text message, or one of the own numbers."""
 
     sid: str
 
 
-class SmsUpdate(SmsId):
+class SmsUpdate(ResourceId):
     """A change of a text message."""
 
-    body: str | None = None
-    status: str | None = None
+    body: Annotated[str | None, Field(alias="Body")] = None
+    status: Annotated[str | None, Field(alias="Status")] = None
 
 
 class NumberFilter(TwilioAccount):
     """Which of the own numbers to list."""
 
-    number: str = ""
+    number: Annotated[str, Field(alias="PhoneNumber")] = ""
 
 
-class NumberId(TwilioAccount):
-    """One of the own numbers."""
-
-    sid: str
-
-
-class NumberUpdate(NumberId):
+class NumberUpdate(ResourceId):
     """Where the agent is called for text messages to a number; None does not change it."""
 
-    sms_url: str | None = None
+    sms_url: Annotated[str | None, Field(alias="SmsUrl")] = None
 
 
 class TwilioResource(Frozen):
@@ -117,13 +126,6 @@ class SmsAnswer(Frozen):
     text: str
     to: str = ""
     sender: str = ""
-
-
-class DateRange(NamedTuple):
-    """A range of times, both ends included."""
-
-    start: datetime
-    end: datetime
 
 
 def _check_account(context: Context, account: str) -> str:
@@ -172,13 +174,7 @@ def list_sms(context: Context, wanted: SmsFilter) -> dict[str, Any]:
     if not wanted.page_token:
         records = islice(records, wanted.page * wanted.page_size, None)
     page = list(islice(records, wanted.page_size + 1))
-    query = {
-        "To": wanted.to,
-        "From": wanted.sender,
-        "DateSent": wanted.date_sent,
-        "DateSent<": wanted.date_sent_before,
-        "DateSent>": wanted.date_sent_after,
-    }
+    query: dict[str, str] = wanted.model_dump(by_alias=True, exclude=_NOT_IN_QUERY)
     place = PageOfList(
         f"/{VERSION}/Accounts/{account}/Messages.json",
         wanted.page,
@@ -195,7 +191,7 @@ def _select_sms(context: Context, wanted: SmsFilter) -> Iterator[MessageRecord]:
     if wanted.page_token:
         before = _find_sms(context, wanted.page_token.removeprefix(PAGE_PREFIX)).number
     to, sender = (normalize_address("sms", number) if number else "" for number in (wanted.to, wanted.sender))
-    range = _build_date_range(wanted)
+    start, end = _build_date_range(wanted)
     other = next((number for number in (to, sender) if number and number not in context.state.config.numbers), None)
     for record in context.state.mailbox.list_newest_messages(before, "sms", other):
         header = record.header
@@ -203,30 +199,30 @@ def _select_sms(context: Context, wanted: SmsFilter) -> Iterator[MessageRecord]:
             continue
         if (to and header.to[0] != to) or (sender and header.sender != sender):
             continue
-        if range is None or range.start <= (get_date_sent(record) or record.event.at) <= range.end:
+        if start <= (get_date_sent(record) or record.event.at) <= end:
             yield record
 
 
-def _build_date_range(wanted: SmsFilter) -> DateRange | None:
-    """Return the range of DateSent, DateSent> (on or after) and DateSent< (on or before); None for all."""
-    exact = _parse_date_range(wanted.date_sent, "DateSent")
-    after = _parse_date_range(wanted.date_sent_after, "DateSent>")
-    before = _parse_date_range(wanted.date_sent_before, "DateSent<")
-    starts = [each.start for each in (exact, after) if each is not None]
-    ends = [each.end for each in (exact, before) if each is not None]
-    if not starts and not ends:
-        return None
-    earliest, latest = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
-    return DateRange(max(starts, default=earliest), min(ends, default=latest))
+def _build_date_range(wanted: SmsFilter) -> tuple[datetime, datetime]:
+    """Return the first and the last time of DateSent, DateSent> (on or after) and DateSent< (on or before)."""
+    exact, after, before = (
+        _parse_date_range(text, name)
+        for text, name in (
+            (wanted.date_sent, "DateSent"),
+            (wanted.date_sent_after, "DateSent>"),
+            (wanted.date_sent_before, "DateSent<"),
+        )
+    )
+    return max(exact[0], after[0]), min(exact[1], before[1])
 
 
-def _parse_date_range(text: str, name: str) -> DateRange | None:
-    """Return the second, or for a date and for midnight the day, that a text states.
+def _parse_date_range(text: str, name: str) -> tuple[datetime, datetime]:
+    """Return the second, or for a date and for midnight the day, that a text states; all times for an empty one.
 
     SDKs send a date as its midnight.
     """
     if not text:
-        return None
+        return EARLIEST, LATEST
     try:
         at = datetime.fromisoformat(text)
     except ValueError:
@@ -234,13 +230,13 @@ def _parse_date_range(text: str, name: str) -> DateRange | None:
     at = at if at.tzinfo is not None else at.replace(tzinfo=UTC)
     is_day = (at.hour, at.minute, at.second) == (0, 0, 0)
     try:
-        return DateRange(at, at + (DAY if is_day else timedelta(seconds=1)) - timedelta(microseconds=1))
+        return at, at + (DAY if is_day else timedelta(seconds=1)) - timedelta(microseconds=1)
     except OverflowError:
-        return DateRange(at, datetime.max.replace(tzinfo=UTC))
+        return at, LATEST
 
 
 @operation(tool=False)
-def fetch_sms(context: Context, message: SmsId) -> dict[str, Any]:
+def fetch_sms(context: Context, message: ResourceId) -> dict[str, Any]:
     """Return one text message."""
     return render_message(_check_account(context, message.account), _find_sms(context, message.sid))
 
@@ -260,7 +256,7 @@ def update_sms(context: Context, update: SmsUpdate) -> dict[str, Any]:
 
 
 @operation(tool=False)
-def delete_sms(context: Context, message: SmsId) -> None:
+def delete_sms(context: Context, message: ResourceId) -> None:
     """Delete a text message from the Twilio API. The organization and the log keep it, so criteria still see it."""
     _check_account(context, message.account)
     record = _find_sms(context, message.sid)
@@ -291,7 +287,7 @@ def list_numbers(context: Context, wanted: NumberFilter) -> dict[str, Any]:
 
 
 @operation(tool=False)
-def fetch_number(context: Context, number: NumberId) -> dict[str, Any]:
+def fetch_number(context: Context, number: ResourceId) -> dict[str, Any]:
     """Return one of the own numbers."""
     account = _check_account(context, number.account)
     return _render_number(context, account, _find_number(context, number.sid))
@@ -330,38 +326,37 @@ def refuse_resource(context: Context, resource: TwilioResource) -> None:
 def read_sms_webhook(context: Context, call: SmsCallback) -> dict[str, str]:
     """Return the parameters of the webhook of a text message that arrived."""
     record = _find_sms(context, call.id, deleted_too=True)
-    header, account = record.header, context.state.config.account_sid
-    return {
-        "AccountSid": account,
-        "ApiVersion": VERSION,
-        "Body": record.payload.text,
-        "From": header.sender,
-        "MessageSid": record.id,
-        "NumMedia": str(len(header.attachments)),
-        "NumSegments": str(record.payload.segments or 1),
-        "SmsMessageSid": record.id,
-        "SmsSid": record.id,
-        "SmsStatus": "received",
-        "To": header.to[0],
-    }
+    return _build_parameters(
+        context,
+        record,
+        Body=record.payload.text,
+        NumMedia=str(len(record.header.attachments)),
+        NumSegments=str(record.payload.segments or 1),
+        SmsMessageSid=record.id,
+        SmsStatus="received",
+    )
 
 
 @operation(tool=False)
 def read_sms_status(context: Context, call: SmsCallback) -> dict[str, str]:
     """Return the parameters of the status callback of a text message."""
     record = _find_sms(context, call.id, deleted_too=True)
-    parameters = {
+    is_failure = call.status in ("undelivered", "failed")
+    code = {"ErrorCode": record.error_code} if is_failure and record.error_code else {}
+    return _build_parameters(context, record, MessageStatus=call.status, SmsStatus=call.status) | code
+
+
+def _build_parameters(context: Context, record: MessageRecord, **more: str) -> dict[str, str]:
+    """Return the parameters that all calls of the agent have, and more, sorted by name."""
+    shared = {
         "AccountSid": context.state.config.account_sid,
         "ApiVersion": VERSION,
         "From": record.header.sender,
         "MessageSid": record.id,
-        "MessageStatus": call.status,
         "SmsSid": record.id,
-        "SmsStatus": call.status,
         "To": record.header.to[0],
     }
-    is_failure = call.status in ("undelivered", "failed")
-    return parameters | ({"ErrorCode": record.error_code} if is_failure and record.error_code else {})
+    return dict(sorted({**shared, **more}.items()))
 
 
 @operation(tool=False)
@@ -386,17 +381,8 @@ REFUSING_OPERATIONS = {
 }
 """One for each method and version, because an operation has one route."""
 TWILIO_OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    create_sms,
-    list_sms,
-    fetch_sms,
-    update_sms,
-    delete_sms,
-    fetch_account,
-    list_numbers,
-    fetch_number,
-    update_number,
-    read_sms_webhook,
-    read_sms_status,
-    answer_sms_webhook,
+    *(create_sms, list_sms, fetch_sms, update_sms, delete_sms),
+    *(fetch_account, list_numbers, fetch_number, update_number),
+    *(read_sms_webhook, read_sms_status, answer_sms_webhook),
     *REFUSING_OPERATIONS.values(),
 )
