@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.simulators.messages.steps.receive import ReceiveMessage
+from clerkship.simulators.messages.steps import ReceiveMessage
 from tests.workbench import Workbench
 
 SCENARIO = """

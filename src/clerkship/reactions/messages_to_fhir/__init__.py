@@ -64,7 +64,7 @@ def _find_answered(id: str | None, messages: MessagesState, transaction: Transac
     """Return the key of the Communication of an earlier message; None if the chart does not have it."""
     if id is None:
         return None
-    reference = messages.find_message(id).header.reference
+    reference = messages.mailbox.find_message(id).header.reference
     if reference is not None and transaction.exists(reference):
         return reference
     resources = transaction.state.find(COMMUNICATION, [("identifier", id)])

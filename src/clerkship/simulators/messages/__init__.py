@@ -9,7 +9,6 @@ from clerkship.simulators.messages.assertions.must_not_mention import MustNotMen
 from clerkship.simulators.messages.attack import MessagesAttack
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.contacts import PatientContacts
-from clerkship.simulators.messages.email.exercise import EMAIL_EXERCISE
 from clerkship.simulators.messages.email.operations import EMAIL_OPERATIONS
 from clerkship.simulators.messages.email.smtp import Smtp
 from clerkship.simulators.messages.events import EVENTS
@@ -20,12 +19,8 @@ from clerkship.simulators.messages.names import NAMES
 from clerkship.simulators.messages.operations import OPERATIONS
 from clerkship.simulators.messages.scaffold import SCAFFOLD
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.simulators.messages.steps.receive import ReceiveMessage
-from clerkship.simulators.messages.steps.sent_before import SentBefore
-from clerkship.simulators.messages.steps.set_consent import SetConsent
+from clerkship.simulators.messages.steps import ReceiveMessage, SentBefore, SetConsent
 from clerkship.simulators.messages.twilio.deliveries import TWILIO_DELIVERIES
-from clerkship.simulators.messages.twilio.events import TWILIO_EVENTS
-from clerkship.simulators.messages.twilio.exercise import TWILIO_EXERCISE
 from clerkship.simulators.messages.twilio.http import TWILIO_ROUTES
 from clerkship.simulators.messages.twilio.operations import TWILIO_OPERATIONS
 from clerkship.simulators.spec import Spec
@@ -34,11 +29,11 @@ SPEC = Spec(
     kind="messages",
     summary="The messages of an organization: text messages, e-mail and portal messages, with consent and delivery.",
     state=MessagesState,
-    events=(*EVENTS, *TWILIO_EVENTS),
+    events=EVENTS,
     operations=(*OPERATIONS, *EMAIL_OPERATIONS, *TWILIO_OPERATIONS),
     routes=(*ROUTES, *TWILIO_ROUTES),
     handle=Messages,
-    exercise=(*EXERCISE, *EMAIL_EXERCISE, *TWILIO_EXERCISE),
+    exercise=EXERCISE,
     exercise_datasets=(DATASET,),
     config=MessagesConfig,
     dataset="fhir",

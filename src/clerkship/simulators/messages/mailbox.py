@@ -21,10 +21,10 @@ from clerkship.simulators.messages.events import (
     MessageRead,
     MessageSent,
     MessageStatusChanged,
+    SmsDeleted,
     ThreadClosed,
 )
 from clerkship.simulators.messages.records import Channel, MessageHeader, MessageRecord
-from clerkship.simulators.messages.twilio.events import SmsDeleted
 
 _REPLY_PREFIX = re.compile(r"^\s*(?:(?:re|fw|fwd|aw|wg)\s*(?:\[\d{1,3}\])?\s*:\s*)+", re.IGNORECASE)
 _SPACES = re.compile(r"\s+")

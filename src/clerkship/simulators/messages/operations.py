@@ -135,7 +135,7 @@ def list_messages(context: Context, page: MessagePage) -> dict[str, Any]:
         page.unread,
         page.since,
     )
-    after = context.state.find_message(page.after).number if page.after else 0
+    after = context.state.mailbox.find_message(page.after).number if page.after else 0
     records = list(islice(context.state.mailbox.list_messages(wanted, after), page.count))
     return _page("messages", [summarize_message(record) for record in records], page.count)
 
@@ -154,11 +154,11 @@ def send_message(context: Context, message: NewOutgoingMessage) -> dict[str, Any
     if channel is None:
         if message.in_reply_to is None:
             raise Refusal(422, "invalid_input", "channel: expected sms, email or portal, or in_reply_to")
-        channel = state.find_message(message.in_reply_to).header.channel
+        channel = state.mailbox.find_message(message.in_reply_to).header.channel
     fields = message.model_dump(exclude={"channel", "attachments"})
     attachments = tuple(map(_decode_attachment, message.attachments))
     event = state.send(context.action, OutgoingMessage(channel=channel, attachments=attachments, **fields))
-    return view_message(state.find_message(event.payload.header.id))  # type: ignore[attr-defined]
+    return view_message(state.mailbox.find_message(event.payload.header.id))  # type: ignore[attr-defined]
 
 
 @operation()
@@ -170,7 +170,7 @@ def mark_message(context: Context, mark: ReadMark) -> dict[str, Any]:
 @operation(shorter_hint="give a `count`")
 def list_threads(context: Context, page: ThreadPage) -> dict[str, Any]:
     """List threads, the one with the latest message first: {"threads": [{"id", "channel", "subject", "unread"}]}."""
-    last = context.state.find_thread(page.after) if page.after else None
+    last = context.state.mailbox.find_thread(page.after) if page.after else None
     threads = context.state.mailbox.list_threads(last)
     wanted = (
         thread
@@ -183,7 +183,7 @@ def list_threads(context: Context, page: ThreadPage) -> dict[str, Any]:
 @operation()
 def read_thread(context: Context, thread: ThreadId) -> dict[str, Any]:
     """Show a thread with its last messages, oldest first. It does not mark them as read."""
-    state, stored = context.state, context.state.find_thread(thread.id)
+    state, stored = context.state, context.state.mailbox.find_thread(thread.id)
     after = stored.messages[-MAX_PAGE - 1] if len(stored.messages) > MAX_PAGE else 0
     records = state.mailbox.list_messages(MessageFilter(thread=stored.id), after)
     return {**view_thread(stored), "messages": [summarize_message(record) for record in records]}

@@ -126,14 +126,6 @@ class MessagesState(State[MessagesConfig]):
         """All threads by id; the one with the latest message is the last."""
         return self.mailbox.threads
 
-    def find_message(self, id: str) -> MessageRecord:
-        """Return a message; refused if it does not exist."""
-        return self.mailbox.find_message(id)
-
-    def find_thread(self, id: str) -> MessageThread:
-        """Return a thread; refused if it does not exist."""
-        return self.mailbox.find_thread(id)
-
     def attachment(self, id: str) -> AttachmentStored:
         """Return an attachment with its content; refused if it does not exist."""
         return find_record(self.mailbox.attachments, "attachment", id)
@@ -206,14 +198,14 @@ class MessagesState(State[MessagesConfig]):
 
     def read(self, action: ActionContext, id: str) -> MessageRecord:
         """Return a message; one that arrived is marked as read."""
-        record = self.find_message(id)
+        record = self.mailbox.find_message(id)
         if record.is_inbound:
             action.emit(MessageRead(id=id))
         return record
 
     def mark_read(self, action: ActionContext, id: str, *, unread: bool = False) -> MessageRecord:
         """Mark a message that arrived as read or unread; refused for one that was sent."""
-        record = self.find_message(id)
+        record = self.mailbox.find_message(id)
         if not record.is_inbound:
             raise Refusal(409, "not_received", f"message {id[:60]} was sent; only messages that arrived are marked")
         action.emit(MessageRead(id=id, unread=unread))
@@ -221,7 +213,7 @@ class MessagesState(State[MessagesConfig]):
 
     def close_thread(self, action: ActionContext, id: str, *, closed: bool = True) -> MessageThread:
         """Close a portal thread, or open it again; refused if it is so already, and on other channels."""
-        thread = self.find_thread(id)
+        thread = self.mailbox.find_thread(id)
         if thread.channel != "portal":
             raise Refusal(409, "not_on_portal", f"thread {id} is on {thread.channel}; only portal threads are closed")
         if thread.is_closed == closed:
@@ -248,7 +240,7 @@ class MessagesState(State[MessagesConfig]):
             return check_email(message, self.config, self.directory)
         if message.channel == "portal":
             if message.thread is not None:
-                check_thread(self.find_thread(message.thread), message.to)
+                check_thread(self.mailbox.find_thread(message.thread), message.to)
             return check_portal(message, self.config, self.can_reach)
         checked = check_sms(message, self.config)
         if not in_past and self.consent_of(checked.sender, checked.to[0]) == "opted_out":

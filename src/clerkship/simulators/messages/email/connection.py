@@ -365,7 +365,7 @@ class SmtpConnection(SMTP):
                 content=data,
                 allow_utf8_headers=bool(envelope.smtp_utf8),
             )
-            return await self._call(SmtpCall(submit_email, submission, submission.sender))
+            return await self._call(SmtpCall(submit_email, submission))
         status = await self._refuse(problem)
         if not is_complete:
             self.close_with(status)
@@ -382,9 +382,9 @@ class SmtpConnection(SMTP):
             sender=to_printable(sender or self.envelope.mail_from or ""),
             recipients=tuple(map(to_printable, recipients or self.envelope.rcpt_tos)),
         )
-        return await self._call(SmtpCall(refuse_email, refused, refused.sender))
+        return await self._call(SmtpCall(refuse_email, refused))
 
-    async def _call(self, call: SmtpCall[Any, Any]) -> str:
+    async def _call(self, call: SmtpCall) -> str:
         """Call the sandbox; return its reply as one of SMTP. Raises ConnectionResetError if a fault breaks the
         connection.
         """

@@ -1,6 +1,6 @@
 """What the SMTP listener calls: the submission of an e-mail, and the record of one that was refused before its end."""
 
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 from clerkship.model.conversation_key import normalize_address
 from clerkship.model.frozen import Frozen
@@ -15,8 +15,6 @@ from clerkship.simulators.messages.outgoing import NewAttachment, OutgoingMessag
 from clerkship.simulators.messages.state import MessagesState, build_refused
 
 MAX_LISTED_ADDRESS = 254
-InputT = TypeVar("InputT")
-ResultT = TypeVar("ResultT")
 
 
 class EmailSubmission(Frozen):
@@ -62,7 +60,7 @@ def refuse_email(context: OperationContext[MessagesState], refused: RefusedEmail
 @operation(tool=False)
 def read_raw_email(context: OperationContext[MessagesState], email: MessageId) -> bytes:
     """Return an e-mail as bytes of RFC 5322; one that arrived is marked as read."""
-    if context.state.find_message(email.id).header.channel != "email":
+    if context.state.mailbox.find_message(email.id).header.channel != "email":
         raise Refusal(400, "wrong_channel", f"message {email.id[:60]} is not an e-mail")
     record = context.state.read(context.action, email.id)
     header = record.header
@@ -116,15 +114,15 @@ def build_outgoing(email: Email, submission: EmailSubmission, config: MessagesCo
     )
 
 
-class SmtpCall(OperationCall[InputT, ResultT]):
+class SmtpCall(OperationCall[Any, Any]):
     """A call of an operation over SMTP. The log says it is about the sender."""
 
     transport: ClassVar[str] = "smtp"
 
-    def __init__(self, operation: Operation[InputT, ResultT], input: InputT, sender: str) -> None:
-        super().__init__(operation, input, "".join(filter(str.isprintable, sender))[:MAX_LISTED_ADDRESS])
+    def __init__(self, operation: Operation[Any, Any], email: EmailSubmission | RefusedEmail) -> None:
+        super().__init__(operation, email, "".join(filter(str.isprintable, email.sender))[:MAX_LISTED_ADDRESS])
 
-    def render(self, context: OperationContext[Any], result: ResultT) -> Reply:
+    def render(self, context: OperationContext[Any], result: Any) -> Reply:
         """Return the reply line, so that faults can cut it."""
         return Reply(OK, f"250 2.0.0 OK: queued as {result}".encode(), result=result)
 

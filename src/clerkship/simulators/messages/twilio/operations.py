@@ -11,10 +11,10 @@ from clerkship.model.conversation_key import normalize_address
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.sandbox.operation import Operation, OperationContext, operation
 from clerkship.sandbox.request import Refusal
+from clerkship.simulators.messages.events import SmsDeleted, WebhookRegistered
 from clerkship.simulators.messages.outgoing import OutgoingMessage
 from clerkship.simulators.messages.records import MessageRecord
 from clerkship.simulators.messages.state import MessagesState
-from clerkship.simulators.messages.twilio.events import SmsDeleted, WebhookRegistered
 from clerkship.simulators.messages.twilio.resources import (
     PAGE_PREFIX,
     VERSION,

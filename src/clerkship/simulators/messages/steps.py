@@ -1,4 +1,4 @@
-"""`messages.receive`: let a message to the organization arrive."""
+"""The steps of messages: let one arrive, add one that was sent earlier, and set the consent of a number."""
 
 import base64
 import binascii
@@ -10,9 +10,17 @@ from clerkship.model.conversation_key import normalize_address
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.steps.contract import Step, StepHost
+from clerkship.simulators.messages.config import PhoneNumber
+from clerkship.simulators.messages.consent import Consent
 from clerkship.simulators.messages.mailbox import MessageThread, normalize_subject
 from clerkship.simulators.messages.names import OWN_ADDRESS
-from clerkship.simulators.messages.outgoing import BINARY_TYPE, TEXT_TYPE, IncomingMessage, NewAttachment
+from clerkship.simulators.messages.outgoing import (
+    BINARY_TYPE,
+    TEXT_TYPE,
+    IncomingMessage,
+    NewAttachment,
+    OutgoingMessage,
+)
 from clerkship.simulators.messages.records import Channel, MessageRecord
 from clerkship.simulators.messages.state import MessagesState
 
@@ -34,12 +42,9 @@ class StepAttachment(Frozen):
     base64: Annotated[str | None, AfterValidator(_check_base64)] = None
 
     def build(self) -> NewAttachment:
-        if self.base64 is not None:
-            content = base64.b64decode(self.base64)
-            return NewAttachment(name=self.name, content_type=self.content_type or BINARY_TYPE, data=content)
-        return NewAttachment(
-            name=self.name, content_type=self.content_type or TEXT_TYPE, data=(self.text or "").encode()
-        )
+        data = (self.text or "").encode() if self.base64 is None else base64.b64decode(self.base64)
+        default = TEXT_TYPE if self.base64 is None else BINARY_TYPE
+        return NewAttachment(name=self.name, content_type=self.content_type or default, data=data)
 
 
 class ReceiveMessage(Step):
@@ -120,3 +125,45 @@ class ReceiveMessage(Step):
                 return thread
         wanted = "" if self.thread is None else f" and the subject {self.thread!r}"
         raise InputError.of(f"messages.receive: there is no thread with {sender}{wanted} to reply in")
+
+
+class SentBefore(Step):
+    """Add a message that the organization has sent earlier, such as a reminder that a patient then answers."""
+
+    name: ClassVar[str] = "messages.sent_before"
+    simulator: ClassVar[str | None] = "messages"
+    channel: Annotated[Channel, Field(description="sms, email or portal")]
+    to: Annotated[str, Field(description="a phone number, an e-mail address or a portal account")]
+    sender: Annotated[
+        str, OWN_ADDRESS, Field(alias="from", description="own number or address; the first by default")
+    ] = ""
+    text: str
+    subject: str | None = None
+    sandbox: Annotated[str | None, Field(description="which sandbox; the only one if not given")] = None
+
+    def run(self, host: StepHost) -> None:
+        """Add the message, as delivered."""
+        state, action = host.state(MessagesState, self.sandbox)
+        message = OutgoingMessage(
+            channel=self.channel, to=(self.to,), sender=self.sender, text=self.text, subject=self.subject
+        )
+        state.send(action, message, in_past=True)
+
+
+class SetConsent(Step):
+    """Opt a phone number out of text messages, or in again, as if they had done so elsewhere."""
+
+    name: ClassVar[str] = "messages.set_consent"
+    simulator: ClassVar[str | None] = "messages"
+    number: PhoneNumber
+    consent: Annotated[Consent, Field(description="opted_out or opted_in")]
+    own_number: Annotated[
+        PhoneNumber | None,
+        OWN_ADDRESS,
+        Field(description="for one number of the organization; for all of them if not given"),
+    ] = None
+    sandbox: Annotated[str | None, Field(description="which sandbox; the only one if not given")] = None
+
+    def run(self, host: StepHost) -> None:
+        state, action = host.state(MessagesState, self.sandbox)
+        state.set_consent(action, self.number, self.consent, self.own_number or "")

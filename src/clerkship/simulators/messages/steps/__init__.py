@@ -1,1 +1,0 @@
-"""Steps of messages."""
