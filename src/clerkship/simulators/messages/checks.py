@@ -47,8 +47,7 @@ def check_texts(message: OutgoingMessage | IncomingMessage) -> None:
 
 def _list_header_texts(message: OutgoingMessage | IncomingMessage) -> Iterable[tuple[str, str]]:
     yield "sender", message.sender
-    bcc = message.bcc if isinstance(message, OutgoingMessage) else ()
-    for name, addresses in (("to", message.to), ("cc", message.cc), ("bcc", bcc)):
+    for name, addresses in (("to", message.to), ("cc", message.cc), ("bcc", message.bcc)):
         for address in addresses[: MAX_RECIPIENTS + 1]:
             yield f"an address in {name}", address
     yield "subject", message.subject or ""
@@ -77,27 +76,20 @@ def check_number(message: OutgoingMessage, number: int, config: MessagesConfig) 
 
 def check_size(message: OutgoingMessage | IncomingMessage, config: MessagesConfig) -> None:
     """Refuse a message with too many recipients or attachments, or that is too large."""
-    count = len(message.to) + len(message.cc) + (len(message.bcc) if isinstance(message, OutgoingMessage) else 0)
-    if count > MAX_RECIPIENTS:
-        code = "452" if message.channel == "email" else "too_many_recipients"
-        raise Refusal(400, code, f"a message may have at most {MAX_RECIPIENTS} recipients, not {count}")
-    if len(message.attachments) > MAX_ATTACHMENTS:
-        count = len(message.attachments)
-        raise Refusal(
-            400, "too_many_attachments", f"a message may have at most {MAX_ATTACHMENTS} attachments, not {count}"
-        )
-    if message.subject is not None and len(message.subject) > MAX_SUBJECT:
-        raise Refusal(
-            400, "too_long", f"a subject may have at most {MAX_SUBJECT} characters, not {len(message.subject)}"
-        )
+    is_email = message.channel == "email"
+    code = "452" if is_email else "too_many_recipients"
+    _check_limit(len(message.recipients), MAX_RECIPIENTS, code, "a message", "recipients")
+    _check_limit(len(message.attachments), MAX_ATTACHMENTS, "too_many_attachments", "a message", "attachments")
+    _check_limit(len(message.subject or ""), MAX_SUBJECT, "too_long", "a subject", "characters")
     for attachment in message.attachments:
         _check_attachment(attachment)
-    size = measure_message(message)
-    if size > config.max_message_bytes:
-        code = "552" if message.channel == "email" else "too_large"
-        raise Refusal(
-            413, code, f"a message may have at most {config.max_message_bytes} bytes with attachments, not {size}"
-        )
+    size, code = measure_message(message), "552" if is_email else "too_large"
+    _check_limit(size, config.max_message_bytes, code, "a message", "bytes with attachments", 413)
+
+
+def _check_limit(count: int, limit: int, code: str, subject: str, unit: str, status: int = 400) -> None:
+    if count > limit:
+        raise Refusal(status, code, f"{subject} may have at most {limit} {unit}, not {count}")
 
 
 def measure_message(message: OutgoingMessage | IncomingMessage) -> int:
@@ -134,15 +126,9 @@ def check_sms(message: OutgoingMessage, config: MessagesConfig) -> OutgoingMessa
         raise Refusal(400, "21602", "a message body is required")
     if len(message.text) > MAX_SMS_LENGTH:
         raise Refusal(400, "21617", f"the body has {len(message.text)} characters; the limit is {MAX_SMS_LENGTH}")
-    if len(message.attachments) > MAX_MEDIA:
-        raise Refusal(
-            400, "21623", f"a text message may have at most {MAX_MEDIA} attachments, not {len(message.attachments)}"
-        )
+    _check_limit(len(message.attachments), MAX_MEDIA, "21623", "a text message", "attachments")
     media = sum(len(attachment.data) for attachment in message.attachments)
-    if media > MAX_MEDIA_BYTES:
-        raise Refusal(
-            400, "11751", f"the attachments of a text message may have at most {MAX_MEDIA_BYTES} bytes, not {media}"
-        )
+    _check_limit(media, MAX_MEDIA_BYTES, "11751", "the attachments of a text message", "bytes")
     if message.subject is not None or message.html is not None or message.thread is not None:
         raise Refusal(400, "not_in_sms", "a text message has no subject, HTML or explicit thread")
     return message.model_copy(update={"sender": sender, "to": (number,)})

@@ -26,13 +26,13 @@ def build_header(
         sender=message.sender,
         to=message.to,
         cc=message.cc,
-        bcc=message.bcc if isinstance(message, OutgoingMessage) else (),
+        bcc=message.bcc,
         subject=message.subject,
         thread="",
         in_reply_to=_find_answered(mailbox, message),
         message_id=(message.message_id or f"<{id}@{domain}>") if channel == "email" else None,
         attachments=tuple(_store(action, mailbox, channel, attachment) for attachment in message.attachments),
-        reference=message.reference if isinstance(message, OutgoingMessage) else None,
+        reference=message.reference,
     )
     thread = message.thread or mailbox.find_thread_id(header, message.references, is_inbound=is_inbound)
     return header.model_copy(update={"thread": thread or action.ids.new("thread")})

@@ -57,17 +57,6 @@ def normalize_subject(subject: str | None) -> str:
     return _SPACES.sub(" ", _REPLY_PREFIX.sub("", subject or "")).strip().casefold()
 
 
-def build_sms_key(own_number: str, number: str) -> ThreadKey:
-    """Return the key of the thread of two numbers."""
-    return "sms", own_number, number
-
-
-def build_email_keys(subject: str | None, correspondents: Iterable[str]) -> list[ThreadKey]:
-    """Return a key for each correspondent; none for an e-mail without a subject, which begins its own thread."""
-    normalized = normalize_subject(subject)
-    return [("email", normalized, address.casefold()) for address in correspondents] if normalized else []
-
-
 class MessageFilter(NamedTuple):
     """Which messages to list; what is None is not asked for."""
 
@@ -149,7 +138,7 @@ class Mailbox:
         self.threads[thread.id] = thread
         thread.messages.append(record.number)
         thread.correspondents.update(dict.fromkeys(record.correspondents))
-        for key in _build_thread_keys(record):
+        for key in _build_thread_keys(header, is_inbound=record.is_inbound):
             self._thread_keys[key] = thread.id
         if record.unread:
             thread.unread += 1
@@ -191,20 +180,14 @@ class Mailbox:
 
     def find_thread_id(self, header: MessageHeader, references: Sequence[str], *, is_inbound: bool) -> str | None:
         """Return the id of the thread to which a message belongs; None if it begins one."""
-        if header.channel == "sms":
-            numbers = (header.to[0], header.sender) if is_inbound else (header.sender, header.to[0])
-            return self._thread_keys.get(build_sms_key(*numbers))
-        if header.in_reply_to is not None:
+        if header.channel != "sms" and header.in_reply_to is not None:
             return self.messages[header.in_reply_to].header.thread
-        if header.channel == "portal":
-            return None
-        for reference in references:
+        for reference in references if header.channel == "email" else ():
             record = self.by_message_id(reference)
             if record is not None:
                 return record.header.thread
-        others = (header.sender,) if is_inbound else header.recipients
-        keys = build_email_keys(header.subject, others[:1])
-        return next((self._thread_keys[key] for key in keys if key in self._thread_keys), None)
+        keys = _build_thread_keys(header, is_inbound=is_inbound)
+        return self._thread_keys.get(keys[0]) if keys else None
 
     def list_messages(self, wanted: MessageFilter, after: int = 0) -> Iterator[MessageRecord]:
         """Iterate over the messages with a number greater than `after` that a filter selects, oldest first."""
@@ -253,12 +236,13 @@ class Mailbox:
                 yield thread
 
 
-def _build_thread_keys(record: MessageRecord) -> list[ThreadKey]:
-    header = record.header
+def _build_thread_keys(header: MessageHeader, *, is_inbound: bool) -> list[ThreadKey]:
+    """Return one key for the numbers of a text message, and one for each correspondent of an e-mail with a subject."""
     if header.channel == "sms":
-        own, other = (header.to[0], header.sender) if record.is_inbound else (header.sender, header.to[0])
-        return [build_sms_key(own, other)]
-    return build_email_keys(header.subject, record.correspondents) if header.channel == "email" else []
+        return [("sms", *((header.to[0], header.sender) if is_inbound else (header.sender, header.to[0])))]
+    subject = normalize_subject(header.subject) if header.channel == "email" else ""
+    others = (header.sender,) if is_inbound else header.recipients
+    return [("email", subject, address.casefold()) for address in others] if subject else []
 
 
 def _is_wanted(record: MessageRecord, wanted: MessageFilter) -> bool:

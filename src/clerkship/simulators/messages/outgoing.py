@@ -23,7 +23,12 @@ class MessageContent(Frozen):
     """The fields that outgoing and incoming messages have in common."""
 
     channel: Channel
+    to: Annotated[
+        tuple[str, ...],
+        Field(description="empty in an answer: to its sender; to the organization: to its first number or address"),
+    ] = ()
     cc: tuple[str, ...] = ()
+    bcc: tuple[str, ...] = ()
     subject: str | None = None
     text: str = ""
     html: str | None = None
@@ -34,16 +39,6 @@ class MessageContent(Frozen):
     references: Annotated[
         tuple[str, ...], Field(description="e-mail: the Message-IDs of In-Reply-To and References, newest first")
     ] = ()
-
-
-class OutgoingMessage(MessageContent):
-    """A message that the organization wants to send. `MessagesState.send` checks it and gives it an id and a thread."""
-
-    sender: Annotated[
-        str, Field(description="one of its own numbers or addresses; empty for the first, and on the portal")
-    ] = ""
-    to: Annotated[tuple[str, ...], Field(description="may be empty in an answer: then it goes to the sender")] = ()
-    bcc: tuple[str, ...] = ()
     reference: Annotated[str | None, Field(description="key of the Communication in a chart that it is sent for")] = (
         None
     )
@@ -54,10 +49,15 @@ class OutgoingMessage(MessageContent):
         return (*self.to, *self.cc, *self.bcc)
 
 
+class OutgoingMessage(MessageContent):
+    """A message that the organization wants to send. `MessagesState.send` checks it and gives it an id and a thread."""
+
+    sender: Annotated[
+        str, Field(description="one of its own numbers or addresses; empty for the first, and on the portal")
+    ] = ""
+
+
 class IncomingMessage(MessageContent):
     """A message to the organization. `MessagesState.receive` gives it an id and a thread."""
 
     sender: str
-    to: Annotated[
-        tuple[str, ...], Field(description="its own numbers or addresses; empty for the first, and on the portal")
-    ] = ()

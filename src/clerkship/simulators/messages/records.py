@@ -8,7 +8,7 @@ from pydantic import Field
 
 from clerkship.events.event import Event
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.state import ConversationRecord, DueWork
+from clerkship.sandbox.state import DueWork
 
 Channel = Literal["sms", "email", "portal"]
 DeliveryStatus = Literal["queued", "sent", "delivered", "undelivered", "failed", "received"]
@@ -84,11 +84,3 @@ class MessageRecord:
     def correspondents(self) -> tuple[str, ...]:
         """The addresses at the other end: the sender of a message that arrived, the recipients of one that was sent."""
         return (self.header.sender,) if self.is_inbound else self.header.recipients
-
-
-@dataclass(slots=True, kw_only=True)
-class PersonByMessage(ConversationRecord):
-    """A simulated person at an address, and the messages to and from it."""
-
-    channel: Channel
-    address: str

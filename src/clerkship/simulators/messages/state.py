@@ -11,7 +11,7 @@ from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.model.conversation_key import normalize_address, normalize_phone
 from clerkship.sandbox.agenda import Agenda, find_first_due
 from clerkship.sandbox.request import Refusal, find_record
-from clerkship.sandbox.state import ActionContext, DueWork, RecordedConversation, State
+from clerkship.sandbox.state import ActionContext, ConversationRecord, DueWork, RecordedConversation, State
 from clerkship.simulators.messages.checks import (
     check_email,
     check_incoming,
@@ -46,7 +46,6 @@ from clerkship.simulators.messages.records import (
     DeliveryStatus,
     MessageHeader,
     MessageRecord,
-    PersonByMessage,
 )
 from clerkship.simulators.messages.segments import count_segments
 
@@ -61,25 +60,24 @@ class ConversationTable:
     """The last conversation at each address."""
 
     def __init__(self) -> None:
-        self.by_address: dict[tuple[Channel, str], PersonByMessage] = {}
+        self.by_address: dict[tuple[Channel, str], ConversationRecord] = {}
         """Channel and normalized address -> the conversation there, open or not."""
 
-    def find(self, channel: Channel, address: str) -> PersonByMessage | None:
+    def find(self, channel: Channel, address: str) -> ConversationRecord | None:
         """Return the conversation at an address, open or not."""
         return self.by_address.get((channel, normalize_address(channel, address)))
 
-    def find_open(self, channel: Channel, address: str) -> PersonByMessage | None:
+    def find_open(self, channel: Channel, address: str) -> ConversationRecord | None:
         conversation = self.find(channel, address)
         return conversation if conversation is not None and conversation.is_open else None
 
     def current_turn(self, channel: Channel, addresses: Iterable[str]) -> int:
         """Return the turn of the open conversations at some addresses; 0 if there is none."""
-        conversations = (self.find_open(channel, address) for address in addresses)
-        return max((conversation.turns for conversation in conversations if conversation is not None), default=0)
+        conversations = filter(None, (self.find_open(channel, address) for address in addresses))
+        return max((conversation.turns for conversation in conversations), default=0)
 
     def start(self, person: str, channel: Channel, address: str) -> None:
-        key = (channel, normalize_address(channel, address))
-        self.by_address[key] = PersonByMessage(person=person, channel=channel, address=address)
+        self.by_address[channel, normalize_address(channel, address)] = ConversationRecord(person=person)
 
     def end(self, channel: Channel, address: str) -> None:
         self.by_address[channel, normalize_address(channel, address)].is_open = False
@@ -362,7 +360,7 @@ class MessagesConversation(RecordedConversation):
         self._state, self._channel, self._address = state, channel, normalize_address(channel, address)
 
     @property
-    def _record(self) -> PersonByMessage | None:
+    def _record(self) -> ConversationRecord | None:
         return self._state.conversations.find(self._channel, self._address)
 
     def start(self, action: ActionContext, person: str) -> Event:
