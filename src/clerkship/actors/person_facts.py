@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from clerkship.text.email_addresses import EMAIL
-from clerkship.text.spoken_words import MONTH_PATTERN, MONTHS
+from clerkship.text.dates import WrittenDate, find_plain_dates
+from clerkship.text.email_addresses import EMAIL, normalize_email
 
 MAX_SMALL_DIGITS = 2
 """Numbers with so many digits may be said by anyone: a count, a number of days."""
@@ -23,15 +23,6 @@ _WEB = re.compile(
     r"(?:/[^\s\"'<>)\]]{0,2000})?",
     re.IGNORECASE,
 )
-_MONTH = rf"(?P<month>{MONTH_PATTERN})"
-_DAY, _YEAR = r"(?P<day>\d{1,2})", r"(?P<year>\d{4})"
-_NUMERIC = re.compile(rf"(?<![\d/.-])(?P<month>\d{{1,2}})[-/.]{_DAY}[-/.](?P<year>\d{{4}}|\d{{2}})(?![\d/-])")
-_DATES = (
-    re.compile(rf"\b{_YEAR}[-/.](?P<month>\d{{1,2}})[-/.]{_DAY}(?!\d)"),
-    _NUMERIC,
-    re.compile(rf"\b{_DAY}(?:st|nd|rd|th)?(?: of)? {_MONTH}\b\.?(?:,? {_YEAR})?", re.IGNORECASE),
-    re.compile(rf"\b(?-i:(?!may\b)){_MONTH}\.? {_DAY}(?:st|nd|rd|th)?\b(?!:)(?:,? {_YEAR})?", re.IGNORECASE),
-)
 _TOKEN = re.compile(r"(?<![A-Za-z0-9])[A-Za-z0-9]*\d[A-Za-z0-9]*")
 _SEPARATOR = re.compile(r"[ \-./()+_#:]{1,2}|,")
 _TIME = re.compile(r"\b\d{1,2}:\d{2}\b")
@@ -46,18 +37,6 @@ _ROUND_NUMBERS = frozenset({"100", "1000", "100th", "1000th"})
 
 
 ValueSort = Literal["address", "date", "code"]
-
-
-class Date(NamedTuple):
-    """A day, with or without a year."""
-
-    month: int
-    day: int
-    year: int | None
-
-    def fits(self, other: "Date") -> bool:
-        """Return whether both may be the same day."""
-        return self[:2] == other[:2] and (None in (self.year, other.year) or self.year == other.year)
 
 
 class Contradiction(NamedTuple):
@@ -98,7 +77,7 @@ class Facts:
 
     codes: frozenset[str]
     shapes: dict[str, str]
-    dates: tuple[Date, ...]
+    dates: tuple[WrittenDate, ...]
     addresses: frozenset[str]
 
     @classmethod
@@ -113,21 +92,20 @@ class Facts:
             known |= {"".join(code.pieces[i:j]) for i, j in spans}
             if code.shape:
                 shapes.setdefault(code.shape, code.written)
-        dates = tuple(date for _, read in _find_dates(text) for date in read)
-        return cls(frozenset(known), shapes, dates, frozenset(_find_addresses(text)))
+        return cls(frozenset(known), shapes, tuple(_find_dates(text)), frozenset(_find_addresses(text)))
 
     def find_unknown(self, text: str, also: "Facts") -> Iterator[str]:
         """Yield the facts in a text that neither collection contains, as written."""
         for address in _find_addresses(text):
             if not any(address in facts.addresses for facts in (self, also)):
                 yield address
-        text = EMAIL.sub(" ", text)
-        text = _WEB.sub(" ", text)
-        dated, rest = _split_dates(_DURATION.sub("\n", text))
-        for written, read in dated:
-            if not any(date.fits(other) for date in read for other in (*self.dates, *also.dates)):
-                yield written
-        for code in _find_codes(_TIME.sub("\n", rest)):
+        text = _DURATION.sub("\n", _WEB.sub(" ", EMAIL.sub(" ", text)))
+        rest, end = "", 0
+        for date in _find_dates(text):
+            if not any(date.fits(other) for other in (*self.dates, *also.dates)):
+                yield text[date.start : date.end]
+            rest, end = f"{rest}{text[end : date.start]}\n", date.end
+        for code in _find_codes(_TIME.sub("\n", rest + text[end:])):
             if not (code.is_small or self._has(code) or also._has(code)):
                 yield code.written
 
@@ -156,9 +134,9 @@ def find_first_value(text: str) -> tuple[ValueSort, str] | None:
     email = EMAIL.match(text)
     if email is not None:
         return "address", email[0].rstrip(".")
-    date = next((match for match, _ in _find_dates(text) if match.start() == 0), None)
-    if date is not None:
-        return "date", date[0]
+    date = next(iter(_find_dates(text)), None)
+    if date is not None and date.start == 0:
+        return "date", text[: date.end]
     code = next(_find_codes(text), None)
     if code is None or code.is_small or not text.startswith(code.written):
         return None
@@ -203,34 +181,12 @@ def _count_digits(text: str) -> int:
 
 def _find_addresses(text: str) -> Iterator[str]:
     for match in EMAIL.finditer(text):
-        yield match[0].casefold().rstrip(".")
+        yield normalize_email(match[0])
     for match in _WEB.finditer(EMAIL.sub(" ", text)):
         yield re.sub(r"^(?:https?://)?(?:www\.)?", "", match[0].casefold()).rstrip("./,;:!?")
 
 
-def _find_dates(text: str) -> Iterator[tuple[re.Match[str], list[Date]]]:
-    """Yield the dates in a text, each with its possible readings: in 4/5/2018 either number may be the month.
-
-    The verb "may" is not a month.
-    """
-    for pattern in _DATES:
-        for match in pattern.finditer(text):
-            date = _build_date(match["month"], match["day"], match["year"])
-            yield match, [date, Date(date.day, date.month, date.year)] if pattern is _NUMERIC else [date]
-
-
-def _split_dates(text: str) -> tuple[list[tuple[str, list[Date]]], str]:
-    """Return the dates in a text, and the text without them."""
-    read = list(_find_dates(text))
-    rest = list(text)
-    for match, _ in read:
-        rest[match.start() : match.end()] = "\n" * (match.end() - match.start())
-    return [(match[0], dates) for match, dates in read], "".join(rest)
-
-
-def _build_date(month: str, day: str, year: str | None) -> Date:
-    written = int(year) if year else None
-    if written is not None and written < 100:
-        written += 2000 if written < 50 else 1900
-    number = int(month) if month.isdigit() else MONTHS[month.casefold()]
-    return Date(number, int(day), written)
+def _find_dates(text: str) -> list[WrittenDate]:
+    """Return the dates in a text. The verb "may" is not a month."""
+    lower = text.replace("İ", "I").lower()  # the one letter that would become two
+    return [date for date in find_plain_dates(lower) if not text.startswith("may", date.start)]

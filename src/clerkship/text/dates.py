@@ -35,9 +35,18 @@ _SPOKEN_PATTERNS = (
 )
 """Rows of numbers that are dates when they are said or keyed: `three four seventy`."""
 _NUMBER, _MONTH_NAME = re.compile(r"\d+"), re.compile(MONTH_PATTERN)
+_NUMBER_OR_MONTH = re.compile(rf"\b(?:\d+|(?:{MONTH_PATTERN})\b)")
 """Where a date may start. To look there alone is faster than to search for each pattern."""
 _ALL = tuple((each, each.pattern.startswith(rf"(?<![a-z]){_MONTH}")) for each in (*_PATTERNS, *_SPOKEN_PATTERNS))
 """All patterns, and whether a date of each starts with the name of its month."""
+_PLAIN_PATTERNS = (
+    re.compile(rf"\b{_FULL_YEAR}[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})(?!\d)"),
+    re.compile(r"(?<![\d/.-])(?P<month>\d{1,2})[-/.](?P<day>\d{1,2})[-/.](?P<year>\d{4}|\d{2})(?![\d/]|[-.]\d)"),
+    re.compile(rf"\b{_DAY}(?: of)? {_MONTH}\b\.?(?:,? {_FULL_YEAR}\b)?"),
+    re.compile(rf"\b{_MONTH}\.? {_DAY}\b(?!:)(?:,? {_FULL_YEAR}\b)?"),
+)
+"""Dates in which signs or the name of the month leave no doubt that it is one, also without a year."""
+_LEAP_YEAR = 2000
 _ISO_DATE = re.compile(r"[0-9]{4}(-?)[0-9]{2}\1[0-9]{2}")
 _BIRTH_WORD = re.compile(
     r"\b(?:dob|d\.o\.b|doB|born|birth|birthdate|birthday|bday|geboren|geb|nacid[oa]|nacimiento|nee? le)\b",
@@ -69,6 +78,16 @@ class WrittenDate(NamedTuple):
     readings: frozenset[date]
     is_birth: bool
     """Whether a word about birth is near it."""
+    has_year: bool = True
+    """Whether the year is written. Without it, the readings are days of a leap year."""
+
+    def fits(self, other: "WrittenDate") -> bool:
+        """Return whether both may be the same day."""
+        if self.has_year and other.has_year:
+            return not self.readings.isdisjoint(other.readings)
+        return not {(day.month, day.day) for day in self.readings}.isdisjoint(
+            (day.month, day.day) for day in other.readings
+        )
 
 
 def find_dates(text: str, *, is_spoken: bool = False) -> Iterator[WrittenDate]:
@@ -92,14 +111,37 @@ def find_dates(text: str, *, is_spoken: bool = False) -> Iterator[WrittenDate]:
                 yield WrittenDate(start, last, readings, _BIRTH_WORD.search(near) is not None)
 
 
+def find_plain_dates(text: str) -> list[WrittenDate]:
+    """Return the dates in a text in lower case, in order, that have signs or the name of a month, and may have no year.
+
+    Such are `March 5`, `5 March 2018`, `3/5/2018` and `2018-03-05`. A day that does not exist has no reading.
+    """
+    dates: list[WrittenDate] = []
+    end = 0
+    for place in _NUMBER_OR_MONTH.finditer(text):
+        start = place.start()
+        patterns = _PLAIN_PATTERNS[:-1] if text[start].isdigit() else _PLAIN_PATTERNS[-1:]
+        match = next(filter(None, (each.match(text, start) for each in patterns)), None) if start >= end else None
+        if match is not None:
+            end = match.end()
+            has_year = match["year"] is not None
+            dates.append(WrittenDate(start, end, frozenset(_read(match)), is_birth=False, has_year=has_year))
+    return dates
+
+
 def _read(match: re.Match[str]) -> Iterator[date]:
     groups = match.groupdict()
-    day, year = int(groups["day"]), int(groups["year"])
-    month = MONTHS[groups["name"]] if groups.get("name") else int(groups["month"])
-    pairs = {(month, day)} if groups.get("name") else {(month, day), (day, month)}
-    for month, day in pairs:
-        for full_year in (year,) if year > 99 else (1900 + year, 2000 + year):
-            try:
-                yield date(full_year, month, day)
-            except ValueError:
-                continue
+    day, year = int(groups["day"]), groups["year"] or str(_LEAP_YEAR)
+    if groups.get("name"):
+        yield from list_days(year, MONTHS[groups["name"]], day)
+    else:
+        month = int(groups["month"])
+        for one, other in {(month, day), (day, month)}:
+            yield from list_days(year, one, other)
+
+
+def list_days(year: str, month: int, day: int) -> Iterator[date]:
+    """Yield the days that a date can be: one, two if its year has two digits, none if there is no such day."""
+    for full_year in (year,) if len(year) > 2 else (f"19{year:0>2}", f"20{year:0>2}"):
+        with contextlib.suppress(ValueError):
+            yield date(int(full_year), month, day)

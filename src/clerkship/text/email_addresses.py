@@ -3,6 +3,9 @@
 import re
 from collections.abc import Iterator
 
+from clerkship.model.conversation_key import normalize_address
+from clerkship.text.folding import fold
+
 EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}")
 """Every repetition is bounded, because an agent's text may be built to be slow to match."""
 _SPELLED = re.compile(
@@ -10,9 +13,15 @@ _SPELLED = re.compile(
 )
 
 
+def normalize_email(address: str) -> str:
+    """Return an address as it is compared: folded, by the rule for the keys of conversations."""
+    return normalize_address("email", fold(address).rstrip("."))
+
+
 def find_emails(text: str) -> Iterator[tuple[str, int, int]]:
     """Yield the addresses in a text in lower case, each with its start and end: also `ana (at) example dot org`."""
     if "@" in text:
-        yield from ((match[0].rstrip("."), *match.span()) for match in EMAIL.finditer(text))
+        yield from ((normalize_email(match[0]), *match.span()) for match in EMAIL.finditer(text))
     if " at " in text or "at)" in text or "at]" in text:
-        yield from ((f"{match[1]}@{match[2]}.{match[3]}", *match.span()) for match in _SPELLED.finditer(text))
+        for match in _SPELLED.finditer(text):
+            yield normalize_email(f"{match[1]}@{match[2]}.{match[3]}"), *match.span()

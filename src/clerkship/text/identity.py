@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from clerkship.text.dates import parse_iso_date
+from clerkship.text.email_addresses import normalize_email
 from clerkship.text.folding import fold, fold_words
 from clerkship.text.phone_numbers import list_phone_digits
 from clerkship.text.words import NICKNAMES, PARTICLES, STREET_TYPES, STREET_WORDS, SUFFIXES, UNIT_WORDS
@@ -63,7 +64,7 @@ def read_identity(key: str, patient: Mapping[str, Any], numbers: Sequence[str] =
             for line in _texts(address, "line")
             for form in list_street_forms(fold_words(line))
         ),
-        emails=frozenset(fold(text).strip().lower() for text in texts if "@" in text),
+        emails=frozenset(normalize_email(text) for text in texts if "@" in text),
     )
 
 

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from clerkship.text.dates import find_dates
-from clerkship.text.email_addresses import find_emails
+from clerkship.text.email_addresses import find_emails, normalize_email
 from clerkship.text.folding import FoldedText, Token, fold_words
 from clerkship.text.identity import MIN_NUMBER, Identity
 from clerkship.text.known_names import ORIGINS
@@ -119,7 +119,7 @@ class MentionIndex:
         if address in self.people:
             return [self.people[address]]
         if "@" in address:
-            return self._emails.get(address.strip().lower(), [])
+            return self._emails.get(normalize_email(address), [])
         return self._numbers.get(list_phone_digits(address)[0], [])
 
     def find_sharers(self, person: Identity) -> list[Identity]:

@@ -1,8 +1,12 @@
 """Phone numbers in the notations in which they are written."""
 
+import re
+
 from clerkship.model.conversation_key import normalize_phone
 
 _LENGTH = len("+15550100123")
+_NATIONAL = re.compile(r"0\d{6,}")
+"""A number with the `0` that is dialed within its country, instead of the code of the country."""
 
 
 def list_phone_digits(text: str) -> tuple[str, ...]:
@@ -10,6 +14,14 @@ def list_phone_digits(text: str) -> tuple[str, ...]:
     number = normalize_phone(text)
     digits = "".join(filter(str.isdigit, number or text))
     return (digits, digits[1:]) if number and number.startswith("+1") and len(number) == _LENGTH else (digits,)
+
+
+def is_same_phone(one: str, other: str) -> bool:
+    """Return whether two texts are the same number; one may be written as in its country: 020 7946 0958."""
+    short, long = sorted((list_phone_digits(text)[0].removeprefix("00") for text in (one, other)), key=len)
+    if short == long:
+        return bool(short)
+    return _NATIONAL.fullmatch(short) is not None and re.fullmatch(rf"[1-9]\d{{0,2}}{short[1:]}", long) is not None
 
 
 def list_phone_forms(text: str) -> tuple[str, ...]:

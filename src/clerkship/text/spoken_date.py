@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import date
 from typing import NamedTuple
 
+from clerkship.text.dates import list_days
 from clerkship.text.spoken_words import (
     CORRECTIONS,
     FACTORS,
@@ -20,8 +21,8 @@ from clerkship.text.spoken_words import (
 )
 
 MIN_YEAR, MAX_YEAR = 1850, 2150
-FIRST_YEAR_OF_19XX = 30
-"""A year of two digits is 19xx from here on, and 20xx below."""
+FIRST_SHORT_YEAR = 1930
+"""A year of two digits is one of the hundred from here on."""
 _MAX_PARTS = 10
 """Parts of a date at most: eight digits one by one, a month, and one more."""
 _ENDINGS = ("st", "nd", "rd", "th")
@@ -170,12 +171,5 @@ def _build_dates(splits: Sequence[tuple[str, str, str]]) -> set[date]:
 def _build_date(year: str, month: str, day: str) -> date | None:
     if len(year) not in (2, 4) or not 1 <= len(month) <= 2 or not 1 <= len(day) <= 2:
         return None
-    number = int(year)
-    if len(year) == 2:
-        number += 1900 if number >= FIRST_YEAR_OF_19XX else 2000
-    if not MIN_YEAR <= number <= MAX_YEAR:
-        return None
-    try:
-        return date(number, int(month), int(day))
-    except ValueError:
-        return None
+    first, last = (MIN_YEAR, MAX_YEAR) if len(year) == 4 else (FIRST_SHORT_YEAR, FIRST_SHORT_YEAR + 99)
+    return next((each for each in list_days(year, int(month), int(day)) if first <= each.year <= last), None)

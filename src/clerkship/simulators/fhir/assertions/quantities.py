@@ -8,8 +8,9 @@ from typing import NamedTuple
 
 import orjson
 
+from clerkship.text.dates import find_plain_dates
 from clerkship.text.folding import fold
-from clerkship.text.spoken_words import FACTORS, MONTH_PATTERN, NUMBER_WORDS
+from clerkship.text.spoken_words import FACTORS, NUMBER_WORDS
 
 UNIT_WORDS = Path(__file__).parent / "unit_words.json"
 """Units, and synonyms of each."""
@@ -26,19 +27,14 @@ _FREQUENCIES = (
     (re.compile(r"\bq\.?i\.?d\b\.?"), "4 times"),
     (re.compile(r"\bq\.?\s?(\d+)\.?\s?h(?:rs?|ours?)?\b"), r"\1 hours"),
 )
-_MONTH = rf"(?:{MONTH_PATTERN})\.?"
 _YEAR = r"(?:19|20)\d\d"
-_DATES_AND_TIMES = re.compile(
+_TIMESTAMPS = re.compile(
     rf"\b{_YEAR}-\d\d(?:-\d\d)?(?:[t ]\d\d:\d\d[\d:.]*)?(?:z|[+-]\d\d:?\d\d)?\b"
     rf"|\b{_YEAR}[01]\d[0-3]\d(?:\d{{4,6}}(?:[+-]\d{{4}})?)?\b"
-    r"|\b\d{1,2}/\d{1,2}/(?:\d{4}|\d\d)\b"
     r"|\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\b\.?)?"
     r"|\b\d{1,2}\s?[ap]\.?m\b\.?"
 )
-_DATES_IN_WORDS = re.compile(
-    rf"\b{_MONTH}\s+\d{{1,2}}(?:st|nd|rd|th)?\b(?:,?\s+{_YEAR}\b)?"
-    rf"|\b\d{{1,2}}(?:st|nd|rd|th)?\s+(?:of\s+)?{_MONTH}(?:,?\s+{_YEAR}\b)?\b"
-)
+"""Times, also those of FHIR and HL7 with their dates, and months in digits."""
 _NUMBER = re.compile(
     r"(?<![a-z_\d.])(?<![a-wyz]-)(?:\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:e\d{1,2}\b)?|\.\d+)(?![\d])"
 )
@@ -88,10 +84,10 @@ def find_quantities(text: str) -> Iterator[ParsedQuantity]:
     """
     text = " ".join(_SEPARATORS.sub(" ", text.casefold()).split())
     text = _TIMES_SIGN.sub(" ", fold(text))
-    text = _DATES_AND_TIMES.sub(" ; ", text).replace(" per ", "/").replace("mm hg", "mmhg")
+    text = _TIMESTAMPS.sub(" ; ", text).replace(" per ", "/").replace("mm hg", "mmhg")
     for pattern, digits in _FREQUENCIES:
         text = pattern.sub(digits, text)
-    text = _DATES_IN_WORDS.sub(_remove_date, _SPELLED_NUMBER.sub(_to_digits, text))
+    text = _remove_dates(_SPELLED_NUMBER.sub(_to_digits, text))
     for match in _NUMBER.finditer(text):
         unit = _find_unit(text, match.end())
         if unit or not (_ORDINAL.match(text, match.end()) or _is_year(match) or _IDENTIFIER.fullmatch(match[0])):
@@ -111,9 +107,15 @@ def to_float(number: float | str) -> float:
         return math.inf
 
 
-def _remove_date(match: re.Match[str]) -> str:
-    """Remove a date, unless a unit follows: `may 40 tablets` is not a date."""
-    return match[0] if _find_unit(match.string, match.end()) else " ; "
+def _remove_dates(text: str) -> str:
+    """Remove the dates, except where a unit follows: `may 40 tablets` is not a date."""
+    parts: list[str] = []
+    end = 0
+    for date in find_plain_dates(text):
+        if not _find_unit(text, date.end):
+            parts += (text[end : date.start], " ; ")
+            end = date.end
+    return "".join((*parts, text[end:]))
 
 
 def _find_unit(text: str, place: int) -> str:
