@@ -198,6 +198,19 @@ def test_two_telecoms_of_one_use_are_both_kept() -> None:
         assert phones == ["(518) 555-0111", "(518) 5550122", "(518) 5550133"]
 
 
+def test_number_outside_north_america_is_the_same_in_national_notation() -> None:
+    clinic = Clinic()
+
+    def send(*numbers: str) -> list[str]:
+        pid = f"{PID}|||||{'~'.join(numbers)}"
+        clinic.receive(adt("A08", "A01"), EVN, pid, "PV1|1|O", checked=False)
+        return [each["value"] for each in clinic.get("Patient/ana")["telecom"] if each["system"] == "phone"]
+
+    assert send("+44 20 7946 0958", "+49 30 901820") == ["+44 20 7946 0958", "+49 30 901820"]
+    assert send("030 901820", "020 7946 0958") == ["+44 20 7946 0958", "+49 30 901820"]
+    assert send("(207) 946-0958", "030 901820") == ["(207) 946-0958", "+49 30 901820"]
+
+
 def test_deceased_is_set_and_removed() -> None:
     clinic = Clinic()
 

@@ -22,7 +22,7 @@ from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.reactions.hl7_to_fhir.identifiers import SSN, Hl7Identifier, add_identifiers, parse_cx
 from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.text.phone_numbers import list_phone_digits
+from clerkship.text.phone_numbers import is_same_phone
 
 _SEXES = code_table("0001")
 """HL7 table 0001."""
@@ -145,8 +145,7 @@ def _starts_with(old: Any, new: Any) -> bool:
 def _is_same_contact(old: dict[str, Any], new: dict[str, Any]) -> bool:
     """Return whether two contacts are the same, in whatever notation a telephone number is written."""
     values = str(old.get("value")), str(new["value"])
-    numbers = [list_phone_digits(value)[0] for value in values] if new["system"] != "email" else ["", ""]
-    return numbers[0] == numbers[1] if numbers[1] else values[0] == values[1]
+    return values[0] == values[1] or (new["system"] != "email" and is_same_phone(*values))
 
 
 def _merge_by_use(
