@@ -12,6 +12,7 @@ from clerkship.payer.inquiry import EligibilityInquiry, PersonQuery
 from clerkship.playground.playground import replay
 from tests.payer.office import CLINIC_NPI, Office
 from tests.reactions.eligibility import REQUEST
+from tests.waiting import processor_limit
 from tests.workbench import Workbench
 
 NPI = "http://hl7.org/fhir/sid/us-npi"
@@ -102,6 +103,15 @@ def test_response_exists_when_the_create_returns(office: Office) -> None:
     assert (insurance["inforce"], bool(insurance["item"])) == (True, True)
     assert office.ehr.read("CoverageEligibilityResponse", response["id"]) == response
     assert office.ehr.search("CoverageEligibilityResponse", patient="Patient/ana", outcome="complete") == [response]
+
+
+@pytest.mark.parametrize("purpose", ["benefits", "auth-requirements"])
+def test_time_grows_with_the_number_of_items(office: Office, purpose: str) -> None:
+    items = [{"productOrService": {"coding": [{"code": f"{number:05}"}]}} for number in range(5_000)]
+    with processor_limit(20):
+        response = ask(office, item=items, purpose=[purpose])
+    procedures = [item for item in response["insurance"][0]["item"] if "productOrService" in item]
+    assert len(procedures) == len(items)
 
 
 def test_events_name_what_caused_them(office: Office) -> None:

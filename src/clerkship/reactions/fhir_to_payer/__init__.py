@@ -76,7 +76,6 @@ def get_text(data: Any, name: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-"""Items of a request that are read."""
 IsSharedId = Callable[[str, str], bool]
 """Returns whether a payer has several people under a member id, given the numbers of both."""
 _GENDERS: Mapping[str, Literal["male", "female", "unknown"]] = {"male": "male", "female": "female"}

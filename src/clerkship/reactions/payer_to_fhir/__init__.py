@@ -56,21 +56,24 @@ def build_procedure(code: str) -> dict[str, Any]:
 def build_items(benefits: Sequence[Benefit]) -> list[dict[str, Any]]:
     """Return an item for each service type, network, level and term that the benefits name, in their order."""
     groups: dict[ItemKey, list[Benefit]] = {}
+    by_procedure: dict[str | None, list[Benefit]] = {}
     for benefit in benefits:
+        by_procedure.setdefault(benefit.procedure_code, []).append(benefit)
         if benefit.kind != "other_payer":
             for service_type in benefit.service_types:
                 groups.setdefault(_get_item_key(service_type, benefit, benefits), []).append(benefit)
-    return [_build_item(key, group, benefits) for key, group in groups.items()]
+    return [_build_item(key, group, by_procedure[key.procedure_code]) for key, group in groups.items()]
 
 
 def build_authorization_items(benefits: Sequence[Benefit]) -> list[dict[str, Any]]:
     """Return an item for each service of which the payer says whether it needs an authorization, without amounts."""
-    items: list[dict[str, Any]] = []
-    for item in build_items(benefits):
-        shown = {name: value for name, value in item.items() if name not in ("benefit", "unit", "term", "description")}
-        if "authorizationRequired" in item and shown not in items:
-            items.append(shown)
-    return items
+    left_out = ("benefit", "unit", "term", "description")
+    items = (
+        {name: value for name, value in item.items() if name not in left_out}
+        for item in build_items(benefits)
+        if "authorizationRequired" in item
+    )
+    return list({repr(item): item for item in items}.values())
 
 
 def _get_item_key(service_type: ServiceType, benefit: Benefit, benefits: Iterable[Benefit]) -> ItemKey:
@@ -91,7 +94,7 @@ def _is_amount_of(benefit: Benefit, remaining: Benefit) -> bool:
     )
 
 
-def _build_item(key: ItemKey, benefits: Sequence[Benefit], all_benefits: Sequence[Benefit]) -> dict[str, Any]:
+def _build_item(key: ItemKey, benefits: Sequence[Benefit], of_procedure: Sequence[Benefit]) -> dict[str, Any]:
     item: dict[str, Any] = {"category": build_category(key.service_type)}
     if key.procedure_code is not None:
         item["productOrService"] = build_procedure(key.procedure_code)
@@ -109,7 +112,7 @@ def _build_item(key: ItemKey, benefits: Sequence[Benefit], all_benefits: Sequenc
     statements = _build_statements(benefits)
     if statements:
         item["benefit"] = statements
-    required = _needs_authorization(key, all_benefits)
+    required = _needs_authorization(key, of_procedure)
     if required is not None:
         item["authorizationRequired"] = required
     return item
@@ -122,14 +125,14 @@ def _build_coding(system: str, code: str) -> dict[str, Any]:
 def _needs_authorization(key: ItemKey, benefits: Iterable[Benefit]) -> bool | None:
     """Return whether the service of an item needs an authorization; None if the payer does not say.
 
-    An authorization belongs to the service, not to one of its amounts, so each item of the service states it.
+    An authorization belongs to the service, not to one of its amounts, so each item of the service states it. The
+    benefits are those of its procedure.
     """
     stated = [
         benefit.authorization_required
         for benefit in benefits
         if benefit.authorization_required is not None
         and key.service_type in benefit.service_types
-        and benefit.procedure_code == key.procedure_code
         and (benefit.in_network is None or key.in_network is None or benefit.in_network == key.in_network)
     ]
     return any(stated) if stated else None
