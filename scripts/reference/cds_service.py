@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 
 from clerkship.formats.cds_hooks.validation import MAX_CARDS
-from clerkship.sandbox.authentication.client_jwt import MAX_CLIENTS
 from clerkship.sandbox.authentication.jwt import ACCEPTED_ALGORITHMS, MAX_CLOCK_SKEW, MAX_JWT_LIFETIME
 from clerkship.sandbox.request import MAX_BODY
 from clerkship.simulators.cds_service.config import DEFAULT_SERVICES, PREFETCH_OF_RULES, RuleName
@@ -26,7 +25,6 @@ def cds_service_page() -> str:
         "cds_service.md",
         MAX_BODY=f"{MAX_BODY:,}",
         MAX_CARDS=MAX_CARDS,
-        MAX_CLIENTS=MAX_CLIENTS,
         MAX_ORDERS=MAX_ORDERS,
         algorithms=", ".join(ACCEPTED_ALGORITHMS[:-1]) + f" or {ACCEPTED_ALGORITHMS[-1]}",
         lifetime=int(MAX_JWT_LIFETIME.total_seconds()),

@@ -4,9 +4,8 @@ from typing import get_args
 
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.search.criteria import MAX_CHAIN_LENGTH, MODIFIERS
-from clerkship.formats.fhir.search.include import MAX_INCLUDED, MAX_ROUNDS
+from clerkship.formats.fhir.search.include import MAX_INCLUDED
 from clerkship.formats.fhir.search.parse import (
-    MAX_INCLUDES,
     MAX_PARAMETERS,
     MAX_SORT_KEYS,
     MAX_VALUES,
@@ -100,8 +99,6 @@ def _limits() -> str:
         ("values of all parameters of a search", MAX_VALUES, 400),
         ("links of a chain", MAX_CHAIN_LENGTH, 400),
         ("keys of `_sort`", MAX_SORT_KEYS, 400),
-        ("different `_include` and `_revinclude`", MAX_INCLUDES, 400),
-        ("rounds of `:iterate`", MAX_ROUNDS, 400),
         ("resources included on a page", MAX_INCLUDED, 400),
         ("matches on a page (config `max_page_size`)", config.max_page_size, "the page is smaller"),
     )

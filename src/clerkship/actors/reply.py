@@ -24,7 +24,6 @@ _PAYLOAD_KEYS = ("payload", "value", "id")
 MAX_EXCERPT = 300
 MAX_TEXT_LENGTH = 100_000
 MAX_ANSWER_LENGTH = 1_000_000
-MAX_REPLIES = 100
 MAX_REPORTS = 10_000
 LOG_FULL = f"the log of the trial is full: an agent may fill it up to {MAX_EVENTS:,} events or {MAX_LOG_BYTES:,} bytes"
 
@@ -162,11 +161,7 @@ def parse_replies(value: Any, events: AgentEvents | None = BUILT_IN_EVENTS) -> l
     if len(items) > MAX_REPORTS:
         raise AgentError(f"it returned {len(items):,} replies and events; the limit is {MAX_REPORTS:,}")
     parts = [_parse_reply_part(item, events) for item in items if item is not None]
-    parts = [part for part in parts if not (isinstance(part, Say) and part.is_blank)]
-    replies = sum(isinstance(item, Say) for item in parts)
-    if replies > MAX_REPLIES:
-        raise AgentError(f"it returned {replies:,} replies; the limit is {MAX_REPLIES}")
-    return parts
+    return [part for part in parts if not (isinstance(part, Say) and part.is_blank)]
 
 
 def check_log_capacity(log: Log) -> None:

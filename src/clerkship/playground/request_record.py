@@ -17,7 +17,6 @@ CREDENTIALS = frozenset(
     {"access_token", "api_key", "apikey", "auth", "authorization", "client_secret", "password", "secret", "token"}
 )
 """Names of query parameters whose values are credentials."""
-MAX_METHOD_LENGTH = 40
 MAX_PAIRS = 200
 """Parameters of a query that are logged."""
 MAX_SECRET = 4096
@@ -120,7 +119,7 @@ def _request_parts(call: ProtocolCall, redact: CredentialRedactor) -> tuple[str,
     if not isinstance(call, HttpCall):
         return method, path, ""
     return (
-        method[:MAX_METHOD_LENGTH],
+        method,
         path,
         _render_query(call.request.pairs, redact, call.base) if call.request.query else "",
     )

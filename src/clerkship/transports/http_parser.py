@@ -27,8 +27,6 @@ _STATUS_LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}" for st
 MAX_URL = 1_000_000
 """Enough for a search with ten thousand values of a hundred bytes each."""
 MAX_HEAD = 2_000_000
-MAX_SKIPPED = 10 * MAX_BODY
-"""Bytes of a too large body that are read and discarded: most clients read the refusal only after sending the body."""
 MAX_HEADERS = 200
 
 
@@ -337,13 +335,11 @@ class HttpParser:
             self.stopped = True
 
     def on_body(self, body: bytes) -> None:
-        """Add a piece of the body. A body that is too large is discarded."""
+        """Add a piece of the body. A too large one is read and discarded: most clients read no reply before."""
         self._size += len(body)
         if self._size > MAX_BODY:
             self._objection = self._objection or _build_too_large_refusal()
             self._body.clear()
-            if self._size > MAX_SKIPPED:
-                self.stop(self._objection)
         else:
             self._body.append(body)
 

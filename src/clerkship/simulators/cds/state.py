@@ -43,9 +43,6 @@ from clerkship.simulators.cds.events import (
 )
 from clerkship.simulators.cds.records import Prefetch, PreparedCall, ServiceCall, TriggeredHook, list_drafts
 
-MAX_HOOKS = 2_000
-"""Hooks that one run may trigger."""
-
 
 class ChosenOutcome(NamedTuple):
     """The outcome of a card."""
@@ -146,8 +143,6 @@ class CdsState(State[CdsConfig]):
         """Trigger a hook and return its instance. Raises ValueError if the context lacks a field of the hook."""
         if problems := check_context(hook, context):
             raise ValueError("; ".join(f"{problem.field}: {problem.text}" for problem in problems))
-        if len(self.hooks) >= MAX_HOOKS:
-            raise ValueError(f"a run triggers at most {MAX_HOOKS} hooks")
         instance = new_uuid(action)
         action.emit(HookTriggered(instance=instance, hook=hook, context=context, service=service, decisions=decisions))
         return instance

@@ -10,7 +10,7 @@ from clerkship.formats.cds_hooks.prefetch import find_template_problem
 from clerkship.formats.cds_hooks.wire_model import CdsService
 from clerkship.model.closed import NameOf
 from clerkship.model.frozen import Flag, Frozen, Whole
-from clerkship.sandbox.authentication.client_jwt import MAX_CLIENTS, JwtClient
+from clerkship.sandbox.authentication.client_jwt import JwtClient
 
 SERVICE = NameOf("CDS service")
 RuleName = Literal["allergy", "interaction", "duplicate_order"]
@@ -78,7 +78,7 @@ class CdsServiceConfig(Frozen):
     require_jwt: Annotated[Flag, Field(description="whether calls and feedback need a JWT of the client")] = False
     clients: Annotated[
         tuple[JwtClient, ...],
-        Field(max_length=MAX_CLIENTS, description="clients that are registered from the start"),
+        Field(description="clients that are registered from the start"),
     ] = ()
 
     @model_validator(mode="after")

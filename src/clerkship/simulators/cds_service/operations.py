@@ -7,7 +7,6 @@ from pydantic import Field
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.client_jwt import BearerTokenOrJwt, JwtClient, refuse_jwt
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
-from clerkship.sandbox.request import Refusal
 from clerkship.simulators.cds_service.events import ClientRegistered, ServicesListed
 from clerkship.simulators.cds_service.state import CdsServiceState
 
@@ -70,10 +69,7 @@ def send_feedback(context: Context, feedback: ServiceFeedback) -> dict[str, Any]
 def register_client(context: Context, client: JwtClient) -> dict[str, Any]:
     """Register the public keys with which the JWTs of an issuer are verified, instead of those it had."""
     assert context.credentials is not None
-    try:
-        keys = AUTHENTICATION.register(client, context.credentials)
-    except ValueError as problem:
-        raise Refusal(422, "too_many_clients", str(problem)) from None
+    keys = AUTHENTICATION.register(client, context.credentials)
     context.action.emit(ClientRegistered(issuer=client.issuer, keys=keys))
     return {"issuer": client.issuer, "keys": keys}
 

@@ -41,7 +41,6 @@ from clerkship.simulators.fax.rendering import (
 from clerkship.simulators.fax.replies import PlannedReplies, PlannedReply
 
 MAX_REFUSED_TEXT = 1000
-MAX_REFUSED_NAMES = 20
 """How much of a refused fax its event keeps."""
 MAX_STORED_BYTES = 1_000_000_000
 """Bytes of all pages of a line."""
@@ -326,7 +325,7 @@ def _build_refused(fax: OutgoingFax, refusal: Refusal) -> FaxRefused:
         code=refusal.code,
         reason=_clean(refusal.reason),
         to=_clean(fax.to),
-        names=tuple(_clean(document.name) for document in fax.documents[:MAX_REFUSED_NAMES]),
+        names=tuple(_clean(document.name) for document in fax.documents),
     )
 
 

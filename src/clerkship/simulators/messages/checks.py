@@ -24,7 +24,6 @@ MAX_SUBJECT = 998
 MAX_NAME = 255
 MAX_ADDRESS = 254
 """The longest e-mail address (RFC 5321 §4.5.3.1.3, without its brackets)."""
-MAX_REFERENCES = 1000
 _NOT_IN_HEADERS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029]")
 """Line breaks would begin another header (RFC 5322 §2.2); other control characters are not allowed either."""
 _EMAIL = re.compile(r"[^@\s<>,;:\"()\[\]\\]{1,64}@[^@\s<>,;:\"()\[\]\\.][^@\s<>,;:\"()\[\]\\]{0,252}")
@@ -52,7 +51,7 @@ def _list_header_texts(message: OutgoingMessage | IncomingMessage) -> Iterable[t
             yield f"an address in {name}", address
     yield "subject", message.subject or ""
     yield "message_id", message.message_id or ""
-    for reference in message.references[:MAX_REFERENCES]:
+    for reference in message.references:
         yield "references", reference
     for attachment in message.attachments[: MAX_ATTACHMENTS + 1]:
         yield "the name of an attachment", attachment.name

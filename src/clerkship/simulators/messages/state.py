@@ -50,7 +50,6 @@ from clerkship.simulators.messages.records import (
 from clerkship.simulators.messages.segments import count_segments
 
 MAX_REFUSED_TEXT = 1000
-MAX_REFUSED_RECIPIENTS = 10
 """How much of a refused message its event keeps."""
 _FIRST_STATUS: Mapping[Channel, DeliveryStatus] = {"sms": "queued", "email": "sent", "portal": "delivered"}
 """An SMTP server that accepts an e-mail has sent it; a portal message is in the inbox at once."""
@@ -344,7 +343,7 @@ def build_refused(message: OutgoingMessage, refusal: Refusal) -> MessageRefused:
         code=refusal.code,
         reason=_clean(refusal.reason),
         sender=_clean(message.sender),
-        to=tuple(map(_clean, message.recipients[:MAX_REFUSED_RECIPIENTS])),
+        to=tuple(map(_clean, message.recipients)),
         text=_clean(message.text),
     )
 

@@ -112,7 +112,6 @@ ANSWERS: Mapping[str, AnswerSet] = {
 
 MAX_LOGGED_EDI = 100_000
 """Characters of a refused interchange or set that are logged."""
-MAX_TRACE = 80
 DELIMITERS = "".join(DEFAULT_X12_DELIMITERS)
 """The separators of acknowledgments; a reply is written with those of its request."""
 
@@ -364,7 +363,7 @@ def find_trace(transaction: TransactionSet) -> str:
     start = f"TRN{transaction.delimiters.element}"
     text = next((text for text in transaction.segment_texts if text.startswith(start)), "")
     parts = text.split(transaction.delimiters.element)
-    return parts[2][:MAX_TRACE] if len(parts) > 2 else ""
+    return parts[2] if len(parts) > 2 else ""
 
 
 CONTROL_NUMBER = "0001"

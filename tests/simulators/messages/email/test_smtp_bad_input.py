@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
-from clerkship.simulators.messages.email import connection
 from clerkship.simulators.messages.email.smtp import LIMITS, Smtp
-from tests.simulators.messages.email.conftest import Serve
 from tests.simulators.messages.email.served import ANA, OWN, PLAIN, RawSmtp, SmtpClinic
 from tests.waiting import wait_until
 
@@ -111,22 +109,6 @@ def test_attachment_of_30_megabytes_is_refused_and_not_held(clinic: SmtpClinic) 
     assert peak_memory() - before < 80 * MEGABYTE
     assert client.send(PLAIN)[:3] == "250"
     assert clinic.refused()[0].code == "552"
-
-
-@pytest.mark.parametrize("piece", [b"x" * 100_000, b"x\r\n" * 30_000], ids=["one line", "many lines"])
-def test_endless_data_is_cut(serve: Serve, monkeypatch: pytest.MonkeyPatch, piece: bytes) -> None:
-    monkeypatch.setattr(connection, "MAX_DISCARDED_BYTES", 5 * MEGABYTE)
-    clinic = serve(max_message_bytes=MEGABYTE)
-    client = RawSmtp(clinic)
-    client.begin()
-    before = peak_memory()
-    with pytest.raises(OSError):  # noqa: PT011, PT012  (a reset, or a broken pipe)
-        for _ in range(10_000):
-            client.socket.sendall(piece)
-    assert peak_memory() - before < 40 * MEGABYTE
-    assert clinic.refused()[0].code == "552"
-    with clinic.connect() as other:
-        other.sendmail(OWN, [ANA], PLAIN)
 
 
 def test_endless_command_is_cut_by_time(pool: ListenerPool, monkeypatch: pytest.MonkeyPatch) -> None:

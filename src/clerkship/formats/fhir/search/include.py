@@ -13,29 +13,25 @@ from clerkship.formats.fhir.search_parameters import ParameterPath, get_paramete
 
 MAX_INCLUDED = 10_000
 """The maximum number of included resources on one page."""
-MAX_ROUNDS = 100
-"""The maximum number of rounds of `:iterate`."""
 
 
 def find_included(view: ChartView, query: SearchQuery, keys: Sequence[str]) -> list[str]:
     """Return the keys that are included with some matches, each once and without the matches themselves.
 
-    Raises FhirError for more than MAX_INCLUDED keys or MAX_ROUNDS rounds of `:iterate`.
+    Raises FhirError for more than MAX_INCLUDED keys.
     """
     if not query.includes and not query.revincludes:
         return []
     resolver = _IncludeResolver(view, query)
     seen, fresh, included = set(keys), list(keys), list[str]()
-    for number in range(MAX_ROUNDS):
-        candidates = resolver.find_related(fresh, first=number == 0)
+    while fresh:
+        candidates = resolver.find_related(fresh, first=not included)
         fresh = [key for key in dict.fromkeys(candidates) if key not in seen and resolver.exists(key)]
-        if not fresh:
-            return included
         included += fresh
         if len(included) > MAX_INCLUDED:
             raise fhir_error("too-costly", f"more than {MAX_INCLUDED} resources would be included; include fewer")
         seen.update(fresh)
-    raise fhir_error("too-costly", f":iterate would follow references for more than {MAX_ROUNDS} rounds")
+    return included
 
 
 class _IncludeResolver:

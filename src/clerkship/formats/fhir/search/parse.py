@@ -65,8 +65,6 @@ def _tag_subsetted(resource: Resource) -> Resource:
 MAX_PARAMETERS = 200
 MAX_VALUES = 2000
 """Values of all parameters of a search; one parameter has at most values.MAX_VALUES_PER_PARAMETER."""
-MAX_INCLUDES = 50
-"""Distinct `_include` and `_revinclude` values of a search."""
 MAX_SORT_KEYS = 10
 RESULT_PARAMETERS = (
     "_sort",
@@ -230,10 +228,6 @@ def _build_include_parser(label: str) -> Callable[[_QueryBuilder, str, str], Non
             raise fhir_error("not-supported", f"{label} takes :iterate, not :{modifier}")
         includes = builder.results.setdefault(label, {})
         includes[_parse_include(label, builder, text, modifier == "iterate")] = None
-        if sum(len(builder.results.get(name, ())) for name in INCLUDE_PARAMETERS) > MAX_INCLUDES:
-            raise fhir_error(
-                "too-costly", f"the search has more than {MAX_INCLUDES} different _include and _revinclude"
-            )
 
     return read
 

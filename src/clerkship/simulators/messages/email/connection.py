@@ -37,9 +37,6 @@ COMMAND_BYTES = 1000
 """The longest command; the limit of RFC 5321 §4.5.3.1.4 grows with extensions and long addresses."""
 MAX_LINE_BYTES = 998
 """Without its line break (RFC 5321 §4.5.3.1.6)."""
-MAX_DISCARDED_BYTES = 100_000_000
-"""Bytes beyond the limit that are read and discarded, so that the client gets its reply, before the connection is
-closed."""
 END = b"\r\n.\r\n"
 RUN_ENDED = 401
 MAX_REASON = 400
@@ -336,13 +333,13 @@ class SmtpConnection(SMTP):
     async def _receive(self, client: SandboxClient, envelope: Envelope) -> str:
         """Read the content up to its end, a dot alone in a line, and send the e-mail; return the reply.
 
-        Nothing is kept of content that is too large. Raises ConnectionResetError if it does not end.
+        Nothing is kept of content that is too large.
         """
         limit, reader = get_config(client).max_message_bytes, cast(Any, self._reader)
         # The end may follow at once, and the line break before it is then that of the DATA command.
         reader._buffer[:0] = b"\r\n"
         content, size, problem, is_complete = bytearray(), 0, "", False
-        while not is_complete and size <= limit + MAX_DISCARDED_BYTES:
+        while not is_complete:
             try:
                 piece, is_complete = await reader.readuntil(END), True
             except asyncio.LimitOverrunError as overrun:
@@ -366,11 +363,7 @@ class SmtpConnection(SMTP):
                 allow_utf8_headers=bool(envelope.smtp_utf8),
             )
             return await self._call(SmtpCall(submit_email, submission))
-        status = await self._refuse(problem)
-        if not is_complete:
-            self.close_with(status)
-            raise ConnectionResetError
-        return status
+        return await self._refuse(problem)
 
     async def _refuse(self, status: str, *recipients: str, sender: str = "") -> str:
         """Record that an e-mail or a recipient is refused; return the reply."""

@@ -22,12 +22,8 @@ MAX_DEPTH = 10
 MAX_PARTS = 100
 MAX_HEADER_BYTES = 65_536
 """All headers of a message or a part."""
-MAX_FIELD_LENGTH = 8_000
-"""Characters of one header, except those with addresses and references."""
 MAX_COMMENTS = 50
 """Parentheses in a header with addresses; they may be nested."""
-MAX_REFERENCES = 100
-LONG_FIELDS = frozenset({"from", "to", "cc", "bcc", "sender", "reply-to", "references", "in-reply-to", "received"})
 SINGLE_FIELDS = ("from", "sender", "reply-to", "to", "cc", "bcc", "message-id", "in-reply-to", "references", "subject")
 """Headers of which a message has one at most (RFC 5322 §3.6): of two, programs would show different ones."""
 _ID_FIELDS = ("message-id", "in-reply-to", "references")
@@ -100,7 +96,7 @@ def parse_email(data: bytes, *, allow_utf8_headers: bool = False) -> Email:
         html=html,
         attachments=tuple(attachments),
         message_id=next(iter(message_ids["message-id"]), None),
-        references=tuple(newest_first)[:MAX_REFERENCES],
+        references=tuple(newest_first),
     )
 
 
@@ -128,8 +124,6 @@ def _parse_headers(head: bytes, *, allow_utf8: bool) -> "Message[str, str]":
             raise InvalidEmail("the headers have a line that is not a header")
         if _NOT_IN_VALUES.search(value):
             raise InvalidEmail(f"the header {name[:40]} has a line break or control character")
-        if len(value) > MAX_FIELD_LENGTH and name.lower() not in LONG_FIELDS:
-            raise InvalidEmail(f"the header {name[:40]} is longer than {MAX_FIELD_LENGTH} characters")
         message[name] = value.strip(" \t")
     return message
 
