@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from clerkship.assertions.max_agent_actions import MaxAgentActions
+from clerkship.assertions.agent_acted import MaxAgentActions
 from clerkship.events.agent import ActionExecuted, ToolExecuted
 from tests.assertions.log_builder import LogBuilder
 from tests.workbench import Workbench, written

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.assertions.text_value import matches_texts
+from clerkship.assertions.field_rows import matches_texts
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ import yaml
 
 from clerkship.actors.person_facts import Facts
 from clerkship.simulators.fhir.assertions.quantities import find_quantities
-from clerkship.text.dates import WrittenDate, find_dates, find_plain_dates
-from clerkship.text.email_addresses import find_emails, normalize_email
-from clerkship.text.phone_numbers import is_same_phone
-from clerkship.text.spoken_date import parse_date
+from clerkship.text.contact_points import find_emails, is_same_phone, normalize_email
+from clerkship.text.dates import WrittenDate, find_dates, find_plain_dates, parse_date
 
 CASES: list[Mapping[str, Any]] = yaml.safe_load(Path(__file__).with_name("dates.yml").read_text(encoding="utf-8"))
 

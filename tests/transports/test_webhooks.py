@@ -23,8 +23,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from clerkship.assertions.agent_acted import find_first_action
-from clerkship.assertions.max_agent_actions import find_agent_actions
+from clerkship.assertions.agent_acted import find_agent_actions, find_first_action
 from clerkship.events.evidence import Evidence
 from clerkship.model.environment import Environment, Simulator
 from clerkship.model.task import Task

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from clerkship.text.contact_points import EMAIL, normalize_email
 from clerkship.text.dates import WrittenDate, find_plain_dates
-from clerkship.text.email_addresses import EMAIL, normalize_email
 
 MAX_SMALL_DIGITS = 2
 """Numbers with so many digits may be said by anyone: a count, a number of days."""

@@ -8,7 +8,7 @@ from clerkship.assertions.occurrence import (
     EQUALITY_DIFFERENCE,
     MATCHER_DIFFERENCE,
     MAX_NAMES,
-    NotEmpty,
+    NotEmptyTuple,
     TurnScope,
     build_arguments_row,
     join_first,
@@ -86,7 +86,7 @@ class ToolGroup(Assertion):
     events: ClassVar[tuple[type[Payload], ...]] = (ToolExecuted, ActionExecuted)
     engines: ClassVar[tuple[Engine, ...]] = ("calm", "mantle")
     differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE)
-    calls: Annotated[tuple[ToolCall, ...], NotEmpty, Field(description="the calls", json_schema_extra={"minItems": 1})]
+    calls: Annotated[NotEmptyTuple[ToolCall], Field(description="the calls")]
     ordered: Annotated[Flag, Field(description="whether they must be in this order")] = False
 
     def check(self, evidence: Evidence) -> Check:

@@ -56,6 +56,7 @@ def _check_count(value: JsonValue) -> JsonValue:
 
 Name = Annotated[str, AfterValidator(_check_not_blank)]
 NotEmpty = AfterValidator(_check_not_empty)
+NotEmptyTuple = Annotated[tuple[T, ...], NotEmpty, Field(json_schema_extra={"minItems": 1})]
 CountExpectation = Annotated[JsonValue, AfterValidator(_check_count)]
 
 EQUALITY_DIFFERENCE = Difference("equality of values", "as in JSON: `true` is not 1", "as in Python: `True == 1`")

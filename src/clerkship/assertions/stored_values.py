@@ -1,4 +1,4 @@
-"""Base classes of assertions on named values: slots and memories."""
+"""`slot_was_set`, `memory_was_set` and their kin: what became of the slots and memories of an agent."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -7,8 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.occurrence import (
+    EQUALITY_DIFFERENCE,
+    MATCHER_DIFFERENCE,
     CountedScope,
     Name,
+    NotEmptyTuple,
     TurnScope,
     describe_done,
     describe_not_done,
@@ -17,14 +20,14 @@ from clerkship.assertions.occurrence import (
     join_first,
     values_equal,
 )
-from clerkship.events.agent import SlotSet
+from clerkship.events.agent import MemoryCleared, MemorySet, SlotSet
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import to_evidence_value
 from clerkship.model.matcher import describe_expected, is_matcher
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
-from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference
+from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 
 LAST_WRITE_DIFFERENCE = Difference("which writes count", "all of them; with `at: end` the last", "the last")
 REPLACED_DIFFERENCE = Difference("a value that `initial_slots` replaces", "does not count as set", "counts as set")
@@ -342,3 +345,98 @@ class WasNotWrittenAssertion(WriteAssertion):
         actual = "(never set)" if event is None else _to_actual(event)
         seq = None if event is None else event.seq
         return FieldCheck(path=entry.name, expected=expected, actual=actual, passed=passed, seq=seq)
+
+
+EMPTY_LIST_DIFFERENCE = Difference("an empty list", "refused: it checks nothing", "passes there; refused here too")
+RESET_DIFFERENCE = Difference("a reset to `null`, no `value` given", "does not count as set", "counts as set")
+
+
+class SlotWasSet(WasWrittenAssertion):
+    """Each slot was set at some time: to the value given, or to any. A reset to `null` does not count, unless
+    `value: null` is given. With `at: end`, only the last value counts. `initial_slots` of the scenario count, and so
+    does what the agent sets before them, such as at the start of a session, unless they replace it. `turn: {gte: 1}`
+    leaves out both."""
+
+    name: ClassVar[str] = "slot_was_set"
+    engines: ClassVar[tuple[Engine, ...]] = ("calm",)
+    differences: ClassVar[tuple[Difference, ...]] = (
+        EQUALITY_DIFFERENCE,
+        MATCHER_DIFFERENCE,
+        EMPTY_LIST_DIFFERENCE,
+        RESET_DIFFERENCE,
+        REPLACED_DIFFERENCE,
+    )
+    event: ClassVar[type[Payload]] = SlotSet
+    null_is_set: ClassVar[bool] = False
+    entries: Annotated[NotEmptyTuple[CountedValueEntry], Field(description="the slots")]
+
+
+class SlotWasNotSet(WasNotWrittenAssertion):
+    """No slot was set at any time, or none to the value given: the negation of `slot_was_set`. A reset to `null` is
+    not a value; empty text, `false` and 0 are. With `at: end`, only the last value counts: a slot that was set and
+    then reset passes. A value that `initial_slots` of the scenario replace, such as one from the start of a session,
+    does not count as set; what they leave in place does. With `turn`, only those turns are checked."""
+
+    name: ClassVar[str] = "slot_was_not_set"
+    engines: ClassVar[tuple[Engine, ...]] = ("calm",)
+    differences: ClassVar[tuple[Difference, ...]] = (
+        EQUALITY_DIFFERENCE,
+        MATCHER_DIFFERENCE,
+        EMPTY_LIST_DIFFERENCE,
+        LAST_WRITE_DIFFERENCE,
+    )
+    event: ClassVar[type[Payload]] = SlotSet
+    null_is_set: ClassVar[bool] = False
+    entries: Annotated[NotEmptyTuple[ValueEntry], Field(description="the slots")]
+
+
+class MemoryEntry(ValueEntry):
+    """A memory and its value; any value if none is given."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _no_null(cls, value: Any) -> Any:
+        if isinstance(value, dict) and "value" in value and value["value"] is None:
+            raise ValueError("`value` is null: leave it out to mean any, or use `memory_was_cleared`")
+        return value
+
+
+class CountedMemoryEntry(MemoryEntry, CountedValueEntry):
+    """A memory, its value, and how often it was set."""
+
+
+class ClearedMemoryEntry(NamedEntry, CountedScope):
+    """A memory, and how often it was cleared."""
+
+
+class MemoryWasSet(WasWrittenAssertion):
+    """Each memory was set at some time: to the value given, or to any. With `at: end`, only the last value counts, and
+    a memory that was cleared holds none."""
+
+    name: ClassVar[str] = "memory_was_set"
+    engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
+    differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE)
+    event: ClassVar[type[Payload]] = MemorySet
+    cleared: ClassVar[type[Payload] | None] = MemoryCleared
+    entries: Annotated[NotEmptyTuple[CountedMemoryEntry], Field(description="the memories")]
+
+
+class MemoryWasNotSet(WasNotWrittenAssertion):
+    """No memory was set at any time, or none to the value given, whether or not it was cleared later: the negation of
+    `memory_was_set`. With `at: end`, only the last value counts, and a memory that was cleared holds none."""
+
+    name: ClassVar[str] = "memory_was_not_set"
+    engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
+    differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, LAST_WRITE_DIFFERENCE)
+    event: ClassVar[type[Payload]] = MemorySet
+    cleared: ClassVar[type[Payload] | None] = MemoryCleared
+    entries: Annotated[NotEmptyTuple[MemoryEntry], Field(description="the memories")]
+
+
+class MemoryWasCleared(WasWrittenAssertion):
+    """Each memory was cleared at some time."""
+
+    name: ClassVar[str] = "memory_was_cleared"
+    engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
+    event: ClassVar[type[Payload]] = MemoryCleared
+    entries: Annotated[NotEmptyTuple[ClearedMemoryEntry], Field(description="the memories")]

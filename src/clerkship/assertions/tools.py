@@ -1,4 +1,4 @@
-"""`tool_executed`; expected and reported tool calls, and how those of a turn are paired with the expected ones."""
+"""`tool_executed`, `action_executed` and `action_not_executed`, and the calls of tools that criteria compare."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
@@ -11,10 +11,12 @@ from clerkship.assertions.occurrence import (
     MATCHER_DIFFERENCE,
     HappenedAssertion,
     Name,
+    NeverHappenedAssertion,
     build_expected_fields,
     has_arguments,
     matches_payload,
 )
+from clerkship.events import agent
 from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
@@ -220,3 +222,33 @@ class ToolExecutedAssertion(ToolMatch, HappenedAssertion):
     event: ClassVar[type[Payload]] = ToolExecuted
     about: ClassVar[str] = "tool_name"
     uses_python_equality: ClassVar[bool] = True
+
+
+class ActionMatch(Frozen):
+    """Selects executions of an action."""
+
+    event: ClassVar[type[Payload]] = agent.ActionExecuted
+    about: ClassVar[str] = "name"
+    shorthand: ClassVar[str | None] = "name"
+    action: Annotated[Name, Field(alias="name", description="the action")]
+    arguments: Annotated[
+        dict[str, Expected], Field(description="some of its arguments, each a literal or a matcher (ours)")
+    ] = {}
+
+    @cached_property
+    def expected_fields(self) -> dict[str, Any]:
+        """The fields that an event must have."""
+        return {"name": self.action} | ({"arguments": self.arguments} if self.arguments else {})
+
+
+class ActionExecutedAssertion(ActionMatch, HappenedAssertion):
+    """The action ran. Responses, listening and actions of patterns count too, if the agent reports them."""
+
+    name: ClassVar[str] = "action_executed"
+    engines: ClassVar[tuple[Engine, ...]] = ("calm",)
+
+
+class ActionNotExecuted(ActionMatch, NeverHappenedAssertion):
+    """The action never ran, or never with these arguments (ours)."""
+
+    name: ClassVar[str] = "action_not_executed"

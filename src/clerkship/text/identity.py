@@ -6,10 +6,9 @@ from datetime import date
 from itertools import chain
 from typing import Any, NamedTuple
 
+from clerkship.text.contact_points import list_phone_digits, normalize_email
 from clerkship.text.dates import parse_iso_date
-from clerkship.text.email_addresses import normalize_email
 from clerkship.text.folding import fold, fold_words
-from clerkship.text.phone_numbers import list_phone_digits
 from clerkship.text.words import NICKNAMES, PARTICLES, STREET_TYPES, STREET_WORDS, SUFFIXES, UNIT_WORDS
 
 MIN_NUMBER = 6

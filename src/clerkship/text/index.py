@@ -8,12 +8,11 @@ from datetime import date, timedelta
 from itertools import chain
 from typing import Literal, NamedTuple
 
+from clerkship.text.contact_points import find_emails, list_phone_digits, normalize_email
 from clerkship.text.dates import find_dates
-from clerkship.text.email_addresses import find_emails, normalize_email
 from clerkship.text.folding import FoldedText, Token, fold_words
 from clerkship.text.identity import MIN_NUMBER, Identity
 from clerkship.text.known_names import ORIGINS
-from clerkship.text.phone_numbers import list_phone_digits
 from clerkship.text.words import (
     COMMON_WORDS,
     COURTESY_TITLES,

@@ -4,19 +4,164 @@ See docs/decisions/0007-outcomes-and-grading.md.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from typing import Any, NamedTuple
 
-from clerkship.assertions.patients.data_reading import read_data
+from pydantic import BaseModel
+
 from clerkship.assertions.patients.directory import build_directory
-from clerkship.assertions.patients.plain_record import PERSON_KINDS, to_resource
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir.chart import ChartView
-from clerkship.formats.fhir.resource import Resource, iter_references, parse_resource
+from clerkship.formats.fhir.resource import Resource, iter_references, parse_reference, parse_resource
 from clerkship.model.errors import InputError
-from clerkship.text.folding import fold_text
+from clerkship.text.folding import fold_text, fold_words
 from clerkship.text.identity import read_identity
 from clerkship.text.index import MentionIndex, MentionQuery, PatientMention, select_telling, tells_who
+from clerkship.text.words import NUMBER_LABELS, SUFFIXES
+
+_WORD_START = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|[_\-.:]+")
+MAX_REFERENCE = 300
+_ID_ENDINGS = ("id", "reference", "key")
+_GIVEN_NAMES = ("given", "givenname", "firstname", "first", "forename")
+_FAMILY_NAMES = ("family", "familyname", "lastname", "last", "surname")
+_PATIENT_WORDS = ("patient", "subject", "beneficiary")
+"""Names of elements that refer to a patient by the id alone."""
+
+
+class DataReading(NamedTuple):
+    """What data says."""
+
+    lines: tuple[str, ...]
+    """Each value with its name before it: `mrn 4711`."""
+    keys: frozenset[str]
+    """The records that it is or refers to, such as `Patient/42`."""
+    patients: frozenset[str]
+    """The patients to whom the resources in it refer."""
+
+
+def read_data(data: Any) -> DataReading:
+    """Read data of any form: maps, lists, models, data classes and bytes."""
+    lines: list[str] = []
+    keys: set[str] = set()
+    patients: set[str] = set()
+    for name, value in _walk(data, ""):
+        if isinstance(value, Mapping):
+            key = _read_key(value)
+            if key:
+                keys.add(key)
+            lines += read_name(value)
+            if "resourceType" in value:
+                patients.update(each for each in (key, *_list_references(value)) if each.startswith("Patient/"))
+            continue
+        text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+        keys.update(_read_reference(name, text))
+        lines.append(f"{_WORD_START.sub(' ', name)} {text}")
+    return DataReading(tuple(lines), frozenset(keys), frozenset(patients))
+
+
+def _walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
+    """Yield every map and every value that is neither map nor list, with the name that it has."""
+    if isinstance(value, BaseModel):
+        value = value.__dict__
+    elif is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    if isinstance(value, Mapping):
+        yield name, value
+        for key, each in value.items():
+            yield from _walk(each, str(key))
+    elif isinstance(value, list | tuple | set | frozenset):
+        for each in value:
+            yield from _walk(each, name)
+    elif value is not None and not isinstance(value, bool):
+        yield name, value
+
+
+def _read_key(data: Mapping[Any, Any]) -> str:
+    """Return the key of a resource, or of what an event names by `type` and `id`; empty for other data."""
+    type, id = data.get("resourceType") or data.get("type"), data.get("id")
+    return f"{type}/{id}" if isinstance(type, str) and isinstance(id, str) and type and id else ""
+
+
+def read_name(data: Mapping[Any, Any]) -> list[str]:
+    """Return the name of a person whose parts are values of their own, in one line."""
+    values = {"".join(_WORD_START.split(str(name))).lower(): value for name, value in data.items()}
+    given = next((values[name] for name in _GIVEN_NAMES if name in values), None)
+    family = next((values[name] for name in _FAMILY_NAMES if name in values), None)
+    words = " ".join(map(str, given)) if isinstance(given, list | tuple) else given
+    return [f"{words} {family}"] if isinstance(words, str) and isinstance(family, str) else []
+
+
+def _read_reference(name: str, text: str) -> Iterator[str]:
+    """Yield the records that a value refers to: `Patient/42`, a URL that ends so, or `42` as a `patientId`."""
+    if len(text) > MAX_REFERENCE:
+        return
+    target = parse_reference("/".join(text.partition("/_history/")[0].split("/")[-2:]))
+    if target is not None:
+        yield target.key
+    elif name:
+        words = [word.lower() for word in _WORD_START.split(name) if word]
+        while len(words) > 1 and words[-1] in _ID_ENDINGS:
+            words.pop()
+        yield f"{''.join(map(str.capitalize, words))}/{text}"
+        if words and words[-1] in _PATIENT_WORDS:
+            yield f"Patient/{text}"
+
+
+def _list_references(resource: Any) -> Iterable[str]:
+    for name, value in _walk(resource, ""):
+        if name == "reference" and isinstance(value, str):
+            yield from _read_reference("", value)
+
+
+PERSON_KINDS = ("Patient", "Person", "RelatedPerson", "Practitioner")
+_FULL_NAMES = ("name", "fullname", "patientname")
+_BIRTH_NAMES = ("birthdate", "dob", "dateofbirth", "born")
+_PHONE_WORDS = frozenset({"phone", "mobile", "cell", "fax", "sms", "tel", "telephone"})
+_STREET_NAMES = ("address", "street", "addressline")
+
+
+def to_resource(record: Mapping[str, Any], type: str | None = None) -> Resource:
+    """Return a record as a resource; a FHIR resource is returned as it is.
+
+    Of another record, `name`, `birthdate`, phone numbers, e-mail addresses, `address` and numbers such as `mrn` count.
+    """
+    if "resourceType" in record:
+        return dict(record)
+    resource: dict[str, Any] = {"resourceType": type or str(record.get("type") or "Record")}
+    lists: dict[str, list[dict[str, Any]]] = {"name": [], "telecom": [], "address": [], "identifier": []}
+    lists["name"] += map(_split_name, read_name(record))
+    for key, value in record.items():
+        text = str(value).strip() if isinstance(value, str | int) and not isinstance(value, bool) else ""
+        words = fold_words(str(key).replace("_", " "))
+        plain = "".join(words)
+        if not text or key == "type":
+            continue
+        if key == "id":
+            resource["id"] = text
+        elif plain in _FULL_NAMES:
+            lists["name"].append(_split_name(text))
+        elif plain in _BIRTH_NAMES:
+            resource["birthDate"] = text
+        elif "@" in text:
+            lists["telecom"].append({"system": "email", "value": text})
+        elif _PHONE_WORDS & set(words):
+            lists["telecom"].append({"system": "phone", "value": text})
+        elif plain in _STREET_NAMES:
+            lists["address"].append({"line": [text.partition(",")[0]]})
+        elif NUMBER_LABELS & set(words):
+            lists["identifier"].append({"value": text})
+    return resource | lists
+
+
+def _split_name(text: str) -> dict[str, Any]:
+    """Return the parts of `Ana Rivera` or `Rivera, Ana`."""
+    family, comma, given = text.partition(",")
+    if comma:
+        return {"text": text, "family": family.strip(), "given": given.split()}
+    words = [word for word in text.split() if word.lower().strip(".") not in SUFFIXES]
+    return {"text": text, "family": words[-1] if words else "", "given": words[:-1]}
+
 
 MAX_CHARACTERS = 2_000_000
 """Characters of one item that are searched. A longer one is about no record; a criterion that forbids it counts it."""

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from clerkship.formats.phone_tree.nodes import EntryFormat
 from clerkship.formats.phone_tree.spoken_money import parse_money
-from clerkship.text.spoken_date import parse_date
+from clerkship.text.dates import parse_date
 from clerkship.text.spoken_words import (
     CODE_WORDS,
     CORRECTIONS,

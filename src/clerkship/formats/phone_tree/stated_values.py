@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from clerkship.formats.phone_tree.nodes import EntryFormat
 from clerkship.formats.phone_tree.spoken_entry import parse_entry
-from clerkship.text.spoken_date import DATE_WORDS
+from clerkship.text.dates import DATE_WORDS
 from clerkship.text.spoken_words import MONTH_PATTERN, fold_speech, to_word_set
 
 NPI_LENGTH = 10

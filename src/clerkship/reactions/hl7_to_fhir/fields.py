@@ -1,6 +1,8 @@
-"""Read fields by repetition and component, unescaped; HL7's null reads as empty, and can be tested for."""
+"""Read the fields of a segment: text, codes, and times with their precision."""
 
+import re
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,6 +11,8 @@ import orjson
 from clerkship.formats.hl7.data_types import NULL
 from clerkship.formats.hl7.escape import DEFAULT_DELIMITERS, Delimiters, unescape
 from clerkship.formats.hl7.message import Segment, get_part
+from clerkship.reactions.hl7_to_fhir.filing import drop_empty
+from clerkship.simulators.fhir.outcome import refusal
 
 _TABLES: dict[str, dict[str, Any]] = orjson.loads((Path(__file__).parent / "tables.json").read_bytes())
 
@@ -75,3 +79,139 @@ def read_text(segment: Segment | None, field: int) -> str:
 def is_null(segment: Segment | None, field: int) -> bool:
     """Return whether a field is HL7's null."""
     return segment is not None and segment.raw(field) == NULL
+
+
+TERMINOLOGY = "http://terminology.hl7.org/CodeSystem/"
+UCUM = "http://unitsofmeasure.org"
+SYSTEMS = code_table("0396")
+"""HL7 table 0396 and other names that occur, where FHIR has a uri. Local systems (`L`, `99ABC`) have none."""
+_TABLE = re.compile(r"HL7(\d{4})")
+
+
+def find_system(name: str) -> str:
+    """Return the uri of a code system such as `LN`; empty if it has none."""
+    normalized = name.strip().upper()
+    table = _TABLE.fullmatch(normalized)
+    if table is not None:
+        return f"{TERMINOLOGY}v2-{table[1]}"
+    system = SYSTEMS.get(normalized, "")
+    return system or (name if name.startswith(("http://", "https://", "urn:")) else "")
+
+
+def build_coding(code: str, display: str, system: str) -> dict[str, Any]:
+    """Build a Coding."""
+    return drop_empty({"system": system, "code": code, "display": display})
+
+
+def to_concept(repetition: Repetition | None, system: str = "") -> dict[str, Any] | None:
+    """Convert a CE, CWE or CNE with its alternate to a CodeableConcept; `system` is for a code that names no system."""
+    if repetition is None:
+        return None
+    codings = []
+    for first in (1, 4):
+        code, display, name = (repetition.text(first + number) for number in range(3))
+        if code:
+            codings.append(build_coding(code, display, find_system(name) or (system if not name else "")))
+    display_text = repetition.text(9) or repetition.text(2) or repetition.text(5) or repetition.text(1)
+    return drop_empty({"coding": codings, "text": display_text}) or None
+
+
+def build_hl7_concept(table: str, code: str, display: str) -> dict[str, Any]:
+    """Build a CodeableConcept with a Coding of one of HL7's own systems."""
+    return drop_empty({"coding": [build_coding(code, display, f"{TERMINOLOGY}{table}")], "text": display})
+
+
+def map_code(table: Mapping[str, str], repetition: Repetition | None, description: str) -> str | None:
+    """Look a code up in a table; None for an empty field, refused if the table does not have the code."""
+    code = repetition.text() if repetition is not None else ""
+    if repetition is None or not code:
+        return None
+    mapped = table.get(code.upper())
+    if mapped is None:
+        raise refusal(
+            422,
+            "code-invalid",
+            f"{repetition.where}: `{code[:40]}` is not a valid {description} (expected: {', '.join(table)})",
+        )
+    return mapped
+
+
+_TIME = re.compile(
+    r"(?P<year>\d{4})(?:(?P<month>\d\d)(?:(?P<day>\d\d)(?:(?P<hour>\d\d)(?:(?P<minute>\d\d)"
+    r"(?:(?P<second>\d\d)(?P<fraction>\.\d{1,6})?)?)?)?)?)?(?P<zone>[+-]\d{4})?",
+    re.ASCII,
+)
+_CLOCK = re.compile(r"(\d\d)(\d\d)(?:(\d\d)(\.\d{1,6})?)?(?:[+-]\d{4})?", re.ASCII)
+TIME_FORMAT = "YYYYMMDD[HHMM[SS[.S]]][+/-ZZZZ]"
+
+
+class MessageTime(NamedTuple):
+    """A time of a message."""
+
+    text: str
+    """The time as a FHIR dateTime."""
+    at: datetime
+    """The first moment of the time."""
+    is_exact: bool
+    """Whether the time has hours and minutes."""
+
+    @property
+    def date(self) -> str:
+        """Return the date, perhaps partial."""
+        return self.text[:10]
+
+
+def read_time(repetition: Repetition | None, zone: int, component: int = 1) -> MessageTime | None:
+    """Read a DTM, TS or DT; None for an empty field, refused if it is not a time."""
+    text = repetition.text(component, 1) if repetition is not None else ""
+    if repetition is None or not text:
+        return None
+    match = _TIME.fullmatch(text)
+    time = _build_time(match, zone) if match is not None else None
+    if time is None:
+        raise refusal(422, "value", f"{repetition.where}: `{text[:60]}` is not a time (expected: {TIME_FORMAT})")
+    return time
+
+
+def _build_time(match: "re.Match[str]", zone: int) -> MessageTime | None:
+    year, month, day, hour, minute, second = (
+        int(match[name] or 0) for name in ("year", "month", "day", "hour", "minute", "second")
+    )
+    offset = _parse_offset(match["zone"], zone)
+    if offset is None or year < 1:
+        return None
+    try:
+        at = datetime(year, month or 1, day or 1, hour, minute, second, tzinfo=timezone(offset))
+        at.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+    if not match["hour"]:
+        return MessageTime("-".join(filter(None, (match["year"], match["month"], match["day"]))), at, False)
+    fraction = match["fraction"] or ""
+    text = at.isoformat()
+    return MessageTime(f"{text[:19]}{fraction}{text[19:]}", at, True)
+
+
+def _parse_offset(text: str | None, zone: int) -> timedelta | None:
+    """R4: a zone is at most fourteen hours from UTC."""
+    if text is None:
+        return timedelta(minutes=zone)
+    hours, minutes = int(text[1:3]), int(text[3:5])
+    if hours > 14 or minutes > 59 or (hours == 14 and minutes):
+        return None
+    sign = -1 if text[0] == "-" else 1
+    return sign * timedelta(hours=hours, minutes=minutes)
+
+
+def parse_clock(repetition: Repetition) -> str:
+    """Convert a TM to a FHIR time, which has no zone."""
+    text = repetition.text()
+    match = _CLOCK.fullmatch(text)
+    if match is None or int(match[1]) > 23 or int(match[2]) > 59 or int(match[3] or 0) > 59:
+        raise refusal(422, "value", f"{repetition.where}: `{text[:60]}` is not a time of day (expected: HHMM[SS[.S]])")
+    return f"{match[1]}:{match[2]}:{match[3] or '00'}{match[4] or ''}"
+
+
+def parse_instant(instant: str) -> datetime:
+    """Parse a FHIR instant; a leap second is read as the second before it."""
+    return datetime.fromisoformat(instant.replace(":60", ":59"))

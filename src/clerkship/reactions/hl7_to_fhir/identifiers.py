@@ -5,8 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from clerkship.formats.fhir.resource import Resource, get_key
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY
-from clerkship.reactions.hl7_to_fhir.fields import Repetition, code_table
+from clerkship.reactions.hl7_to_fhir.fields import TERMINOLOGY, Repetition, code_table
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.simulators.fhir.outcome import refusal
 

@@ -4,9 +4,17 @@ from typing import Any
 
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.formats.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.attachment import build_attachment, build_text_attachment
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_hl7_concept, map_code, to_concept
-from clerkship.reactions.hl7_to_fhir.fields import code_table, read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.fields import (
+    TERMINOLOGY,
+    build_hl7_concept,
+    code_table,
+    map_code,
+    read_repetition,
+    read_repetitions,
+    read_text,
+    read_time,
+    to_concept,
+)
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty, map_triggers
 from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, find_by_identifiers, parse_ei
 from clerkship.reactions.hl7_to_fhir.people import (
@@ -15,8 +23,7 @@ from clerkship.reactions.hl7_to_fhir.people import (
     require_patient,
     require_same_patient,
 )
-from clerkship.reactions.hl7_to_fhir.times import read_time
-from clerkship.reactions.hl7_to_fhir.values import DOCUMENT_TYPES, TEXT_TYPES
+from clerkship.reactions.hl7_to_fhir.values import DOCUMENT_TYPES, TEXT_TYPES, build_attachment, build_text_attachment
 from clerkship.reactions.hl7_to_fhir.visit import build_visit_reference
 from clerkship.simulators.fhir.outcome import refusal
 

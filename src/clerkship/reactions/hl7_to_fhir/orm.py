@@ -3,8 +3,16 @@
 from typing import Any
 
 from clerkship.formats.fhir.resource import Resource, get_key
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, to_concept
-from clerkship.reactions.hl7_to_fhir.fields import Repetition, code_table, read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.fields import (
+    TERMINOLOGY,
+    Repetition,
+    code_table,
+    read_repetition,
+    read_repetitions,
+    read_text,
+    read_time,
+    to_concept,
+)
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty, map_triggers
 from clerkship.reactions.hl7_to_fhir.identifiers import add_identifiers, find_by_identifiers, parse_ei
 from clerkship.reactions.hl7_to_fhir.orders import Order, group_orders, join_notes
@@ -14,7 +22,6 @@ from clerkship.reactions.hl7_to_fhir.people import (
     require_patient,
     require_same_patient,
 )
-from clerkship.reactions.hl7_to_fhir.times import read_time
 from clerkship.reactions.hl7_to_fhir.visit import build_visit_reference
 from clerkship.simulators.fhir.outcome import refusal
 

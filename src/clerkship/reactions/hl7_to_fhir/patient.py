@@ -7,22 +7,25 @@ from typing import Any
 from clerkship.formats.fhir.display_text import to_text
 from clerkship.formats.fhir.resource import Resource
 from clerkship.formats.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_hl7_concept, map_code, to_concept
-from clerkship.reactions.hl7_to_fhir.demographics import to_human_name
 from clerkship.reactions.hl7_to_fhir.fields import (
+    TERMINOLOGY,
     Repetition,
+    build_hl7_concept,
     code_table,
     is_null,
+    map_code,
     read_repetition,
     read_repetitions,
     read_text,
+    read_time,
     term_table,
+    to_concept,
 )
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.reactions.hl7_to_fhir.identifiers import SSN, Hl7Identifier, add_identifiers, parse_cx
-from clerkship.reactions.hl7_to_fhir.times import read_time
+from clerkship.reactions.hl7_to_fhir.people import to_human_name
 from clerkship.simulators.fhir.outcome import refusal
-from clerkship.text.phone_numbers import is_same_phone
+from clerkship.text.contact_points import is_same_phone
 
 _SEXES = code_table("0001")
 """HL7 table 0001."""

@@ -4,12 +4,10 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from clerkship.formats.fhir.resource import Resource, get_key
-from clerkship.reactions.hl7_to_fhir.codes import to_concept
-from clerkship.reactions.hl7_to_fhir.fields import read_repetition
+from clerkship.reactions.hl7_to_fhir.fields import MessageTime, parse_instant, read_repetition, read_time, to_concept
 from clerkship.reactions.hl7_to_fhir.filing import Filing
 from clerkship.reactions.hl7_to_fhir.identifiers import IDENTIFIER_TYPES, Hl7Identifier
 from clerkship.reactions.hl7_to_fhir.orders import Order
-from clerkship.reactions.hl7_to_fhir.times import MessageTime, parse_instant, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
 _CORRECTIONS = ("corrected", "amended", "cancelled")

@@ -5,13 +5,21 @@ from typing import Any, NamedTuple
 
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.formats.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, to_concept
-from clerkship.reactions.hl7_to_fhir.fields import code_table, read_repetition, read_repetitions, read_text
+from clerkship.reactions.hl7_to_fhir.fields import (
+    TERMINOLOGY,
+    MessageTime,
+    code_table,
+    parse_instant,
+    read_repetition,
+    read_repetitions,
+    read_text,
+    read_time,
+    to_concept,
+)
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty, map_triggers
 from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, add_identifiers, find_by_identifiers, parse_ei
 from clerkship.reactions.hl7_to_fhir.orders import join_notes
 from clerkship.reactions.hl7_to_fhir.people import build_location, build_practitioners, build_subject, require_patient
-from clerkship.reactions.hl7_to_fhir.times import MessageTime, parse_instant, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
 _TYPES = f"{TERMINOLOGY}v2-0276"

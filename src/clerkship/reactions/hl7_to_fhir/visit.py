@@ -4,8 +4,18 @@ from typing import Any
 
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.formats.hl7.message import Segment
-from clerkship.reactions.hl7_to_fhir.codes import TERMINOLOGY, build_coding, build_hl7_concept, to_concept
-from clerkship.reactions.hl7_to_fhir.fields import read_repetition, read_repetitions, read_text, term_table
+from clerkship.reactions.hl7_to_fhir.fields import (
+    TERMINOLOGY,
+    MessageTime,
+    build_coding,
+    build_hl7_concept,
+    read_repetition,
+    read_repetitions,
+    read_text,
+    read_time,
+    term_table,
+    to_concept,
+)
 from clerkship.reactions.hl7_to_fhir.filing import Filing, drop_empty
 from clerkship.reactions.hl7_to_fhir.identifiers import Hl7Identifier, add_identifiers, find_by_identifiers, parse_cx
 from clerkship.reactions.hl7_to_fhir.people import (
@@ -14,7 +24,6 @@ from clerkship.reactions.hl7_to_fhir.people import (
     build_subject,
     require_same_patient,
 )
-from clerkship.reactions.hl7_to_fhir.times import MessageTime, read_time
 from clerkship.simulators.fhir.outcome import refusal
 
 _CLASSES = term_table("0004")

@@ -11,8 +11,7 @@ from typing import Any, Literal
 
 import orjson
 
-from clerkship.assertions.field_rows import compare_texts
-from clerkship.assertions.text_value import matches_texts
+from clerkship.assertions.field_rows import compare_texts, matches_texts
 from clerkship.by_name import load
 from clerkship.model.path import MISSING
 from clerkship.model.path import lookup as lookup_json

@@ -27,8 +27,8 @@ from clerkship.simulators.fax.assertions.page_search import (
     narrow_faxes,
     open_reader,
 )
+from clerkship.text.contact_points import list_phone_forms
 from clerkship.text.dates import parse_iso_date
-from clerkship.text.phone_numbers import list_phone_forms
 
 MAX_ROWS = 100
 """Rows of evidence about faxes that do not match."""

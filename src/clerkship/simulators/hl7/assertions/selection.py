@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Protocol, TypeVar
 from pydantic import AfterValidator, Field
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.field_rows import MAX_NAMES, compare_texts
+from clerkship.assertions.field_rows import MAX_NAMES, compare_texts, matches_texts
 from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.selection import SelectionAssertion
-from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
 from clerkship.formats.hl7.message import Hl7Message, parse_path
 from clerkship.formats.hl7.tables import VERSIONS, load_tables

@@ -12,8 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from clerkship.simulators.voice.assertions.respelled_text import RespelledText, SpokenToken
 from clerkship.simulators.voice.assertions.spoken_reading import SpokenReading, ValueForm
 from clerkship.text.dates import find_dates, parse_iso_date
-from clerkship.text.disguises import read_signs_as_letters, remove_hesitations
-from clerkship.text.folding import fold
+from clerkship.text.folding import fold, read_signs_as_letters, remove_hesitations
 from clerkship.text.spoken_words import CODE_WORDS, NUMBER_WORDS, REPEATS, read_number
 
 MAX_VALUES = 100

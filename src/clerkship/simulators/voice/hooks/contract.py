@@ -10,8 +10,7 @@ from clerkship.formats.fhir.chart import Chart
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.events import CaseOpened
 from clerkship.simulators.voice.records import PhoneCall
-from clerkship.text.dates import parse_iso_date
-from clerkship.text.spoken_date import parse_date
+from clerkship.text.dates import parse_date, parse_iso_date
 
 
 class CaseTable:

@@ -7,10 +7,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from clerkship.assertions import occurrence
-from clerkship.assertions.field_rows import MAX_NAMES, compare_texts, describe_fields
+from clerkship.assertions.field_rows import MAX_NAMES, compare_texts, describe_fields, matches_texts
 from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.selection import Compared, SelectionAssertion
-from clerkship.assertions.text_value import matches_texts
 from clerkship.events.evidence import Evidence
 from clerkship.formats.x12.grammar import Grammar
 from clerkship.formats.x12.grammar_tables import load_grammar
