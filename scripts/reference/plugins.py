@@ -69,7 +69,7 @@ _SPEC_FIELDS = {
     "channels": "channels on which people are reached at an address; the state is then a `ConversationHost`",
     "dataset_types": "its dataset types, each a `DatasetType`: `prefix.name`",
     "filters": "its template filters: `prefix.name` and a function (see `Filter`)",
-    "scaffold": "a `TaskScaffold`: what `clerkship new task` writes for an environment with such a sandbox",
+    "scaffold": "a `TaskScaffold`, or a YAML file of one: what `clerkship new task` writes for an environment with it",
 }
 _DATASET_TYPE_FIELDS = {
     "name": "required: the `type` of a dataset, `prefix.name`",

@@ -69,6 +69,8 @@ def _find_scaffold(sandboxes: Mapping[str, str], catalog: RegisteredCatalog) -> 
     """Return the first sandbox whose simulator has a scaffold, and the scaffold."""
     for sandbox, kind in sandboxes.items():
         scaffold = catalog.simulator(kind).scaffold if kind in catalog.simulators else None
+        if isinstance(scaffold, Path):
+            return sandbox, TaskScaffold(**parse_yaml(scaffold.read_text(encoding="utf-8"), scaffold.name).data)
         if scaffold is not None:
             return sandbox, scaffold
     return "", WITHOUT_SANDBOX

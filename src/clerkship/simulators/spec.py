@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from clerkship.sandbox.attack import NO_ATTACK, SandboxAttack
@@ -76,5 +77,5 @@ class Spec(ComponentSpec):
     """Channels on which people can be reached at an address. Its state must then be a ConversationHost."""
     attack: SandboxAttack = NO_ATTACK
     """What the attack agents of `clerkship suite attack` do in this sandbox."""
-    scaffold: TaskScaffold | None = None
-    """The task that `clerkship new task` writes for an environment with such a sandbox."""
+    scaffold: TaskScaffold | Path | None = None
+    """The task that `clerkship new task` writes for an environment with such a sandbox; or a YAML file with it."""

@@ -10,7 +10,6 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.request import Request
 from clerkship.simulators.voice import SPEC
 from clerkship.simulators.voice.config import VoiceConfig
-from clerkship.simulators.voice.exercise import DATASET
 from clerkship.simulators.voice.records import PhoneCall
 from clerkship.simulators.voice.state import VoiceState
 
@@ -72,7 +71,7 @@ class OfficePhone:
 
     def __init__(self, seed: str = "office", **config: Any) -> None:
         settings = VoiceConfig.model_validate({"lines": LINES, "mailboxes": MAILBOXES, **config})
-        prepared = PreparedSimulator(SPEC, settings, SPEC.prepare((DATASET,)))
+        prepared = PreparedSimulator(SPEC, settings, SPEC.prepare(SPEC.exercise_datasets))
         self.rig = SimulatorRig(SPEC, prepared=prepared, seed=seed)
 
     def __enter__(self) -> Self:

@@ -1,5 +1,7 @@
 """`cds`: an EHR that calls the CDS services of the agent (CDS Hooks 2.0)."""
 
+from pathlib import Path
+
 from clerkship.simulators.cds.assertions.cds_card import CdsCard
 from clerkship.simulators.cds.assertions.cds_latency import CdsLatency
 from clerkship.simulators.cds.attack import CdsAttack
@@ -10,7 +12,6 @@ from clerkship.simulators.cds.exercise import EXERCISE
 from clerkship.simulators.cds.handle import Cds
 from clerkship.simulators.cds.http import ROUTES
 from clerkship.simulators.cds.operations import OPERATIONS
-from clerkship.simulators.cds.scaffold import SCAFFOLD
 from clerkship.simulators.cds.state import CdsState
 from clerkship.simulators.cds.steps.fire import CdsFire
 from clerkship.simulators.spec import SimulatorExtra, Spec
@@ -31,5 +32,5 @@ SPEC = Spec(
     outbound=(CdsDelivery,),
     extras=(SimulatorExtra("jwt", "calls of services cannot be signed", is_needed=True),),
     attack=CdsAttack(),
-    scaffold=SCAFFOLD,
+    scaffold=Path(__file__).with_name("scaffold.yml"),
 )

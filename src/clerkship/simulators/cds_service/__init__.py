@@ -1,5 +1,7 @@
 """`cds_service`: CDS services that the agent calls, as an EHR does."""
 
+from pathlib import Path
+
 from clerkship.simulators.cds_service.assertions.cds_called import CdsServiceWasCalled
 from clerkship.simulators.cds_service.attack import CdsServiceAttack
 from clerkship.simulators.cds_service.config import SERVICE, CdsServiceConfig
@@ -8,7 +10,6 @@ from clerkship.simulators.cds_service.exercise import EXERCISE
 from clerkship.simulators.cds_service.handle import CdsServices
 from clerkship.simulators.cds_service.http import ROUTES
 from clerkship.simulators.cds_service.operations import AUTHENTICATION, OPERATIONS
-from clerkship.simulators.cds_service.scaffold import SCAFFOLD
 from clerkship.simulators.cds_service.state import CdsServiceState
 from clerkship.simulators.cds_service.steps.set_cards import SetCards
 from clerkship.simulators.spec import SimulatorExtra, Spec
@@ -30,5 +31,5 @@ SPEC = Spec(
     authentication=(AUTHENTICATION,),
     extras=(SimulatorExtra("jwt", "no public keys can be registered, so JWTs are refused"),),
     attack=CdsServiceAttack(),
-    scaffold=SCAFFOLD,
+    scaffold=Path(__file__).with_name("scaffold.yml"),
 )

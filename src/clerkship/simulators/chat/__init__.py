@@ -1,8 +1,10 @@
 """`chat`: a conversation with a simulated person."""
 
+from pathlib import Path
+
+from clerkship.sandbox.exercise import load_requests
 from clerkship.simulators.chat.attack import ChatAttack
 from clerkship.simulators.chat.events import ChatMessageSent, SessionEnded, SessionStarted
-from clerkship.simulators.chat.exercise import EXERCISE
 from clerkship.simulators.chat.handle import Chat
 from clerkship.simulators.chat.http import ROUTES
 from clerkship.simulators.chat.operations import OPERATIONS
@@ -10,6 +12,7 @@ from clerkship.simulators.chat.state import ChatState
 from clerkship.simulators.chat.steps.say import ChatSay
 from clerkship.simulators.spec import Spec
 
+FOLDER = Path(__file__).parent
 SPEC = Spec(
     kind="chat",
     summary="A conversation with a simulated person: send a message, read what was said.",
@@ -18,7 +21,7 @@ SPEC = Spec(
     operations=OPERATIONS,
     routes=ROUTES,
     handle=Chat,
-    exercise=EXERCISE,
+    exercise=load_requests(FOLDER),
     steps=(ChatSay,),
     converses=True,
     attack=ChatAttack(),

@@ -1,5 +1,7 @@
 """`fax`: the fax line of an organization."""
 
+from pathlib import Path
+
 from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.password import BasicPassword
@@ -17,7 +19,6 @@ from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.http import ROUTES
 from clerkship.simulators.fax.names import NAMES
 from clerkship.simulators.fax.operations import OPERATIONS
-from clerkship.simulators.fax.scaffold import SCAFFOLD
 from clerkship.simulators.fax.sinch.deliveries import SINCH_DELIVERIES
 from clerkship.simulators.fax.sinch.events import SINCH_EVENTS
 from clerkship.simulators.fax.sinch.exercise import SINCH_EXERCISE
@@ -53,5 +54,5 @@ SPEC = Spec(
     assertions=(FaxWasSent, FaxHasDocument, FaxHasText, FaxForwarded, FaxWasRead),
     steps=(ReceiveFax,),
     attack=FaxAttack(),
-    scaffold=SCAFFOLD,
+    scaffold=Path(__file__).with_name("scaffold.yml"),
 )

@@ -1,10 +1,13 @@
 """`fhir`: an electronic health record, over FHIR R4 REST."""
 
+from pathlib import Path
+
 from clerkship.formats.fhir.chart import load_chart
 from clerkship.formats.fhir.names import NAMES
 from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.bearer import ScopedBearerToken
 from clerkship.sandbox.cors import CorsPolicy
+from clerkship.sandbox.exercise import load_chart_lines, load_requests
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
 from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourceState
 from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSearchedFor
@@ -14,15 +17,14 @@ from clerkship.simulators.fhir.capabilities import WELL_KNOWN, well_known
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.datasets.load import FHIR_DATASET
 from clerkship.simulators.fhir.events import EVENTS
-from clerkship.simulators.fhir.exercise import DATASET, EXERCISE
 from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import render_refusal
 from clerkship.simulators.fhir.routes import OPERATIONS, ROUTES
-from clerkship.simulators.fhir.scaffold import SCAFFOLD
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps import FhirDelete, FhirPatch, FhirPut
 from clerkship.simulators.spec import Spec
 
+FOLDER = Path(__file__).parent
 SPEC = Spec(
     kind="fhir",
     summary="An electronic health record over FHIR R4 REST: read, search, write, patch, history, transactions.",
@@ -31,8 +33,8 @@ SPEC = Spec(
     operations=(well_known, *OPERATIONS),
     routes=(WELL_KNOWN, *ROUTES),
     handle=Fhir,
-    exercise=EXERCISE,
-    exercise_datasets=(DATASET,),
+    exercise=load_requests(FOLDER),
+    exercise_datasets=(load_chart_lines("a small chart", FOLDER),),
     example="/Patient?_count=1",
     config=FhirConfig,
     dataset="fhir",
@@ -46,5 +48,5 @@ SPEC = Spec(
     steps=(FhirPut, FhirPatch, FhirDelete),
     attack=FhirAttack(),
     dataset_types=(FHIR_DATASET,),
-    scaffold=SCAFFOLD,
+    scaffold=FOLDER / "scaffold.yml",
 )

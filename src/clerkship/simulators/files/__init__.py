@@ -1,5 +1,7 @@
 """`files`: a partner's file drop, over HTTP and SFTP."""
 
+from pathlib import Path
+
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.listener_schemes import SshUser
 from clerkship.simulators.files.assertions.file_present import FilePresent
@@ -12,7 +14,6 @@ from clerkship.simulators.files.exercise import DATASET, EXERCISE
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.operations import OPERATIONS
-from clerkship.simulators.files.scaffold import SCAFFOLD
 from clerkship.simulators.files.sftp.listener import Sftp
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.steps import DeleteFile, DropFile, DropInboxFile, RenameFile
@@ -40,5 +41,5 @@ SPEC = Spec(
     authentication=(BearerToken(), SshUser()),
     attack=FilesAttack(),
     dataset_types=(FILES_DATASET,),
-    scaffold=SCAFFOLD,
+    scaffold=Path(__file__).with_name("scaffold.yml"),
 )

@@ -1,14 +1,16 @@
 """`hl7`: an interface engine that speaks HL7 v2 over MLLP and HTTP."""
 
+from pathlib import Path
+
 from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.listener_schemes import MessageAddress
+from clerkship.sandbox.exercise import load_requests
 from clerkship.simulators.hl7.assertions.hl7_acknowledged import Hl7Acknowledged
 from clerkship.simulators.hl7.assertions.hl7_structural import Hl7Structural
 from clerkship.simulators.hl7.attack import Hl7Attack
 from clerkship.simulators.hl7.config import CONTROL_ID, Hl7Config
 from clerkship.simulators.hl7.events import EVENTS
-from clerkship.simulators.hl7.exercise import EXERCISE
 from clerkship.simulators.hl7.filters import FILTERS
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.hl7.http import ROUTES
@@ -19,6 +21,7 @@ from clerkship.simulators.hl7.state import Hl7State
 from clerkship.simulators.hl7.steps.send import Hl7Send
 from clerkship.simulators.spec import Spec
 
+FOLDER = Path(__file__).parent
 SPEC = Spec(
     kind="hl7",
     summary="An interface engine that speaks HL7 v2: send messages, get messages, acknowledge and be acknowledged.",
@@ -27,7 +30,7 @@ SPEC = Spec(
     operations=OPERATIONS,
     routes=ROUTES,
     handle=Hl7,
-    exercise=EXERCISE,
+    exercise=load_requests(FOLDER),
     example="/hl7/inbox",
     config=Hl7Config,
     names={CONTROL_ID.sort: lambda config, base: ()},

@@ -1,5 +1,7 @@
 """`messages`: the text messages, e-mail and portal messages of an organization."""
 
+from pathlib import Path
+
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.listener_schemes import SmtpUser
 from clerkship.sandbox.authentication.password import BasicPassword
@@ -17,7 +19,6 @@ from clerkship.simulators.messages.handle import Messages
 from clerkship.simulators.messages.http import ROUTES
 from clerkship.simulators.messages.names import NAMES
 from clerkship.simulators.messages.operations import OPERATIONS
-from clerkship.simulators.messages.scaffold import SCAFFOLD
 from clerkship.simulators.messages.state import MessagesState
 from clerkship.simulators.messages.steps import ReceiveMessage, SentBefore, SetConsent
 from clerkship.simulators.messages.twilio.deliveries import TWILIO_DELIVERIES
@@ -46,5 +47,5 @@ SPEC = Spec(
     steps=(ReceiveMessage, SentBefore, SetConsent),
     channels=("sms", "email", "portal"),
     attack=MessagesAttack(),
-    scaffold=SCAFFOLD,
+    scaffold=Path(__file__).with_name("scaffold.yml"),
 )

@@ -1,7 +1,10 @@
 """`voice`: the telephone of an organization, with words and keys instead of sound."""
 
+from pathlib import Path
+
 from clerkship.formats.fhir.chart import load_chart
 from clerkship.model.environment import apply_environment_zone
+from clerkship.sandbox.exercise import load_chart_lines, load_requests
 from clerkship.simulators.spec import SimulatorExtra, Spec
 from clerkship.simulators.voice.assertions.voice_call import VoiceCallHappened
 from clerkship.simulators.voice.assertions.voice_case import VoiceCaseOpened
@@ -12,13 +15,11 @@ from clerkship.simulators.voice.assertions.voicemail_left import VoicemailWasLef
 from clerkship.simulators.voice.attack import VoiceAttack
 from clerkship.simulators.voice.config import VoiceConfig
 from clerkship.simulators.voice.events import EVENTS
-from clerkship.simulators.voice.exercise import DATASET, EXERCISE
 from clerkship.simulators.voice.faults import FAULT_STEPS
 from clerkship.simulators.voice.handle import Voice
 from clerkship.simulators.voice.http import ROUTES
 from clerkship.simulators.voice.names import NAMES
 from clerkship.simulators.voice.operations import OPERATIONS
-from clerkship.simulators.voice.scaffold import SCAFFOLD
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.steps.call import CallAgent
 from clerkship.simulators.voice.steps.line import ChangeLine
@@ -27,6 +28,7 @@ from clerkship.simulators.voice.steps.voicemail import LeaveVoicemailStep
 from clerkship.simulators.voice.webhook import WEBHOOK_EXERCISE, WEBHOOK_OPERATIONS, VoiceWebhook
 from clerkship.simulators.voice.websocket import open_socket
 
+FOLDER = Path(__file__).parent
 SPEC = Spec(
     kind="voice",
     summary="The telephone of an organization: calls to phone trees and people, and voicemail, in words and keys.",
@@ -37,8 +39,8 @@ SPEC = Spec(
     handle=Voice,
     assertions=(VoiceCallHappened, VoicePath, VoiceTranscript, VoiceDisclosed, VoicemailWasLeft, VoiceCaseOpened),
     extras=(SimulatorExtra("websocket", "calls over WebSocket are refused"),),
-    exercise=(*EXERCISE, *WEBHOOK_EXERCISE),
-    exercise_datasets=(DATASET,),
+    exercise=(*load_requests(FOLDER), *WEBHOOK_EXERCISE),
+    exercise_datasets=(load_chart_lines("patients", FOLDER),),
     config=VoiceConfig,
     configure=apply_environment_zone,
     dataset="fhir",
@@ -48,5 +50,5 @@ SPEC = Spec(
     steps=(CallAgent, LeaveVoicemailStep, ChangeMenu, ChangeLine, *FAULT_STEPS),
     channels=("phone",),
     attack=VoiceAttack(),
-    scaffold=SCAFFOLD,
+    scaffold=FOLDER / "scaffold.yml",
 )

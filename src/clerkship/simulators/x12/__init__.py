@@ -1,21 +1,23 @@
 """`x12`: a clearinghouse that exchanges X12 5010 transactions with payers, over HTTP and as files."""
 
+from pathlib import Path
+
 from clerkship.model.environment import apply_environment_zone
 from clerkship.payer import SPEC as PAYER
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.password import BasicPassword
+from clerkship.sandbox.exercise import load_requests
 from clerkship.simulators.spec import Spec
 from clerkship.simulators.x12.assertions.transactions import X12RequestSent, X12ResponseReceived
 from clerkship.simulators.x12.attack import X12Attack
 from clerkship.simulators.x12.config import X12Config
 from clerkship.simulators.x12.events import EVENTS
-from clerkship.simulators.x12.exercise import EXERCISE
 from clerkship.simulators.x12.handle import X12
 from clerkship.simulators.x12.http import ROUTES
 from clerkship.simulators.x12.operations import OPERATIONS
-from clerkship.simulators.x12.scaffold import SCAFFOLD
 from clerkship.simulators.x12.state import X12State
 
+FOLDER = Path(__file__).parent
 SPEC = Spec(
     kind="x12",
     summary="A clearinghouse that speaks X12 5010: eligibility (270), claim status (276) and authorizations (278).",
@@ -24,7 +26,7 @@ SPEC = Spec(
     operations=OPERATIONS,
     routes=ROUTES,
     handle=X12,
-    exercise=EXERCISE,
+    exercise=load_requests(FOLDER),
     domains=(PAYER,),
     example="/x12",
     config=X12Config,
@@ -32,5 +34,5 @@ SPEC = Spec(
     assertions=(X12ResponseReceived, X12RequestSent),
     authentication=(BearerToken(), BasicPassword()),
     attack=X12Attack(),
-    scaffold=SCAFFOLD,
+    scaffold=FOLDER / "scaffold.yml",
 )
