@@ -10,7 +10,6 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.messages import SPEC
 from clerkship.simulators.messages.config import MessagesConfig
-from clerkship.simulators.messages.exercise import DATASET
 from clerkship.simulators.messages.outgoing import IncomingMessage
 from clerkship.simulators.messages.state import MessagesState
 
@@ -30,7 +29,7 @@ class FrontDesk:
 
     def __init__(self, **config: Any) -> None:
         settings = MessagesConfig.model_validate({"contacts": CONTACTS, **config})
-        self.rig = SimulatorRig(SPEC, prepared=PreparedSimulator(SPEC, settings, SPEC.prepare((DATASET,))))
+        self.rig = SimulatorRig(SPEC, prepared=PreparedSimulator(SPEC, settings, SPEC.prepare(SPEC.exercise_datasets)))
 
     def __enter__(self) -> Self:
         return self

@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from clerkship.model.dataset import Dataset
 from clerkship.model.environment import apply_environment_zone
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.password import BasicPassword
+from clerkship.sandbox.exercise import load_requests
 from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
 from clerkship.simulators.fax.assertions.fax_forwarded import FaxForwarded
 from clerkship.simulators.fax.assertions.fax_sent import FaxWasSent
@@ -14,7 +16,6 @@ from clerkship.simulators.fax.attack import FaxAttack
 from clerkship.simulators.fax.config import FaxConfig
 from clerkship.simulators.fax.datasets import FAX_TEXTS_DATASET, ShippedTexts
 from clerkship.simulators.fax.events import EVENTS
-from clerkship.simulators.fax.exercise import DATASET, EXERCISE
 from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.http import ROUTES
 from clerkship.simulators.fax.names import NAMES
@@ -29,6 +30,8 @@ from clerkship.simulators.fax.steps.receive import ReceiveFax
 from clerkship.simulators.fax.webhook import WEBHOOK_EXERCISE, WEBHOOK_OPERATIONS, FaxWebhook
 from clerkship.simulators.spec import SimulatorExtra, Spec
 
+DATASET = Dataset(name="texts", type="fax_texts", lines=(b"0" * 64 + b' [["Referral",0,0,90,20,0]]',))
+FOLDER = Path(__file__).parent
 SPEC = Spec(
     kind="fax",
     summary="The fax line of an organization: pages that arrive and are sent, with busy lines, retries and OCR.",
@@ -37,7 +40,7 @@ SPEC = Spec(
     operations=(*OPERATIONS, *WEBHOOK_OPERATIONS, *SINCH_OPERATIONS),
     routes=(*ROUTES, *SINCH_ROUTES),
     handle=Fax,
-    exercise=(*EXERCISE, *WEBHOOK_EXERCISE, *SINCH_EXERCISE),
+    exercise=(*load_requests(FOLDER), *WEBHOOK_EXERCISE, *SINCH_EXERCISE),
     exercise_datasets=(DATASET,),
     config=FaxConfig,
     configure=apply_environment_zone,
@@ -54,5 +57,5 @@ SPEC = Spec(
     assertions=(FaxWasSent, FaxHasDocument, FaxHasText, FaxForwarded, FaxWasRead),
     steps=(ReceiveFax,),
     attack=FaxAttack(),
-    scaffold=Path(__file__).with_name("scaffold.yml"),
+    scaffold=FOLDER / "scaffold.yml",
 )

@@ -5,6 +5,7 @@ from pathlib import Path
 from clerkship.sandbox.authentication.bearer import BearerToken
 from clerkship.sandbox.authentication.listener_schemes import SmtpUser
 from clerkship.sandbox.authentication.password import BasicPassword
+from clerkship.sandbox.exercise import load_chart_lines, load_requests
 from clerkship.simulators.messages.assertions.message_sent import MessageWasSent
 from clerkship.simulators.messages.assertions.message_thread import MessageThreadInOrder
 from clerkship.simulators.messages.assertions.must_not_mention import MustNotMention
@@ -14,7 +15,7 @@ from clerkship.simulators.messages.contacts import PatientContacts
 from clerkship.simulators.messages.email.operations import EMAIL_OPERATIONS
 from clerkship.simulators.messages.email.smtp import Smtp
 from clerkship.simulators.messages.events import EVENTS
-from clerkship.simulators.messages.exercise import DATASET, EXERCISE
+from clerkship.simulators.messages.exercise import EXERCISE
 from clerkship.simulators.messages.handle import Messages
 from clerkship.simulators.messages.http import ROUTES
 from clerkship.simulators.messages.names import NAMES
@@ -26,6 +27,7 @@ from clerkship.simulators.messages.twilio.http import TWILIO_ROUTES
 from clerkship.simulators.messages.twilio.operations import TWILIO_OPERATIONS
 from clerkship.simulators.spec import Spec
 
+FOLDER = Path(__file__).parent
 SPEC = Spec(
     kind="messages",
     summary="The messages of an organization: text messages, e-mail and portal messages, with consent and delivery.",
@@ -34,8 +36,8 @@ SPEC = Spec(
     operations=(*OPERATIONS, *EMAIL_OPERATIONS, *TWILIO_OPERATIONS),
     routes=(*ROUTES, *TWILIO_ROUTES),
     handle=Messages,
-    exercise=EXERCISE,
-    exercise_datasets=(DATASET,),
+    exercise=(*load_requests(FOLDER), *EXERCISE),
+    exercise_datasets=(load_chart_lines("patients", FOLDER),),
     config=MessagesConfig,
     dataset="fhir",
     prepare=PatientContacts,
@@ -47,5 +49,5 @@ SPEC = Spec(
     steps=(ReceiveMessage, SentBefore, SetConsent),
     channels=("sms", "email", "portal"),
     attack=MessagesAttack(),
-    scaffold=Path(__file__).with_name("scaffold.yml"),
+    scaffold=FOLDER / "scaffold.yml",
 )

@@ -1,11 +1,8 @@
-"""Requests and calls that use every operation of messages, of SMTP and of the Twilio API, for the conformance suite."""
+"""Requests and calls that use every operation of SMTP and of the Twilio API, for the conformance suite."""
 
 from typing import Any
 from urllib.parse import urlencode
 
-import orjson
-
-from clerkship.model.dataset import Dataset
 from clerkship.sandbox.operation import OperationCall
 from clerkship.sandbox.request import Request
 from clerkship.simulators.messages.config import DEFAULT_ACCOUNT_SID, MessagesConfig
@@ -20,48 +17,6 @@ from clerkship.simulators.messages.twilio import operations as ops
 from clerkship.simulators.messages.twilio.deliveries import TwilioCall
 from clerkship.simulators.messages.twilio.form import FORM
 from clerkship.simulators.messages.twilio.resources import VERSION, build_number_sid
-
-_PATIENT = {
-    "resourceType": "Patient",
-    "id": "ada",
-    "name": [{"use": "official", "family": "Okafor", "given": ["Ada"]}],
-    "telecom": [
-        {"system": "phone", "value": "(555) 555-0170", "use": "home"},
-        {"system": "phone", "value": "(555) 555-0171", "use": "mobile"},
-        {"system": "email", "value": "ada@mail.example", "use": "home"},
-    ],
-}
-DATASET = Dataset(name="patients", type="fhir", lines=(orjson.dumps(_PATIENT),))
-
-
-def _send(**fields: object) -> Request:
-    return Request("POST", "/messages", {}, {"content-type": "application/json"}, orjson.dumps(fields))
-
-
-_NOTE = {"name": "note.txt", "content_type": "text/plain", "base64": "aGVsbG8="}
-
-_EXERCISE = (
-    Request("GET", "/"),
-    _send(channel="sms", to=["+15555550171"], text="Your visit is tomorrow at 9."),
-    _send(channel="sms", to=["+15555550170"], text="To a landline."),
-    _send(channel="sms", to=["12"], text="To no number."),
-    _send(channel="email", to=["ada@mail.example"], subject="Visit", text="See you.", attachments=[_NOTE]),
-    _send(channel="email", to=["nobody@else.example", "frontdesk@clinic.example"], subject="Visit", text="Copy."),
-    _send(channel="portal", to=["Patient/ada"], subject="Result", text="All is well."),
-    _send(channel="portal", to=["Patient/unknown"], text="Hello."),
-    _send(channel="email", to=["ada@mail.example"], subject="a\r\nBcc: eve@x.example", text="x"),
-    _send(text="no channel"),
-    Request("GET", "/messages", {"direction": "outbound", "count": "2"}),
-    Request("GET", "/messages", {"direction": "inbound", "unread": "true"}),
-    Request("GET", "/messages/unknown"),
-    Request("POST", "/messages/unknown/read"),
-    Request("GET", "/threads"),
-    Request("GET", "/threads/unknown"),
-    Request("POST", "/threads/unknown/close"),
-    Request("GET", "/attachments/unknown"),
-    Request("GET", "/contacts", {"name": "oka"}),
-    Request("GET", "/consents"),
-)
 
 _OWN_ADDRESS = "frontdesk@clinic.example"
 _CONTENT = b"From: frontdesk@clinic.example\r\nTo: ada@mail.example\r\nSubject: Visit\r\n\r\nSee you.\r\n"
@@ -104,4 +59,4 @@ _TWILIO_EXERCISE: tuple[Request | OperationCall[Any, Any], ...] = (
     TwilioCall(ops.read_sms_status, ops.SmsCallback(id=_UNKNOWN, status="sent")),
     TwilioCall(ops.answer_sms_webhook, ops.SmsAnswer(id=_UNKNOWN, text="Hello")),
 )
-EXERCISE = (*_EXERCISE, *_EMAIL_EXERCISE, *_TWILIO_EXERCISE)
+EXERCISE = (*_EMAIL_EXERCISE, *_TWILIO_EXERCISE)
