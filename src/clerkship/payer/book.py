@@ -125,7 +125,7 @@ def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
     members = dict(dataset.members) | {member.key: member for member in _build_members(config.members, plans)}
     as_of = config.as_of or DEFAULT_DAY
     claims = [
-        adjudicate(claim, config, _plan_of(plans, claim.plan), members[claim.member_key], as_of)
+        adjudicate(claim, config, plans.get(claim.plan) or plans[DEFAULT_PLAN], members[claim.member_key], as_of)
         for claim in dataset.claims.values()
     ]
     claims += [_build_claim(entry) for entry in config.claims]
@@ -173,10 +173,6 @@ def _index(pairs: Iterable[tuple[K, str]]) -> dict[K, tuple[str, ...]]:
     for key, value in pairs:
         lists[key].append(value)
     return {key: tuple(values) for key, values in lists.items()}
-
-
-def _plan_of(plans: Mapping[str, BenefitPlan], id: str) -> BenefitPlan:
-    return plans.get(id) or plans[DEFAULT_PLAN]
 
 
 def name_plan(plans: Mapping[str, BenefitPlan], id: str) -> str:

@@ -32,6 +32,11 @@ def _load_shipped_rules(name: str) -> Any:
     return _RULES[name].validate_python(read_table("rules")[name])
 
 
+def _rules(name: str, description: str) -> Any:
+    """Return a field of rules that are as shipped by default."""
+    return Field(default_factory=lambda: _load_shipped_rules(name), description=description)
+
+
 class PayerEntry(Frozen):
     """A payer, or changes to one of the dataset."""
 
@@ -167,10 +172,7 @@ class AppealConfig(Frozen):
     delay: Annotated[Duration, Field(description="simulated time until the decision")] = timedelta(days=3)
     rules: Annotated[
         tuple[AppealRule, ...],
-        Field(
-            default_factory=lambda: _load_shipped_rules("appeal_rules"),
-            description="the first that matches decides; if none does, the denial is upheld",
-        ),
+        _rules("appeal_rules", "the first that matches decides; if none does, the denial is upheld"),
     ]
 
 
@@ -190,17 +192,11 @@ class PayerConfig(Frozen):
     ] = {}
     authorization_required: Annotated[
         tuple[AuthorizationRule, ...],
-        Field(
-            default_factory=lambda: _load_shipped_rules("authorization_required"),
-            description="which services need an authorization; the first rule that matches applies",
-        ),
+        _rules("authorization_required", "which services need an authorization; the first rule that matches applies"),
     ]
     determinations: Annotated[
         tuple[Determination, ...],
-        Field(
-            default_factory=lambda: _load_shipped_rules("determinations"),
-            description="decisions on authorization requests; the first that matches applies",
-        ),
+        _rules("determinations", "decisions on authorization requests; the first that matches applies"),
     ]
     default_determination: Annotated[
         Determination, Field(description="the decision if no other matches; approved if not given")
@@ -211,9 +207,8 @@ class PayerConfig(Frozen):
     claims: Annotated[tuple[ClaimEntry, ...], Field(description="claims beside those of the dataset")] = ()
     claim_rules: Annotated[
         tuple[ClaimRule, ...],
-        Field(
-            default_factory=lambda: _load_shipped_rules("claim_rules"),
-            description="the status of the dataset's claims; the first rule that matches applies; otherwise paid",
+        _rules(
+            "claim_rules", "the status of the dataset's claims; the first rule that matches applies; otherwise paid"
         ),
     ]
     allowed_share: Annotated[

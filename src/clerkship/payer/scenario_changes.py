@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime, time
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
 
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
@@ -44,19 +46,23 @@ NOON = time(12)
 class RecordedAuthorization(Frozen):
     """A request from an earlier day, with its decision, as a scenario describes it."""
 
-    reference: str
-    provider_id: str
-    status: Literal["approved", "denied", "pending", "cancelled"]
-    number: str | None = None
-    services: tuple[RequestedService, ...]
-    diagnoses: tuple[str, ...] = ()
-    review: ReviewType = "services"
-    reason: str = ""
-    text: str = ""
-    requested: date | None = None
-    decided: date | None = None
-    valid_from: date | None = None
-    valid_to: date | None = None
+    reference: Annotated[str, Field(min_length=1, max_length=50, description="the payer's reference number")]
+    provider_id: Annotated[str, Field(min_length=1, description="NPI of the provider that requested it")]
+    status: Annotated[Literal["approved", "denied", "pending", "cancelled"], Field(description="its status")]
+    number: Annotated[
+        str | None, Field(min_length=1, max_length=50, description="the authorization number, if it was approved")
+    ] = None
+    services: Annotated[tuple[RequestedService, ...], Field(min_length=1, description="the requested services")]
+    diagnoses: Annotated[tuple[str, ...], Field(description="ICD-10 codes without dots")] = ()
+    review: Annotated[ReviewType, Field(description="what was requested")] = "services"
+    reason: Annotated[str, Field(description="why it was denied, such as not_medically_necessary")] = ""
+    text: Annotated[str, Field(description="an explanation for people")] = ""
+    requested: Annotated[date | None, Field(description="day of the request; by default the current day")] = None
+    decided: Annotated[date | None, Field(description="day of the decision; by default that of the request")] = None
+    valid_from: Annotated[date | None, Field(description="first day of an approval; by default that of `decided`")] = (
+        None
+    )
+    valid_to: Annotated[date | None, Field(description="last day of an approval")] = None
 
 
 def set_authorization(

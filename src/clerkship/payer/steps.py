@@ -9,7 +9,7 @@ from clerkship.formats.fhir.names import PATIENT
 from clerkship.model.frozen import Whole
 from clerkship.payer.answer import Adjustment, Member
 from clerkship.payer.determination_rule import Determination
-from clerkship.payer.inquiry import RequestedService, ReviewType, ServiceType
+from clerkship.payer.inquiry import ServiceType
 from clerkship.payer.name_sorts import ACCOUNT, CLAIM, MEMBER_ID, PAYER, PLAN
 from clerkship.payer.plan import Amount, Dollars
 from clerkship.payer.scenario_changes import RecordedAuthorization, select_claim, select_member
@@ -61,29 +61,12 @@ class PayerDetermine(Determination, PayerStep):
         payer.set_determination(action, rule, is_open=self.applies_to != "later", is_lasting=self.applies_to != "open")
 
 
-class PayerSetAuthorization(MemberStep):
+class PayerSetAuthorization(RecordedAuthorization, MemberStep):
     """Records a request for an authorization from an earlier day, with its decision, or replaces the record with the
     same `reference`. Name the member by `member_id` or `patient`, and the `payer` if there are several.
     """
 
     name: ClassVar[str] = "payer.set_authorization"
-    reference: Annotated[str, Field(min_length=1, max_length=50, description="the payer's reference number")]
-    provider_id: Annotated[str, Field(min_length=1, description="NPI of the provider that requested it")]
-    status: Annotated[Literal["approved", "denied", "pending", "cancelled"], Field(description="its status")]
-    number: Annotated[
-        str | None, Field(min_length=1, max_length=50, description="the authorization number, if it was approved")
-    ] = None
-    services: Annotated[tuple[RequestedService, ...], Field(min_length=1, description="the requested services")]
-    diagnoses: Annotated[tuple[str, ...], Field(description="ICD-10 codes without dots")] = ()
-    review: Annotated[ReviewType, Field(description="what was requested")] = "services"
-    reason: Annotated[str, Field(description="why it was denied, such as not_medically_necessary")] = ""
-    text: Annotated[str, Field(description="an explanation for people")] = ""
-    requested: Annotated[date | None, Field(description="day of the request; by default the current day")] = None
-    decided: Annotated[date | None, Field(description="day of the decision; by default that of the request")] = None
-    valid_from: Annotated[date | None, Field(description="first day of an approval; by default that of `decided`")] = (
-        None
-    )
-    valid_to: Annotated[date | None, Field(description="last day of an approval")] = None
 
     @model_validator(mode="after")
     def _check_fields(self) -> Self:
@@ -99,9 +82,7 @@ class PayerSetAuthorization(MemberStep):
 
     def run(self, host: StepHost) -> None:
         payer, action = host.state(PayerState, self.sandbox)
-        member = self.find_member(payer)
-        fields = {field: getattr(self, field) for field in RecordedAuthorization.model_fields}
-        payer.set_authorization(action, member, RecordedAuthorization.model_construct(**fields))
+        payer.set_authorization(action, self.find_member(payer), self)
 
 
 _SELECTION = {"number", "account", "sandbox"}

@@ -9,7 +9,7 @@ from typing import Literal
 from clerkship.formats.x12.charset import clean_value
 from clerkship.formats.x12.envelope_checks import is_group_number, parse_count
 from clerkship.formats.x12.interchange import FunctionalGroup, Interchange
-from clerkship.formats.x12.problems import ElementError, EnvelopeProblem, SegmentError
+from clerkship.formats.x12.problems import EnvelopeProblem, SegmentError
 from clerkship.formats.x12.segment import X12Segment, build_x12_segment
 from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.formats.x12.writer import SetWriter
@@ -120,13 +120,7 @@ def _write_segment_error(writer: SetWriter, error: SegmentError) -> None:
 
 
 def _is_guide_error(error: SegmentError) -> bool:
-    if error.elements:
-        return all(_has_guide_code(element) for element in error.elements)
-    return _has_guide_code(error)
-
-
-def _has_guide_code(error: SegmentError | ElementError) -> bool:
-    return error.code.startswith("I")
+    return all(each.code.startswith("I") for each in error.elements or (error,))
 
 
 def _first_codes(problems: Sequence[EnvelopeProblem]) -> list[str]:

@@ -17,7 +17,7 @@ from clerkship.formats.x12.envelope_checks import (
 )
 from clerkship.formats.x12.header import NO_SEPARATOR, ParsedHeader, parse_header
 from clerkship.formats.x12.problems import EnvelopeProblem, add_problem, show_value
-from clerkship.formats.x12.segment import X12Delimiters, X12Segment
+from clerkship.formats.x12.segment import HeaderElement, X12Delimiters, X12Segment
 from clerkship.formats.x12.transaction_set import TransactionSet
 
 MAX_BYTES = 16 * 1024 * 1024
@@ -55,6 +55,16 @@ class FunctionalGroup:
     """One functional group: GS to GE."""
 
     __slots__ = ("header", "problems", "sets", "trailer")
+    functional_code = HeaderElement(1)
+    """GS01, such as `HS`."""
+    sender = HeaderElement(2)
+    """GS02."""
+    receiver = HeaderElement(3)
+    """GS03."""
+    control_number = HeaderElement(6)
+    """GS06."""
+    version = HeaderElement(8)
+    """GS08, such as `005010X279A1`."""
 
     def __init__(self, header: X12Segment) -> None:
         self.header = header
@@ -63,31 +73,6 @@ class FunctionalGroup:
         """The GE segment; None if it is missing."""
         self.problems: list[EnvelopeProblem] = []
         """Problems with codes of AK905. A receiver adds its own, such as `2` for a version it does not support."""
-
-    @property
-    def functional_code(self) -> str:
-        """GS01, such as `HS`."""
-        return self.header.raw(1)
-
-    @property
-    def sender(self) -> str:
-        """GS02."""
-        return self.header.raw(2)
-
-    @property
-    def receiver(self) -> str:
-        """GS03."""
-        return self.header.raw(3)
-
-    @property
-    def control_number(self) -> str:
-        """GS06."""
-        return self.header.raw(6)
-
-    @property
-    def version(self) -> str:
-        """GS08, such as `005010X279A1`."""
-        return self.header.raw(8)
 
     @property
     def is_acknowledgment(self) -> bool:
@@ -105,10 +90,21 @@ class FunctionalGroup:
 class Interchange:
     """One interchange: ISA to IEA."""
 
-    __slots__ = ("_source", "acknowledgments", "delimiters", "groups", "header", "problems", "trailer")
+    __slots__ = ("acknowledgments", "delimiters", "groups", "header", "problems", "source", "trailer")
+    sender_qualifier = HeaderElement(5)
+    """ISA05."""
+    receiver_qualifier = HeaderElement(7)
+    """ISA07."""
+    version = HeaderElement(12)
+    """ISA12, such as `00501`."""
+    control_number = HeaderElement(13)
+    """ISA13."""
+    usage = HeaderElement(15)
+    """ISA15: `T` for test, `P` for production."""
 
     def __init__(self, header: X12Segment, delimiters: X12Delimiters, problems: list[EnvelopeProblem]) -> None:
-        self._source: tuple[str, int, int] = ("", 0, 0)
+        self.source: tuple[str, int, int] = ("", 0, 0)
+        """The text from which it was parsed, and its place in it."""
         self.header = header
         self.delimiters = delimiters
         self.groups: list[FunctionalGroup] = []
@@ -122,13 +118,8 @@ class Interchange:
     @property
     def received(self) -> str:
         """The text that was parsed, with line breaks and with segments that `render` leaves out."""
-        text, start, end = self._source
+        text, start, end = self.source
         return text[start:end]
-
-    @property
-    def sender_qualifier(self) -> str:
-        """ISA05."""
-        return self.header.raw(5)
 
     @property
     def sender(self) -> str:
@@ -136,34 +127,14 @@ class Interchange:
         return self.header.raw(6).strip()
 
     @property
-    def receiver_qualifier(self) -> str:
-        """ISA07."""
-        return self.header.raw(7)
-
-    @property
     def receiver(self) -> str:
         """ISA08 without its padding."""
         return self.header.raw(8).strip()
 
     @property
-    def version(self) -> str:
-        """ISA12, such as `00501`."""
-        return self.header.raw(12)
-
-    @property
-    def control_number(self) -> str:
-        """ISA13."""
-        return self.header.raw(13)
-
-    @property
     def wants_ta1(self) -> bool:
         """Whether the sender asks for a TA1 (ISA14 is 1)."""
         return self.header.raw(14) == "1"
-
-    @property
-    def usage(self) -> str:
-        """ISA15: `T` for test, `P` for production."""
-        return self.header.raw(15)
 
     @property
     def is_acknowledgment(self) -> bool:
@@ -174,10 +145,6 @@ class Interchange:
     def sets(self) -> list[TransactionSet]:
         """The sets of all groups."""
         return [each for group in self.groups for each in group.sets]
-
-    def set_source(self, text: str, start: int, end: int) -> None:
-        """Set the text from which the interchange was parsed, and its place in it."""
-        self._source = (text, start, end)
 
     def render(self, line_break: str = "") -> str:
         """Return the interchange as encoded. Segments outside of groups and sets are left out."""
@@ -204,7 +171,7 @@ def parse_interchanges(data: bytes | str, limits: ParseLimits = DEFAULT_PARSE_LI
         if len(interchanges) >= limits.interchanges:
             raise InterchangeTooLarge(f"there are more than {limits.interchanges} interchanges; send fewer at once")
         interchange, end = reader.read(header)
-        interchange.set_source(text, header.start, end)
+        interchange.source = text, header.start, end
         interchanges.append(interchange)
         header = _find_next_header(text, end, interchange)
     return interchanges

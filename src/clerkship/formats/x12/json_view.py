@@ -7,7 +7,7 @@ grammar names. The segments as encoded are in it too.
 import re
 from typing import Any
 
-from clerkship.formats.x12.grammar import Grammar, LoopItem, LoopSpec, SegmentSpec
+from clerkship.formats.x12.grammar import Grammar, LoopSpec, SegmentSpec
 from clerkship.formats.x12.loop import Loop
 from clerkship.formats.x12.problems import SegmentError
 from clerkship.formats.x12.segment import X12Segment
@@ -84,15 +84,11 @@ def _find_lists(spec: LoopSpec) -> frozenset[str]:
     lists = {to_key(level.label) for level in spec.levels if level.max > 1}
     seen: set[str] = set()
     for item in spec.items:
-        key = to_key(_label(item))
+        key = to_key((item.loop or item.segment).label)
         if item.max > 1 or key in seen:
             lists.add(key)
         seen.add(key)
     return frozenset(lists)
-
-
-def _label(item: LoopItem) -> str:
-    return item.loop.label if item.loop is not None else item.segment.label
 
 
 def _add(view: JsonObject, key: str, value: JsonObject, lists: frozenset[str]) -> None:

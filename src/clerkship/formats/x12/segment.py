@@ -1,6 +1,6 @@
 """One segment of an interchange, and the delimiters of its elements."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 
 class X12Delimiters(NamedTuple):
@@ -46,6 +46,23 @@ class X12Segment:
 
     def __repr__(self) -> str:
         return f"X12Segment({self.render()!r})"
+
+
+class HasHeader(Protocol):
+    """An envelope: an interchange, a group or a set."""
+
+    @property
+    def header(self) -> X12Segment: ...
+
+
+class HeaderElement:
+    """An element of the header of an envelope, as an attribute of it."""
+
+    def __init__(self, number: int) -> None:
+        self._number = number
+
+    def __get__(self, envelope: HasHeader, owner: object = None) -> str:
+        return envelope.header.raw(self._number)
 
 
 def build_x12_segment(*elements: str | None, delimiters: X12Delimiters = DEFAULT_X12_DELIMITERS) -> X12Segment:

@@ -1,13 +1,17 @@
 """One transaction set: the segments from ST to SE."""
 
 from clerkship.formats.x12.problems import EnvelopeProblem
-from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters, X12Segment
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, HeaderElement, X12Delimiters, X12Segment
 
 
 class TransactionSet:
     """One transaction set. Its segments are split into elements when they are first asked for."""
 
     __slots__ = ("_segments", "delimiters", "group_version", "problems", "segment_texts")
+    code = HeaderElement(1)
+    """ST01, such as `270`."""
+    control_number = HeaderElement(2)
+    """ST02."""
 
     def __init__(
         self,
@@ -39,16 +43,6 @@ class TransactionSet:
         if self._segments is not None:
             return self._segments[0]
         return X12Segment(self.segment_texts[0].split(self.delimiters.element), self.delimiters)
-
-    @property
-    def code(self) -> str:
-        """ST01, such as `270`."""
-        return self.header.raw(1)
-
-    @property
-    def control_number(self) -> str:
-        """ST02."""
-        return self.header.raw(2)
 
     @property
     def version(self) -> str:

@@ -124,12 +124,9 @@ def decode_elements(segment: X12Segment) -> list[X12Element]:
 
 
 def _decode_element(raw: str, delimiters: X12Delimiters) -> X12Element:
-    repeats = [_decode_repeat(part, delimiters) for part in raw.split(delimiters.repetition)]
-    return repeats if len(repeats) > 1 else repeats[0]
-
-
-def _decode_repeat(raw: str, delimiters: X12Delimiters) -> X12Component | X12Composite:
-    return tuple(raw.split(delimiters.component)) if delimiters.component in raw else raw
+    parts = raw.split(delimiters.repetition)
+    repeats = [tuple(part.split(delimiters.component)) if delimiters.component in part else part for part in parts]
+    return [*repeats] if len(repeats) > 1 else repeats[0]
 
 
 @dataclass(frozen=True)

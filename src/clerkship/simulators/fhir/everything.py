@@ -180,17 +180,11 @@ def _build_page(transaction: Transaction, input: EverythingInput, resources: lis
         links.append(("next", bundle_json.build_url(base, path, next_query)))
     entries = [
         bundle_json.render_match(
-            base, resource.key, _get_data(transaction, resource), "include" if resource.rank == 2 else "match"
+            base, resource.key, transaction.data(resource.key) or b"null", "include" if resource.rank == 2 else "match"
         )
         for resource in page
     ]
     return FhirResponse(200, bundle_json.render_bundle("searchset", links, entries, len(resources)))
-
-
-def _get_data(transaction: Transaction, resource: RankedResource) -> bytes:
-    version = transaction.version(resource.key)
-    assert version is not None
-    return version.data or b"null"
 
 
 def _parse_cursor(text: str | None) -> RankedResource | None:

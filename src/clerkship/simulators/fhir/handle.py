@@ -31,7 +31,8 @@ class Fhir(Handle):
         Write `name__exact=` for the parameter `name:exact`.
         """
         bundle = self.bundle(type, params, **more)
-        return [entry["resource"] for page in self._pages(bundle) for entry in _entries_with_mode(page, "match")]
+        entries = (entry for page in self._pages(bundle) for entry in page.get("entry", ()))
+        return [entry["resource"] for entry in entries if entry.get("search", {}).get("mode") == "match"]
 
     def bundle(self, type: str, params: SearchArguments | None = None, **more: Any) -> Resource:
         """Return the first page of a search as a Bundle, with matches, included resources and links."""
@@ -119,7 +120,3 @@ def _if_match_header(version: str | None) -> dict[str, str]:
     if version is None:
         return {}
     return {"if-match": version if version.startswith(("W/", '"', "*")) else f'W/"{version}"'}
-
-
-def _entries_with_mode(bundle: Resource, mode: str) -> Iterator[dict[str, Any]]:
-    return (entry for entry in bundle.get("entry", ()) if entry.get("search", {}).get("mode") == mode)

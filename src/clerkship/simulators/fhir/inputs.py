@@ -38,6 +38,8 @@ def _remove_default(schema: dict[str, Any]) -> None:
     schema.pop("default", None)
 
 
+FhirSandboxName = Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")]
+"""The sandbox that a step or an assertion is about."""
 TypeName = Annotated[str, Field(description="FHIR R4 resource type, such as Observation")]
 ResourceId = Annotated[str, Field(description="id of the resource, such as 42 in Observation/42")]
 ResourceBody = Annotated[

@@ -59,10 +59,6 @@ def bundle(transaction: Transaction, input: BundleInput) -> FhirResponse:
     return process_bundle(transaction, input, ROUTES)
 
 
-def _get_route(path: str, interaction: Interaction[Any], read: InputReader | None = None, **options: Any) -> FhirRoute:
-    return FhirRoute("GET", path, interaction, read, **options)
-
-
 def _search_route(path: str, interaction: Interaction[Any]) -> FhirRoute:
     return FhirRoute("GET", path, interaction, free_query="query", is_heavy=is_heavy_search)
 
@@ -86,13 +82,13 @@ def _patch_route(path: str, interaction: Interaction[Any], **options: Any) -> Fh
 
 
 ROUTES = (
-    _get_route("/metadata", capabilities, in_bundle=False),
-    _get_route("/_history", history_system),
-    _get_route("/{type}/_history", history_type),
-    _get_route("/Patient/{id}/$everything", everything, is_heavy=_always_heavy),
-    _get_route("/{type}/{id}", read),
-    _get_route("/{type}/{id}/_history/{version}", vread),
-    _get_route("/{type}/{id}/_history", history_instance),
+    FhirRoute("GET", "/metadata", capabilities, in_bundle=False),
+    FhirRoute("GET", "/_history", history_system),
+    FhirRoute("GET", "/{type}/_history", history_type),
+    FhirRoute("GET", "/Patient/{id}/$everything", everything, is_heavy=_always_heavy),
+    FhirRoute("GET", "/{type}/{id}", read),
+    FhirRoute("GET", "/{type}/{id}/_history/{version}", vread),
+    FhirRoute("GET", "/{type}/{id}/_history", history_instance),
     _search_route("/{type}/{id}/{other}", search_compartment),
     _search_route("/{type}", search_type),
     _search_route("/", search_system),

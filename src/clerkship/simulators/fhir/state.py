@@ -172,7 +172,11 @@ class FhirState(State[FhirConfig]):
     def changes(self) -> Mapping[str, tuple[Resource | None, Resource | None]]:
         """Return for each resource that differs from the dataset its state there and its state now, by key."""
         rows = ((key, self.chart.get(key), versions[-1].data) for key, versions in self._history.items())
-        return {key: (_parse_optional(before), self.resource(key)) for key, before, now in rows if before != now}
+        return {
+            key: (None if before is None else parse_resource(before), self.resource(key))
+            for key, before, now in rows
+            if before != now
+        }
 
     def apply(self, event: Event) -> None:
         match event.payload:
@@ -203,7 +207,3 @@ class FhirState(State[FhirConfig]):
             key: [[v.id, v.updated, v.method, None if v.data is None else v.data.decode()] for v in history]
             for key, history in sorted(self._history.items())
         }
-
-
-def _parse_optional(data: bytes | None) -> Resource | None:
-    return None if data is None else parse_resource(data)

@@ -17,6 +17,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.located_error import FieldPath, build_located_error, existing_part
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.steps.contract import Step, StepHost
+from clerkship.simulators.fhir.inputs import FhirSandboxName
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.write import delete_resource, patch_resource, put_resource
@@ -54,9 +55,7 @@ class FhirPut(Step):
     resource: Annotated[
         dict[str, Any], AfterValidator(require_valid), Field(description="a complete resource, valid by FHIR R4")
     ]
-    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
-        None
-    )
+    sandbox: FhirSandboxName = None
 
     def list_required_records(self) -> Iterable[tuple[FieldPath, str]]:
         """Return nothing: the step creates a resource that does not exist."""
@@ -100,9 +99,7 @@ class ResourceStep(Step):
     resource: Annotated[str | None, Field(description="the resource, such as `Patient/42`")] = None
     type: Annotated[str | None, Field(description="its type, if `resource` is not given")] = None
     id: Annotated[str | None, Field(description="its id, if `resource` is not given")] = None
-    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
-        None
-    )
+    sandbox: FhirSandboxName = None
 
     @property
     def key(self) -> str:

@@ -173,8 +173,7 @@ def conditional_delete(transaction: Transaction, input: ConditionalDeleteInput) 
     if key is None:
         transaction.note(NothingChanged(operation="delete", type=input.type))
         return FhirResponse(200, message="no resource matches the condition; nothing was deleted")
-    id = key.partition("/")[2]
-    return delete.execute(transaction, DeleteInput(type=input.type, id=id, if_match=input.if_match))
+    return delete.execute(transaction, DeleteInput(**_replace_condition(input, key)))
 
 
 def find_update_target(transaction: Transaction, input: ConditionalUpdateInput) -> str | None:
@@ -195,12 +194,13 @@ def find_update_target(transaction: Transaction, input: ConditionalUpdateInput) 
 
 def resolve_conditional_update(input: ConditionalUpdateInput, key: str) -> UpdateInput:
     """Return a conditional update as an update of the resource with this key."""
-    id = key.partition("/")[2]
-    resource, returns = {**input.resource, "id": id}, input.returns
-    if_match, if_none_match = input.if_match, input.if_none_match
-    return UpdateInput(
-        type=input.type, id=id, resource=resource, if_match=if_match, if_none_match=if_none_match, returns=returns
-    )
+    fields = _replace_condition(input, key)
+    return UpdateInput(**{**fields, "resource": {**input.resource, "id": fields["id"]}})
+
+
+def _replace_condition(input: ConditionalInput, key: str) -> dict[str, Any]:
+    """Return the fields of a conditional input, with the id of the resource in place of the condition."""
+    return {**{name: value for name, value in input if name != "query"}, "id": key.partition("/")[2]}
 
 
 def find_patch_target(transaction: Transaction, input: ConditionalPatchInput) -> str:
@@ -213,8 +213,7 @@ def find_patch_target(transaction: Transaction, input: ConditionalPatchInput) ->
 
 def resolve_conditional_patch(input: ConditionalPatchInput, key: str) -> PatchInput:
     """Return a conditional patch as a patch of the resource with this key."""
-    id, if_match = key.partition("/")[2], input.if_match
-    return PatchInput(type=input.type, id=id, operations=input.operations, if_match=if_match, returns=input.returns)
+    return PatchInput(**_replace_condition(input, key))
 
 
 def parse_condition(text: str) -> QueryPairs:

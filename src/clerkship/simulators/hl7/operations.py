@@ -22,6 +22,7 @@ from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
+from clerkship.simulators.hl7.events import ListenerGone, ListenerNamed
 from clerkship.simulators.hl7.state import Hl7State, InboxEntry, SentMessage
 
 
@@ -132,16 +133,6 @@ def parse_acknowledgment(body: bytes, charset: str, mask: FacilityMask) -> Hl7Me
     return messages[0]
 
 
-def extract_header(message: Hl7Message) -> Hl7Message:
-    """Return a message that contains only the MSH."""
-    return Hl7Message(message.segments[:1])
-
-
-def count_bytes(text: str) -> int:
-    """Return the size of a text as sent, in bytes."""
-    return len(text) if text.isascii() else len(text.encode(errors="replace"))
-
-
 MAX_EVENTS_PER_MESSAGE = 4
 """Events that a message of a batch may cause: itself, its acknowledgment, and effects in other sandboxes."""
 Context = OperationContext[Hl7State]
@@ -249,10 +240,10 @@ def _build_batch_header(headers: Sequence[Segment], id: str, at: datetime) -> Se
 
 
 def _receive(context: Context, message: Hl7Message, batch_flaws: Sequence[Flaw], stated_size: int) -> Hl7Message | None:
-    state = context.state
-    size = max(count_bytes(message.render), stated_size)
+    state, text = context.state, message.render
+    size = max(len(text) if text.isascii() else len(text.encode(errors="replace")), stated_size)
     if size > state.config.max_message:
-        return state.refuse_oversized(context.action, extract_header(message), size)
+        return state.refuse_oversized(context.action, Hl7Message(message.segments[:1]), size)
     return state.receive(context.action, message, batch_flaws)
 
 
@@ -294,13 +285,13 @@ def name_listener(context: Context, listener: ListenerAddress) -> None:
     context.register_callback(
         "listener", f"{listener.host}:{listener.port}"
     )  # first, because it may refuse the address
-    context.state.name_listener(context.action)
+    context.action.emit(ListenerNamed())
 
 
 @operation(tool=False)
 def forget_listener(context: Context, _: NoInput) -> None:
     """Remove the registered MLLP address."""
-    context.state.forget_listener(context.action)
+    context.action.emit(ListenerGone())
     context.register_callback("listener", "")
 
 

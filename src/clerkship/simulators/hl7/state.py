@@ -172,17 +172,14 @@ class Hl7State(State[Hl7Config]):
         """Report objections in the application acknowledgment; the accept acknowledgment stays positive."""
         verdict = MessageVerdict("E", [build_objection_flaw(message, each) for each in objections])
         action.emit(MessageObjected(control_id=message.control_id, ack="AE", reasons=verdict.reasons))
-        plan = plan_acks_after_objection(message, plan)
-        if plan.deferred:
-            self.deliver(action, self._build_ack(action, message, plan.deferred, verdict))
-        accepted = MessageVerdict("A") if plan.code == "CA" else verdict
-        return self._build_ack(action, message, plan.code, accepted) if plan.is_immediate else None
+        return self._answer(action, message, verdict, plan_acks_after_objection(message, plan))
 
     def _answer(
         self, action: ActionContext, message: Hl7Message, verdict: MessageVerdict, plan: AckPlan
     ) -> Hl7Message | None:
         if plan.deferred:
             self.deliver(action, self._build_ack(action, message, plan.deferred, verdict))
+        verdict = MessageVerdict("A") if plan.code == "CA" else verdict
         return self._build_ack(action, message, plan.code, verdict) if plan.is_immediate else None
 
     def _build_ack(self, action: ActionContext, message: Hl7Message, code: str, verdict: MessageVerdict) -> Hl7Message:
@@ -265,14 +262,6 @@ class Hl7State(State[Hl7Config]):
         self.acknowledge(
             action, id, build_ack(message, code, control_id=action.ids.new("ack"), at=action.now, text=text)
         )
-
-    def name_listener(self, action: ActionContext) -> None:
-        """Log that the agent registered a listener."""
-        action.emit(ListenerNamed())
-
-    def forget_listener(self, action: ActionContext) -> None:
-        """Log that the agent deregistered its listener."""
-        action.emit(ListenerGone())
 
     def apply(self, event: Event) -> None:
         match event.payload:

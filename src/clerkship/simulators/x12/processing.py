@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from clerkship.events.event import Payload
 from clerkship.formats.x12.acknowledgments import ACK_999_VERSION, build_999, build_ta1
 from clerkship.formats.x12.envelope_checks import FUNCTIONAL_CODES
 from clerkship.formats.x12.interchange import FunctionalGroup, Interchange
@@ -163,7 +164,8 @@ class _InterchangeProcess:
             for group in interchange.groups:
                 self._process_group(group)
         if self._is_ta1_due(problem):
-            self._acknowledge_interchange(problem)
+            ta1 = build_ta1(interchange, problem)
+            self._reply.ta1 = self._send_acknowledgment(TA1, ta1.raw(1), ta1.raw(4), ta1.render() + "~")
         self._write_replies()
         return self._state.interchanges[self._id]
 
@@ -189,10 +191,6 @@ class _InterchangeProcess:
         """Return whether a TA1 is sent: if it is asked for or the interchange is refused, never for a TA1 or 999."""
         interchange = self._interchange
         return not interchange.is_acknowledgment and (problem is not None or interchange.wants_ta1)
-
-    def _acknowledge_interchange(self, problem: EnvelopeProblem | None) -> None:
-        segment = build_ta1(self._interchange, problem)
-        self._reply.ta1 = self._send_acknowledgment(TA1, segment.raw(1), segment.raw(4), segment.render() + "~")
 
     # Groups and sets.
 
@@ -223,54 +221,32 @@ class _InterchangeProcess:
 
     def _refuse_set(self, group: FunctionalGroup, verdict: SetVerdict) -> None:
         transaction, problems = verdict.transaction, group.problems
-        self._action.emit(
-            TransactionRefused(
-                id=self._new_id(),
-                interchange=self._id,
-                group=group.control_number,
-                transaction=transaction.code,
-                control_number=transaction.control_number,
-                trace=find_trace(transaction),
-                codes=(*(problem.code for problem in problems), *verdict.codes),
-                reasons=(*(problem.text for problem in problems), *verdict.reasons),
-                delimiters="".join(transaction.delimiters),
-                edi=transaction.render()[:MAX_LOGGED_EDI],
-            )
+        self._emit(
+            TransactionRefused,
+            **_describe_request(group, transaction),
+            codes=(*(problem.code for problem in problems), *verdict.codes),
+            reasons=(*(problem.text for problem in problems), *verdict.reasons),
+            edi=transaction.render()[:MAX_LOGGED_EDI],
         )
 
     def _answer_set(self, group: FunctionalGroup, verdict: SetVerdict, number: int) -> str:
-        transaction, trace, id = verdict.transaction, find_trace(verdict.transaction), self._new_id()
+        transaction, described = verdict.transaction, _describe_request(group, verdict.transaction)
         assert verdict.tree is not None
-        self._action.emit(
-            REQUESTED_EVENTS[transaction.code](
-                id=id,
-                interchange=self._id,
-                group=group.control_number,
-                transaction=transaction.code,
-                control_number=transaction.control_number,
-                trace=trace,
-                delimiters="".join(transaction.delimiters),
-                edi=transaction.render(),
-            )
-        )
+        id = self._emit(REQUESTED_EVENTS[transaction.code], **described, edi=transaction.render())
         sent, charset = self._state.local_time(self._action.now), self._state.config.character_set
         header = ReplyHeader(f"{number:04}", sent, transaction.delimiters, charset)
         reply = ANSWERS[transaction.code](verdict.tree, self._action, header)
-        answer, answer_id = ANSWERED_SETS[transaction.code], self._new_id()
-        self._action.emit(
-            ANSWERED_EVENTS[answer](
-                id=answer_id,
-                interchange=self._id,
-                request=id,
-                transaction=answer,
-                control_number=header.control_number,
-                trace=trace,
-                reference=reply.reference,
-                delimiters="".join(reply.answer.delimiters),
-                edi=reply.answer.render(),
-            )
+        answer = ANSWERED_SETS[transaction.code]
+        return self._emit(
+            ANSWERED_EVENTS[answer],
+            request=id,
+            transaction=answer,
+            control_number=header.control_number,
+            trace=described["trace"],
+            reference=reply.reference,
+            delimiters="".join(reply.answer.delimiters),
+            edi=reply.answer.render(),
         )
-        return answer_id
 
     def _acknowledge_group(self, group: FunctionalGroup, verdicts: Sequence[SetVerdict]) -> None:
         number = f"{len(self._reply.acknowledgments) + 1:04}"
@@ -281,46 +257,35 @@ class _InterchangeProcess:
     # Acknowledgments.
 
     def _note(self, transaction: str, control_number: str, edi: str) -> None:
-        self._action.emit(
-            AcknowledgmentReceived(
-                id=self._new_id(),
-                interchange=self._id,
-                transaction=transaction,
-                control_number=control_number,
-                delimiters="".join(self._interchange.delimiters),
-                edi=edi,
-            )
+        self._emit(
+            AcknowledgmentReceived,
+            transaction=transaction,
+            control_number=control_number,
+            delimiters="".join(self._interchange.delimiters),
+            edi=edi,
         )
 
     def _send_acknowledgment(self, transaction: str, control_number: str, code: str, edi: str) -> str:
-        id = self._new_id()
-        self._action.emit(
-            AcknowledgmentSent(
-                id=id,
-                interchange=self._id,
-                transaction=transaction,
-                control_number=control_number,
-                code=code,
-                delimiters=DELIMITERS,
-                edi=edi,
-            )
+        return self._emit(
+            AcknowledgmentSent,
+            transaction=transaction,
+            control_number=control_number,
+            code=code,
+            delimiters=DELIMITERS,
+            edi=edi,
         )
-        return id
 
     # Replies.
 
     def _write_replies(self) -> None:
         """Write one interchange in real time; for a batch, one with the acknowledgments and one with the answers."""
-        acknowledgments, answers = self._acknowledgment_groups(), self._reply.groups
+        acknowledgments = self._acknowledgment_groups()
         if self._receipt.received_as == "batch":
             self._write_reply("acknowledgments", self._reply.ta1, acknowledgments)
-            self._write_reply(
-                "answers", "", [self._answer_group(*each, place) for place, each in enumerate(answers, 1)]
-            )
+            self._write_reply("answers", "", self._answer_groups(1))
         else:
-            first = len(acknowledgments) + 1
-            groups = [self._answer_group(*each, place) for place, each in enumerate(answers, first)]
-            self._write_reply("reply", self._reply.ta1, [*acknowledgments, *groups])
+            groups = [*acknowledgments, *self._answer_groups(len(acknowledgments) + 1)]
+            self._write_reply("reply", self._reply.ta1, groups)
 
     def _write_reply(self, part: ReplyPart, ta1: str, groups: Sequence[ReplyGroup]) -> None:
         if not ta1 and not groups:
@@ -337,9 +302,13 @@ class _InterchangeProcess:
         group = self._interchange.groups[0]
         return [self._reply_group("FA", ACK_999_VERSION, group, self._reply.acknowledgments, 1)]
 
-    def _answer_group(self, group: FunctionalGroup, answers: Sequence[str], place: int) -> ReplyGroup:
-        code = FUNCTIONAL_CODES[self._state.transactions[answers[0]].transaction]
-        return self._reply_group(code, group.version, group, answers, place)
+    def _answer_groups(self, first: int) -> list[ReplyGroup]:
+        return [
+            self._reply_group(
+                FUNCTIONAL_CODES[self._state.transactions[answers[0]].transaction], group.version, group, answers, place
+            )
+            for place, (group, answers) in enumerate(self._reply.groups, first)
+        ]
 
     def _reply_group(
         self, code: str, version: str, group: FunctionalGroup, transactions: Sequence[str], place: int
@@ -354,8 +323,21 @@ class _InterchangeProcess:
             transactions=tuple(transactions),
         )
 
-    def _new_id(self) -> str:
-        return str(len(self._state.transactions) + 1)
+    def _emit(self, event: Callable[..., Payload], **fields: Any) -> str:
+        """Log a transaction of this interchange, and return its id."""
+        id = str(len(self._state.transactions) + 1)
+        self._action.emit(event(id=id, interchange=self._id, **fields))
+        return id
+
+
+def _describe_request(group: FunctionalGroup, transaction: TransactionSet) -> dict[str, Any]:
+    return {
+        "group": group.control_number,
+        "transaction": transaction.code,
+        "control_number": transaction.control_number,
+        "trace": find_trace(transaction),
+        "delimiters": "".join(transaction.delimiters),
+    }
 
 
 def find_trace(transaction: TransactionSet) -> str:

@@ -26,6 +26,7 @@ from clerkship.simulators.fhir.assertions.agent_changes import (
 from clerkship.simulators.fhir.assertions.listed_change import ListedChange
 from clerkship.simulators.fhir.assertions.objections import ChangeChecker, Objection
 from clerkship.simulators.fhir.assertions.shown_resources import find_sandbox_name
+from clerkship.simulators.fhir.inputs import FhirSandboxName
 from clerkship.simulators.fhir.state import FhirState
 
 MAX_ROWS = 100
@@ -54,9 +55,7 @@ class FhirNoOtherChanges(Assertion):
             "versions of a resource that the agent created, of a listed type and for a listed patient, do not"
         ),
     ] = False
-    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
-        None
-    )
+    sandbox: FhirSandboxName = None
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:

@@ -28,6 +28,7 @@ from clerkship.simulators.fhir.assertions.search_field import (
     to_query_pairs,
 )
 from clerkship.simulators.fhir.assertions.subject import CriterionSubject, explain_no_reference, find_subject
+from clerkship.simulators.fhir.inputs import FhirSandboxName
 from clerkship.simulators.fhir.state import FhirState
 
 
@@ -63,9 +64,7 @@ class FhirResourceState(SelectionAssertion):
             description="which of the resources found must have the fields; with `first`, set the order with `_sort`"
         ),
     ] = "first"
-    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
-        None
-    )
+    sandbox: FhirSandboxName = None
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:

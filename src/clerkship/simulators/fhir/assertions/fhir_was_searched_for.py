@@ -11,7 +11,6 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.request_line import render_event_request
 from clerkship.formats.fhir.chart import ChartView
 from clerkship.formats.fhir.issue import FhirError
-from clerkship.formats.fhir.resource import Resource
 from clerkship.formats.fhir.search import matches_search, parse_query
 from clerkship.model.frozen import Flag
 from clerkship.model.run import FieldCheck
@@ -19,6 +18,7 @@ from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fhir.assertions.mentions import find_patients
 from clerkship.simulators.fhir.assertions.shown_resources import find_sandbox_name
 from clerkship.simulators.fhir.events import ResourcesSearched
+from clerkship.simulators.fhir.inputs import FhirSandboxName
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps import require_valid
 
@@ -46,9 +46,7 @@ class FhirWasSearchedFor(Assertion):
     narrowed: Annotated[
         Flag, Field(description="count only searches with at least one selecting parameter, not those of a whole type")
     ] = True
-    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
-        None
-    )
+    sandbox: FhirSandboxName = None
 
     def check(self, evidence: Evidence) -> Check:
         """Look for such a search in the log."""
@@ -74,7 +72,9 @@ class FhirWasSearchedFor(Assertion):
 
     def _would_show(self, event: Event, view: ChartView) -> bool:
         search, type = event.payload, self.resource["resourceType"]
-        if not isinstance(search, ResourcesSearched) or (search.within and not self._is_within(search.within)):
+        if not isinstance(search, ResourcesSearched):
+            return False
+        if search.within and search.within not in find_patients(self.resource):
             return False
         pairs = parse_qsl(search.query, keep_blank_values=True)
         if search.operation == _EVERYTHING:
@@ -82,14 +82,9 @@ class FhirWasSearchedFor(Assertion):
             return not types or type in types
         criteria = [pair for pair in pairs if _is_criterion(type, pair)]
         narrowed = bool(criteria or search.within or not self.narrowed)
-        return search.type in ("", type) and narrowed and all(self._matches_parameter(pair, view) for pair in criteria)
-
-    def _is_within(self, record: str) -> bool:
-        return record in find_patients(self.resource)
-
-    def _matches_parameter(self, pair: tuple[str, str], view: ChartView) -> bool:
-        resource: Resource = self.resource
-        return matches_search(view, resource["resourceType"], [pair], resource)
+        if search.type not in ("", type) or not narrowed:
+            return False
+        return all(matches_search(view, type, [pair], self.resource) for pair in criteria)
 
 
 def _read_content(event: Event) -> ItemContent:

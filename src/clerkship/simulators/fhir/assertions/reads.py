@@ -8,7 +8,6 @@ from pydantic import Field, model_validator
 from clerkship.assertions import occurrence
 from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
-from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import describe_match, find_first
 from clerkship.events.request_line import render_event_request
@@ -35,6 +34,7 @@ from clerkship.simulators.fhir.assertions.search_field import (
 )
 from clerkship.simulators.fhir.assertions.shown_resources import ShownResource, find_sandbox_name, find_shown_resources
 from clerkship.simulators.fhir.assertions.subject import CriterionSubject, explain_no_reference, find_subject
+from clerkship.simulators.fhir.inputs import FhirSandboxName
 from clerkship.simulators.fhir.state import FhirState
 
 
@@ -61,9 +61,7 @@ class ReadAssertion(Assertion):
         Flag | None,
         Field(description="only reads with an access token with scopes, as CDS services get; if false, all others"),
     ] = None
-    sandbox: Annotated[str | None, Field(description="name of the FHIR sandbox; not needed if there is only one")] = (
-        None
-    )
+    sandbox: FhirSandboxName = None
 
     @model_validator(mode="after")
     def _check_consistency(self) -> Self:
@@ -101,7 +99,8 @@ class ReadAssertion(Assertion):
         state = evidence.state(FhirState, self.sandbox)
         shown = find_shown_resources(evidence, find_sandbox_name(evidence, state))
         if self.with_scopes is not None:
-            shown = [resource for resource in shown if _has_scopes(resource.event) == self.with_scopes]
+            requests = ((resource, resource.event.request) for resource in shown)
+            shown = [each for each, request in requests if bool(request and request.scope) == self.with_scopes]
         first = find_first(evidence.events, self.before)
         if first is None:
             return shown
@@ -149,10 +148,6 @@ class ReadAssertion(Assertion):
         if self.with_scopes is not None:
             words.append(f"{'with' if self.with_scopes else 'without'} an access token with scopes")
         return " ".join(words)
-
-
-def _has_scopes(event: Event) -> bool:
-    return event.request is not None and bool(event.request.scope)
 
 
 def list_keys(resources: Sequence[ShownResource]) -> str:

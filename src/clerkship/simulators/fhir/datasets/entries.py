@@ -68,7 +68,7 @@ class EntryReader:
         try:
             content = exact.loads(data)
         except orjson.JSONDecodeError as error:
-            self._report(_build_json_problem(document, data, line, error))
+            self._report(_build_json_problem(document, line, error))
         except (ValueError, RecursionError) as error:
             self._report(document.problem(line, (), f"not valid JSON: {error}"))
         else:
@@ -158,11 +158,7 @@ def _is_too_deep(resource: Resource) -> bool:
     return False
 
 
-def _build_json_problem(document: Document, data: bytes, line: int, error: orjson.JSONDecodeError) -> InputProblem:
-    problem = document.problem(line or error.lineno, (), f"not valid JSON: {_shorten_parser_message(error.msg)}")
+def _build_json_problem(document: Document, line: int, error: orjson.JSONDecodeError) -> InputProblem:
+    message = error.msg.partition(":")[0].strip() or "unexpected end"  # without the position, which the problem has
+    problem = document.problem(line or error.lineno, (), f"not valid JSON: {message}")
     return problem.model_copy(update={"column": error.colno})
-
-
-def _shorten_parser_message(message: str) -> str:
-    """Return the parser's message without the position, which the problem has."""
-    return message.partition(":")[0].strip() or "unexpected end"
