@@ -34,7 +34,7 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.simulators import files
 from clerkship.simulators.files.config import FilesConfig
-from clerkship.simulators.files.sftp.keys import generate_key
+from clerkship.simulators.files.sftp.listener import generate_key
 
 ROOT = Path(__file__).resolve().parent.parent
 SMALL = 4096

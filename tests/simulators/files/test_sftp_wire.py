@@ -10,8 +10,7 @@ from asyncssh.sftp import MAX_SFTP_PACKET_LEN
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clerkship.simulators.files.sftp.server import GROUP, OWNER, build_name, file_attrs, folder_attrs
-from clerkship.simulators.files.sftp.session import parse_path
+from clerkship.simulators.files.sftp.server import GROUP, OWNER, build_attrs, build_name, parse_path
 from tests.simulators.files.conftest import Serve
 from tests.simulators.files.packets import (
     PacketType,
@@ -111,7 +110,10 @@ def test_any_path_stays_in_drop(data: bytes) -> None:
 
 def test_long_name_of_old_file_shows_year() -> None:
     now = 1_772_445_600
-    new, old = build_name("new", file_attrs(5, now), now), build_name("old", folder_attrs(1_700_000_000), now)
+    new, old = (
+        build_name("new", build_attrs(now, 5), now),
+        build_name("old", build_attrs(1_700_000_000, is_folder=True), now),
+    )
     assert new.longname == b"-rw-r--r--    1 drop     drop            5 Mar  2 10:00 new"
     assert old.longname == b"drwxr-xr-x    2 drop     drop            0 Nov 14  2023 old"
 

@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import asyncssh
 from asyncssh import SSHKey, SSHKeyPair, generate_private_key, import_private_key
+from asyncssh.constants import MSG_IGNORE
 from asyncssh.scp import run_scp_server
 from asyncssh.stream import SSHServerStreamSession
 
 from clerkship.kit.wall import monotonic
 from clerkship.simulators.files.sftp.handler import VERSION, SftpHandler
-from clerkship.simulators.files.sftp.keys import SshKeyPair
 from clerkship.simulators.files.sftp.server import DropServer
-from clerkship.simulators.files.sftp.session import DropSession
 
 if TYPE_CHECKING:
-    from clerkship.simulators.files.sftp.listener import Sftp, SftpAccount
+    from clerkship.simulators.files.sftp.listener import Sftp, SftpAccount, SshKeyPair
 
 RSA_BITS = 2048
 RSA_SIGNATURES = (b"rsa-sha2-256", b"rsa-sha2-512")
@@ -47,7 +46,7 @@ def _rsa_key() -> SSHKey:
     return generate_private_key("ssh-rsa", key_size=RSA_BITS)
 
 
-def build_host_keys(key: SshKeyPair) -> list[SSHKey | SSHKeyPair]:
+def build_host_keys(key: "SshKeyPair") -> list[SSHKey | SSHKeyPair]:
     """Return the keys of a listener, the preferred one first."""
     ecdsa = generate_private_key("ecdsa-sha2-nistp256")
     return [import_private_key(key.private), ecdsa, *map(RsaHostKey, RSA_SIGNATURES)]
@@ -62,6 +61,20 @@ KEYS_AGREED = 2
 """The progress of a connection after the key exchange."""
 DISCONNECT_BY_APPLICATION = 11
 """The reason of a disconnect (RFC 4253 §11.1)."""
+
+
+def skip_empty_packets(connection: Any) -> None:
+    """Do not send the empty packet that asyncssh puts before each packet: it costs as much as a small reply.
+
+    It is against an attack on CBC ciphers (RFC 4251 §9.3.1), which the listener does not offer.
+    """
+    send_packet = connection.send_packet
+
+    def send(pkttype: int, *args: bytes, **options: Any) -> None:
+        if pkttype != MSG_IGNORE:
+            send_packet(pkttype, *args, **options)
+
+    connection.send_packet = send
 
 
 class SftpConnection(asyncssh.SSHServer):
@@ -88,6 +101,7 @@ class SftpConnection(asyncssh.SSHServer):
 
     def connection_made(self, conn: asyncssh.SSHServerConnection) -> None:
         self._connection = conn
+        skip_empty_packets(conn)
         if not self._table.enter(self):
             conn.abort()
 
@@ -192,7 +206,7 @@ class SftpChannel(SSHServerStreamSession[bytes]):
         self._connection, self._account = connection, account
 
     def _build_server(self, channel: Any) -> DropServer:
-        return DropServer(channel, DropSession(self._account.client, self._account.uploads))
+        return DropServer(channel, self._account.client, self._account.uploads)
 
     def session_started(self) -> None:
         """Run SFTP or scp."""
@@ -241,7 +255,7 @@ class ScpReader(asyncssh.SSHReader[bytes]):
         return data
 
 
-async def listen(listener: "Sftp", opened: socket, key: SshKeyPair) -> asyncssh.SSHAcceptor:
+async def listen(listener: "Sftp", opened: socket, key: "SshKeyPair") -> asyncssh.SSHAcceptor:
     """Accept SSH connections on a socket."""
     asyncssh.set_log_level(logging.WARNING)  # below that, asyncssh logs user names, which are credentials here
     return await asyncssh.listen(

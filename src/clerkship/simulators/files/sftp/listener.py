@@ -4,6 +4,7 @@ Each sandbox is an SSH user, named by its address.
 """
 
 import asyncio
+import base64
 import threading
 from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
@@ -13,7 +14,6 @@ from clerkship.by_name import load
 from clerkship.kit.descriptors import raise_limit
 from clerkship.sandbox.authentication.listener_schemes import SshUser
 from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
-from clerkship.simulators.files.sftp.keys import SshKeyPair, generate_key
 from clerkship.simulators.files.sftp.upload import Uploads
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import TcpListener
@@ -61,6 +61,29 @@ SETTINGS: dict[str, Any] = {
 def max_connections() -> int:
     """Return how many connections the limit of open files allows."""
     return max(MIN_CONNECTIONS, raise_limit() - RESERVED_DESCRIPTORS)
+
+
+@dataclass(frozen=True)
+class SshKeyPair:
+    """An Ed25519 key pair of SSH, generated from the system's randomness and never logged."""
+
+    private: str
+    """The private key as a file of OpenSSH."""
+    public: str
+    """The public key as a line of OpenSSH: its kind, and its bytes in base64."""
+
+    @property
+    def data(self) -> bytes:
+        """The public key as in a packet (RFC 4253 §6.6)."""
+        return base64.b64decode(self.public.split()[1])
+
+
+def generate_key() -> SshKeyPair:
+    """Generate a key pair."""
+    import asyncssh  # noqa: PLC0415  (an extra)
+
+    pair = asyncssh.generate_private_key("ssh-ed25519")
+    return SshKeyPair(pair.export_private_key().decode(), pair.export_public_key().decode().strip())
 
 
 @dataclass
