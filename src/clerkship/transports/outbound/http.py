@@ -2,27 +2,29 @@
 
 import asyncio
 import ssl
+import zlib
 from abc import abstractmethod
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping, Sized
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 from urllib.parse import urljoin
 
 import orjson
+from httptools import HttpParserError, HttpParserUpgrade, HttpResponseParser
 
-from clerkship.kit.http_body import ResponseTooLarge, read_response
-from clerkship.transports.outbound.address import BadAddress, OutboundAddress, Scheme
+from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.delivery import MAX_CONNECT_SECONDS, DeliveryFailed, OutboundClient, OutboundDelivery
 from clerkship.transports.outbound.policy import ResolvedAddress
-
-if TYPE_CHECKING:
-    import httpx
 
 Sign = Callable[["OutboundRequest"], Mapping[str, str]]
 """Returns headers to add to a request, such as a signature over URL and body. Called again for each redirect."""
 USER_AGENT = "clerkship"
+READ_BYTES = 64 * 1024
+FIRST_FINAL_STATUS = 200
+MAX_HEAD_BYTES = 100 * 1024
+"""Bytes of the head of a response."""
 _METHOD_KEEPING_REDIRECTS = frozenset({307, 308})
 """Redirects that keep method and body (RFC 9110 §15.4.8, §15.4.9)."""
 _REDIRECTS = frozenset({301, 302, 303}) | _METHOD_KEEPING_REDIRECTS
@@ -76,8 +78,6 @@ async def send_request(
 
     Raise DeliveryFailed, OutboundRefused for a redirect to a refused address, TimeoutError or OSError.
     """
-    import httpx  # noqa: F401, PLC0415  (most runs call no agent; imported before the timeout starts)
-
     client.extend()
     sent = replace(sent, url=resolved.address.url)
     async with asyncio.timeout(limits.timeout):
@@ -136,57 +136,31 @@ class WebhookDelivery(OutboundDelivery):
 
 async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: HttpLimits) -> HttpResponse:
     """Send a request to the first checked IP address that accepts a connection."""
-    import httpx  # noqa: PLC0415  (as above)
-
     signature = sent.sign(sent) if sent.sign is not None else {}
-    sent = replace(sent, headers={"user-agent": USER_AGENT, "accept-encoding": "identity", **sent.headers, **signature})
-    failure: BaseException = ConnectionRefusedError()
+    defaults = {"host": resolved.address.authority, "user-agent": USER_AGENT, "accept-encoding": "identity"}
+    sent = replace(sent, headers={**defaults, **sent.headers, **signature})
+    failure: Exception = ConnectionRefusedError()
     for ip in resolved.ips:
-        opened = _open_response(_build_request(ip, resolved.address, sent), resolved.address.scheme)
         try:
-            response, body = await read_response(opened, limits.max_body)
-        except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            failure = _to_delivery_error(error)
-        except httpx.HTTPError as error:
-            raise _to_delivery_error(error) from None
-        except ResponseTooLarge:
-            raise DeliveryFailed("rejected", None, "response_too_large", is_final=True) from None
-        except (httpx.StreamError, ValueError, EOFError):  # exceptions that httpx does not convert to HTTPError
-            raise DeliveryFailed("lost", reason="bad_response") from None
+            reader, writer = await _connect(ip, resolved.address)
+        except ssl.SSLError:
+            failure = DeliveryFailed("lost", reason="tls")
+        except OSError as error:
+            failure = error
         else:
-            return HttpResponse(response.status_code, dict(response.headers), body)
+            try:
+                return await _exchange(reader, writer, resolved.address.target, sent, limits.max_body)
+            finally:
+                writer.transport.abort()
     raise failure
 
 
-def _build_request(ip: str, address: OutboundAddress, sent: OutboundRequest) -> "httpx.Request":
-    """Build a request to one IP address. The Host header and TLS get the host name, which TLS verifies."""
-    import httpx  # noqa: PLC0415  (as above)
-
-    return httpx.Request(
-        sent.method,
-        replace(address, host=ip).url,
-        headers={**sent.headers, "host": address.authority},
-        content=sent.body,
-        extensions={"sni_hostname": address.host, "timeout": {"connect": MAX_CONNECT_SECONDS}},
-    )
-
-
-@asynccontextmanager
-async def _open_response(request: "httpx.Request", scheme: Scheme) -> "AsyncIterator[httpx.Response]":
-    """Send a request and open its response.
-
-    Uses the transport of httpx without its client: the client would follow redirects, use the proxies of the
-    environment, which resolve the name again, and log URLs.
-    """
-    import httpx  # noqa: PLC0415  (as above)
-
-    tls = _load_tls_context() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    async with httpx.AsyncHTTPTransport(verify=tls, trust_env=False) as transport:
-        response = await transport.handle_async_request(request)
-        try:
-            yield response
-        finally:
-            await response.aclose()
+async def _connect(ip: str, address: OutboundAddress) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """Connect to one IP address. TLS verifies the host name."""
+    is_tls = address.scheme == "https"
+    options: dict[str, Any] = {"ssl": _load_tls_context(), "server_hostname": address.host} if is_tls else {}
+    async with asyncio.timeout(MAX_CONNECT_SECONDS):
+        return await asyncio.open_connection(ip, address.port, **options)
 
 
 @cache
@@ -194,20 +168,106 @@ def _load_tls_context() -> ssl.SSLContext:
     return ssl.create_default_context()
 
 
-def _to_delivery_error(error: "httpx.HTTPError") -> BaseException:
-    """Return the error of an attempt, from the exception that caused httpx's."""
-    import httpx  # noqa: PLC0415  (as above)
+async def _exchange(
+    reader: asyncio.StreamReader, writer: asyncio.StreamWriter, target: str, sent: OutboundRequest, max_body: int
+) -> HttpResponse:
+    """Send a request over a connection of its own, and read the response.
 
-    if isinstance(error, httpx.TimeoutException):
-        return TimeoutError()
-    cause: BaseException | None = error
-    while cause is not None:
-        if isinstance(cause, ssl.SSLError):
-            return DeliveryFailed("lost", reason="tls")
-        if isinstance(cause, ConnectionRefusedError):
-            return cause
-        cause = cause.__cause__ or cause.__context__
-    return DeliveryFailed("lost")
+    A client such as httpx takes several times as long for each new connection, uses the proxies of the environment,
+    which resolve the name again, and logs URLs.
+    """
+    writer.write(_render_request(target, sent))
+    with suppress(ConnectionError):  # an agent may answer before it has read everything
+        await writer.drain()
+    response, size = ResponseParser(), 0
+    while not response.is_complete:
+        data = await reader.read(READ_BYTES)
+        size += len(data)
+        response.feed(data)
+        if response.status is None and size > MAX_HEAD_BYTES:
+            raise DeliveryFailed("lost")
+        _check_length(response.body, max_body)
+    assert response.status is not None
+    return HttpResponse(
+        response.status, response.headers, _decode_body(bytes(response.body), response.headers, max_body)
+    )
+
+
+def _render_request(target: str, sent: OutboundRequest) -> bytes:
+    has_body = bool(sent.body) or sent.method != "GET"
+    length = {"content-length": str(len(sent.body))} if has_body else {}
+    lines = [f"{sent.method} {target} HTTP/1.1"]
+    lines += [f"{name}: {value}" for name, value in {**sent.headers, **length}.items()]
+    if not all(map(str.isprintable, lines)):
+        raise ValueError("a header must not contain control characters")
+    return "\r\n".join([*lines, "", ""]).encode() + sent.body
+
+
+class ResponseParser:
+    """Parses the response to one request, with the parser that our HTTP server uses."""
+
+    def __init__(self) -> None:
+        self.status: int | None = None
+        """None until the head has been read."""
+        self.headers: dict[str, str] = {}
+        self.body = bytearray()
+        self.is_complete = False
+        self._parser = HttpResponseParser(self)
+
+    def feed(self, data: bytes) -> None:
+        """Parse some bytes, or the end of the connection if there are none. Raises DeliveryFailed."""
+        if not data:
+            # Without a length, the end of the connection is the end of the body (RFC 9112 §6.3).
+            has_length = bool(self.headers.keys() & {"content-length", "transfer-encoding"})
+            if self.status is None or has_length:
+                raise DeliveryFailed("lost")
+            self.is_complete = True
+            return
+        try:
+            self._parser.feed_data(data)
+        except (HttpParserError, HttpParserUpgrade):
+            if not self.is_complete:  # what follows the response does not matter
+                raise DeliveryFailed("lost") from None
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Add a header; httptools calls this and the methods below."""
+        if not self.is_complete:
+            key, text = name.decode("latin-1").lower(), value.decode(errors="replace")
+            self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
+
+    def on_headers_complete(self) -> None:
+        """Note the status, unless it is an interim response such as 100 Continue."""
+        status = self._parser.get_status_code()
+        if status < FIRST_FINAL_STATUS:
+            self.headers.clear()
+        elif not self.is_complete:
+            self.status = status
+
+    def on_body(self, data: bytes) -> None:
+        """Add a part of the body."""
+        if not self.is_complete:
+            self.body += data
+
+    def on_message_complete(self) -> None:
+        """Note the end of the response."""
+        self.is_complete = self.status is not None
+
+
+def _decode_body(body: bytes, headers: Mapping[str, str], max_body: int) -> bytes:
+    """Decompress a body: some servers compress although the request does not allow it."""
+    if not body or headers.get("content-encoding", "").strip().lower() not in ("gzip", "x-gzip", "deflate"):
+        return body
+    try:
+        decoded = zlib.decompressobj(wbits=zlib.MAX_WBITS | 32).decompress(body, max_body + 1)
+    except zlib.error:
+        raise DeliveryFailed("lost") from None
+    _check_length(decoded, max_body)
+    return decoded
+
+
+def _check_length(body: Sized, max_body: int) -> None:
+    if len(body) > max_body:
+        raise DeliveryFailed("rejected", None, "response_too_large", is_final=True)
 
 
 def _build_redirect(sent: OutboundRequest, response: HttpResponse) -> OutboundRequest:
