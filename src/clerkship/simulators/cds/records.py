@@ -54,6 +54,11 @@ class ServiceCall:
     """The feedback to send."""
 
     @property
+    def identity(self) -> dict[str, str]:
+        """The fields that name the call in its events."""
+        return {"call": self.id, "instance": self.instance, "hook": self.hook, "service": self.service.id}
+
+    @property
     def message(self) -> str:
         """The id of the call among the outbound messages."""
         return f"call/{self.id}"

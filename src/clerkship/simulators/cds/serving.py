@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -103,13 +104,15 @@ def _build_handler(server: ServiceServer) -> type[BaseHTTPRequestHandler]:
 
         def _send(self, status: int, data: Any) -> None:
             body = orjson.dumps(data)
-            self.send_response(status)
-            self.send_header("content-type", "application/json")
-            self.send_header("content-length", str(len(body)))
-            self.send_header("connection", "close")
+            lines = (
+                f"HTTP/1.1 {status} {HTTPStatus(status).phrase}",
+                "content-type: application/json",
+                f"content-length: {len(body)}",
+                "connection: close",
+            )
+            self.close_connection = True
             with suppress(ConnectionError):  # the EHR does not wait for a late answer
-                self.end_headers()
-                self.wfile.write(body)
+                self.wfile.write("\r\n".join([*lines, "", ""]).encode() + body)
 
         def log_message(self, format: str, *args: Any) -> None:
             """Do not print requests."""

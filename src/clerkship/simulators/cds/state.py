@@ -100,6 +100,8 @@ class CdsState(State[CdsConfig]):
         self.discoveries = 0
         self.hooks: dict[str, TriggeredHook] = {}
         self._calls: dict[str, ServiceCall] = {}
+        self._unfinished: dict[str, ServiceCall] = {}
+        """The calls that are open, or whose feedback is to be sent or not decided yet, the oldest first."""
 
     # The agent's services.
 
@@ -160,27 +162,18 @@ class CdsState(State[CdsConfig]):
         if self.needs_discovery:
             yield f"discover/{self.discoveries + 1}"
             return
-        for hook in self.hooks.values():
-            for call in hook.calls or ():
-                if call.is_open:
-                    yield call.message
-                elif call.wants_feedback:
-                    yield f"feedback/{call.id}"
+        for call in self._unfinished.values():
+            if call.is_open:
+                yield call.message
+            elif call.wants_feedback:
+                yield f"feedback/{call.id}"
 
     def fire(self, action: ActionContext, id: str) -> PreparedCall:
         """Ask the chart for the prefetch, and return the request for a service. What is logged has no credentials."""
         call = self.find_call(id)
         hook = self.hooks[call.instance]
-        requested = action.emit(
-            HookRequested(
-                call=id,
-                instance=hook.instance,
-                hook=hook.hook,
-                service=call.service.id,
-                patient=hook.patient,
-                prefetch=tuple(_resolve_prefetch(call.service, hook)),
-            )
-        )
+        prefetch_requests = tuple(_resolve_prefetch(call.service, hook))
+        requested = action.emit(HookRequested(**call.identity, patient=hook.patient, prefetch=prefetch_requests))
         charts: dict[str, Prefetch] = {
             each.target: each.result for each in action.reactions_to(requested) if isinstance(each.result, Prefetch)
         }
@@ -202,10 +195,7 @@ class CdsState(State[CdsConfig]):
             return
         action.emit(
             HookAnswered(
-                call=id,
-                instance=call.instance,
-                hook=call.hook,
-                service=call.service.id,
+                **call.identity,
                 status=status,
                 cards=tuple(card.to_wire() for card in response.cards),
                 system_actions=tuple(each.to_wire() for each in response.system_actions),
@@ -223,17 +213,7 @@ class CdsState(State[CdsConfig]):
     ) -> None:
         """Record that a service did not answer as it should."""
         call = self.find_call(id)
-        action.emit(
-            HookFailed(
-                call=id,
-                instance=call.instance,
-                hook=call.hook,
-                service=call.service.id,
-                reason=reason,
-                status=status,
-                problems=problems,
-            )
-        )
+        action.emit(HookFailed(**call.identity, reason=reason, status=status, problems=problems))
 
     # What the clinician does.
 
@@ -321,7 +301,7 @@ class CdsState(State[CdsConfig]):
             case HookAnswered() as answered:
                 self._add_answer(answered)
             case HookFailed() as failed:
-                call = self._calls[failed.call]
+                call = self._finish(failed.call)
                 call.status, call.failure, call.http_status = "failed", failed.reason, failed.status
                 call.problems = failed.problems
             case CardDecided() as decided:
@@ -329,7 +309,7 @@ class CdsState(State[CdsConfig]):
             case SuggestionAccepted() as accepted:
                 self._change_drafts(accepted)
             case FeedbackSent(call=id):
-                self._calls[id].wants_feedback = False
+                self._finish(id).wants_feedback = False
 
     def _store_services(self, services: tuple[CdsService, ...]) -> None:
         self.services, self.is_discovered, self.needs_discovery = services, True, False
@@ -340,7 +320,13 @@ class CdsState(State[CdsConfig]):
 
     def _route(self, hook: TriggeredHook) -> None:
         hook.route(self.services)
-        self._calls.update({call.id: call for call in hook.calls or ()})
+        calls = {call.id: call for call in hook.calls or ()}
+        self._calls |= calls
+        self._unfinished |= calls
+
+    def _finish(self, id: str) -> ServiceCall:
+        self._unfinished.pop(id, None)
+        return self._calls[id]
 
     def _add_hook(self, event: Event, triggered: HookTriggered) -> None:
         hook = TriggeredHook(
@@ -361,6 +347,8 @@ class CdsState(State[CdsConfig]):
         call.status, call.http_status, call.problems = "answered", answered.status, answered.problems
         call.cards = tuple(Card.model_validate(card) for card in answered.cards)
         call.system_actions = tuple(SuggestedAction.model_validate(each) for each in answered.system_actions)
+        if not call.cards:
+            self._finish(call.id)
 
     def _add_decision(self, event: Event, decided: CardDecided) -> None:
         call = self._calls[decided.call]
@@ -369,6 +357,8 @@ class CdsState(State[CdsConfig]):
         if feedback is not None and self.config.send_feedback:
             call.feedback = (*call.feedback, feedback.to_wire())
             call.wants_feedback = True
+        if decided.card == len(call.cards) - 1 and not call.wants_feedback:
+            self._finish(call.id)
 
     def _change_drafts(self, accepted: SuggestionAccepted) -> None:
         drafts = self.hooks[self._calls[accepted.call].instance].drafts
