@@ -50,7 +50,6 @@ FREE_TEXT = {
         AnswerMatches: expected
         AttachmentMatch: content content_type name
         Button: payload title
-        CdsCard: detail source suggestion summary
         ExpectedCard: detail source suggestion summary
         ExpectedFeedback: comment reason suggestion
         FaxHasDocument: contains document not_contains

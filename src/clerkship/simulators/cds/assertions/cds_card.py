@@ -1,22 +1,20 @@
 """`cds_card`: the agent's services answered with the expected cards, or stayed silent."""
 
 from collections.abc import Iterator, Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, get_args
+from typing import Annotated, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
+from clerkship.assertions.cds_cards import ExpectedCard
 from clerkship.assertions.field_rows import MAX_NAMES, compare_field, share_passed
 from clerkship.assertions.occurrence import join_first
 from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
-from clerkship.formats.cds_hooks.card import ActionType, Card, Indicator, SuggestedAction, Suggestion
+from clerkship.formats.cds_hooks.card import ActionType, Card, SuggestedAction, Suggestion
 from clerkship.formats.fhir.names import ResourceTypeName
-from clerkship.model.closed import OneOf
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.model.matcher import matches_expected
-from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import compare_given, compare_value
 from clerkship.simulators.cds.assertions.selection import CallAssertion, ResourceFields
 from clerkship.simulators.cds.events import ActionRefused, HookAnswered
@@ -54,22 +52,13 @@ class ReceivedCard(NamedTuple):
         return f"{self.card.indicator} {self.card.summary[:60]!r} of {self.call.service.id}{at}"
 
 
-class CdsCard(CallAssertion, SelectionAssertion):
+class CdsCard(ExpectedCard, CallAssertion, SelectionAssertion):
     """A card that answers a hook is as expected; or, with `count` or `none`, the number of such cards is. It fails if
     a selected service was not called, did not answer in time, or sent invalid cards: silence is a valid answer without
     such cards.
     """
 
     name: ClassVar[str] = "cds_card"
-    indicator: Annotated[
-        Expected | None,
-        OneOf(*get_args(Indicator)),
-        Field(description="info, warning or critical, or a matcher"),
-    ] = None
-    summary: Annotated[Expected | None, Field(description="literal or matcher for the summary")] = None
-    detail: Annotated[Expected | None, Field(description="literal or matcher for the detail")] = None
-    source: Annotated[Expected | None, Field(description="literal or matcher for the label of the source")] = None
-    suggestion: Annotated[Expected | None, Field(description="literal or matcher for the label of a suggestion")] = None
     resource: Annotated[
         ExpectedResource | None, Field(description="what the chart has after one of its suggestions is accepted")
     ] = None
@@ -118,28 +107,17 @@ class CdsCard(CallAssertion, SelectionAssertion):
         return FieldCheck(path="answers", expected="valid", actual=actual, passed=not flaws)
 
     def _compare(self, received: ReceivedCard, evidence: Evidence) -> Iterator[FieldCheck]:
-        card, seq = received.card, received.seq
-        values: list[tuple[str, Any, Any]] = [
-            ("indicator", self.indicator, card.indicator),
-            ("summary", self.summary, card.summary),
-            ("detail", self.detail, card.detail or MISSING),
-            ("source", self.source, card.source.label),
-        ]
-        yield from compare_given(values, seq)
-        if self.suggestion is not None:
-            labels = [each.label for each in card.suggestions]
-            passed = any(matches_expected(self.suggestion, label) for label in labels)
-            yield FieldCheck(path="suggestion", expected=self.suggestion, actual=labels, passed=passed, seq=seq)
+        seq = received.seq
+        yield from self.compare_card(received.card.to_wire(), seq)
         yield from compare_given([("outcome", self.outcome, received.outcome)], seq)
         if self.resource is not None:
             yield from self._compare_resource(self.resource, received, evidence)
         if not self._has_conditions:
-            yield FieldCheck(path="card", expected="any", actual=card.summary, passed=True, seq=seq)
+            yield FieldCheck(path="card", expected="any", actual=received.card.summary, passed=True, seq=seq)
 
     @property
     def _has_conditions(self) -> bool:
-        names = ("indicator", "summary", "detail", "source", "suggestion", "resource", "outcome")
-        return any(getattr(self, name) is not None for name in names)
+        return any(getattr(self, name) is not None for name in (*ExpectedCard.model_fields, "resource", "outcome"))
 
     def _compare_resource(
         self, expected: ExpectedResource, received: ReceivedCard, evidence: Evidence

@@ -1,10 +1,11 @@
 """`cds_called`: the agent called a CDS service as expected and heeded its cards, or did not call it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from clerkship.assertions.cds_cards import ExpectedCard, compare_any
 from clerkship.assertions.field_rows import compare_field, share_passed
 from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.occurrence import CountExpectation, allows_zero
@@ -14,10 +15,8 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.events.query import describe_match, select
 from clerkship.events.tables import read_tables
-from clerkship.formats.cds_hooks.card import Indicator
 from clerkship.formats.cds_hooks.hooks import HookName
 from clerkship.formats.fhir.names import PATIENT
-from clerkship.model.closed import OneOf
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import matches_expected
 from clerkship.model.path import MISSING, lookup
@@ -56,32 +55,6 @@ def _read_calls(evidence: Evidence) -> list[LoggedCall]:
     return sorted(answered, key=lambda call: (call.event.at, call.event.seq))
 
 
-class ExpectedCard(Frozen):
-    """Properties of a card that answered a call."""
-
-    indicator: Annotated[
-        Expected | None,
-        OneOf(*get_args(Indicator)),
-        Field(description="info, warning or critical, or a matcher"),
-    ] = None
-    summary: Annotated[Expected | None, Field(description="literal or matcher for the summary")] = None
-    detail: Annotated[Expected | None, Field(description="literal or matcher for the detail")] = None
-    source: Annotated[Expected | None, Field(description="literal or matcher for the label of the source")] = None
-    suggestion: Annotated[Expected | None, Field(description="literal or matcher for the label of a suggestion")] = None
-
-    def compare(self, card: Mapping[str, Any], seq: int) -> Iterator[FieldCheck]:
-        """Yield a row for each expected property."""
-        for name in ("indicator", "summary", "detail"):
-            if (expected := getattr(self, name)) is not None:
-                yield compare_value(f"card {name}", expected, card.get(name, MISSING), seq)
-        if self.source is not None:
-            yield compare_value("card source", self.source, lookup(card, "source.label"), seq)
-        if self.suggestion is not None:
-            labels = list(_list_suggestions(card).values())
-            passed = any(matches_expected(self.suggestion, label) for label in labels)
-            yield FieldCheck(path="card suggestion", expected=self.suggestion, actual=labels, passed=passed, seq=seq)
-
-
 class ExpectedFeedback(Frozen):
     """What the agent reported about a card. The last feedback on the card counts."""
 
@@ -103,7 +76,7 @@ class ExpectedFeedback(Frozen):
         received = payload if isinstance(payload, FeedbackReceived) else None
         seq = event.seq if event is not None else None
         feedback: Mapping[str, Any] = received.feedback if received is not None else {}
-        labels = _list_suggestions(card)
+        labels = {str(each.get("uuid")): str(each.get("label")) for each in card.get("suggestions", ())}
         ids = [each.get("id") for each in feedback.get("acceptedSuggestions", ())]
         outcome = received.outcome if received is not None else "ignored"
         if outcome == "accepted" and not all(id in labels for id in ids):
@@ -119,15 +92,7 @@ class ExpectedFeedback(Frozen):
             yield compare_value("feedback comment", self.comment, lookup(feedback, "overrideReason.userComment"), seq)
         if self.suggestion is not None:
             accepted = [labels[id] for id in ids if id in labels]
-            passed = any(matches_expected(self.suggestion, label) for label in accepted)
-            yield FieldCheck(
-                path="feedback suggestion", expected=self.suggestion, actual=accepted, passed=passed, seq=seq
-            )
-
-
-def _list_suggestions(card: Mapping[str, Any]) -> dict[str, str]:
-    """Return the labels of the suggestions of a card, by uuid."""
-    return {str(each.get("uuid")): str(each.get("label")) for each in card.get("suggestions", ())}
+            yield compare_any("feedback suggestion", self.suggestion, accepted, seq)
 
 
 ContextFields = dict[str, Expected]
@@ -259,4 +224,4 @@ class CdsServiceWasCalled(SelectionAssertion, EventWindow):
             yield from min(rows, key=share_passed, default=())
 
     def _compare_card(self, card: Mapping[str, Any], seq: int) -> tuple[FieldCheck, ...]:
-        return tuple(self.card.compare(card, seq)) if self.card is not None else ()
+        return tuple(self.card.compare_card(card, seq, "card ")) if self.card is not None else ()
