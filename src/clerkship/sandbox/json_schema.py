@@ -5,7 +5,8 @@ annotation is an error in the declaration: ignoring it would accept what the sch
 written without a fraction: `5.0` is not one.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterator, Mapping
+from operator import ge, gt, le, lt
 from typing import Any, NamedTuple
 
 import orjson
@@ -236,40 +237,38 @@ def _check_not(schema: Mapping[str, Any], value: Any, definitions: Definitions) 
 KeywordCheck = Callable[[Mapping[str, Any], Any, Definitions], Violation | None]
 
 
-def _build_limit_check(keyword: str, compare: Callable[[Any, Any], bool], words: str) -> KeywordCheck:
-    def check(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
-        is_number = isinstance(value, int | float) and not isinstance(value, bool)
-        return _violation_unless(not is_number or compare(value, schema[keyword]), f"must be {words} {schema[keyword]}")
-
-    return check
-
-
-def _build_size_check(keyword: str, types: tuple[type[Sized], ...], unit: str) -> KeywordCheck:
-    is_least = keyword.startswith("min")
+def _build_limit_check(
+    keyword: str, types: tuple[type[Any], ...], compare: Callable[[Any, Any], bool], words: str, unit: str = ""
+) -> KeywordCheck:
+    """Return the check of a keyword that limits a number or, with a unit, the size of a value."""
 
     def check(schema: Mapping[str, Any], value: Any, definitions: Definitions) -> Violation | None:
+        if not isinstance(value, types) or isinstance(value, bool):
+            return None
         limit = schema[keyword]
-        size = len(value) if isinstance(value, types) else limit
-        holds = size >= limit if is_least else size <= limit
-        return _violation_unless(holds, f"must have at {'least' if is_least else 'most'} {limit} {unit}")
+        message = f"must have {words} {limit} {unit}" if unit else f"must be {words} {limit}"
+        return _violation_unless(compare(len(value) if unit else value, limit), message)
 
     return check
 
 
 _SIZES = {
-    f"{end}{suffix}": _build_size_check(f"{end}{suffix}", types, unit)
+    f"{end}{suffix}": _build_limit_check(f"{end}{suffix}", types, compare, words, unit)
     for suffix, types, unit in (
         ("Length", (str, bytes), "characters"),
         ("Items", (list,), "items"),
         ("Properties", (dict,), "properties"),
     )
-    for end in ("min", "max")
+    for end, compare, words in (("min", ge, "at least"), ("max", le, "at most"))
 }
 _LIMITS = {
-    "minimum": _build_limit_check("minimum", lambda value, limit: value >= limit, "at least"),
-    "maximum": _build_limit_check("maximum", lambda value, limit: value <= limit, "at most"),
-    "exclusiveMinimum": _build_limit_check("exclusiveMinimum", lambda value, limit: value > limit, "more than"),
-    "exclusiveMaximum": _build_limit_check("exclusiveMaximum", lambda value, limit: value < limit, "less than"),
+    keyword: _build_limit_check(keyword, (int, float), compare, words)
+    for keyword, compare, words in (
+        ("minimum", ge, "at least"),
+        ("maximum", le, "at most"),
+        ("exclusiveMinimum", gt, "more than"),
+        ("exclusiveMaximum", lt, "less than"),
+    )
 }
 KEYWORDS: Mapping[str, KeywordCheck] = {
     "$ref": _check_reference,
