@@ -1,5 +1,6 @@
 """Webhooks to an agent: address policy, retries in simulated time, and the attempts in the log."""
 
+import gzip
 import secrets
 import socket
 import ssl
@@ -428,6 +429,35 @@ def test_malformed_response_fails_the_attempt_but_not_the_run(open_site: OpenSit
     agent.close()
     assert [each.outcome for each in site.attempts] == [outcome]
     assert site.playground.broken is None
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}more",
+        b"HTTP/1.0 204 No Content\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\n" + gzip.compress(b"{}", mtime=0),
+    ],
+)
+def test_response_in_any_valid_form_is_read(open_site: OpenSite, answer: bytes) -> None:
+    site, agent = open_site(attempts=1), RawBytesServer(answer)
+    site.handle.register(agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1s")
+    agent.close()
+    assert [each.outcome for each in site.attempts] == ["delivered"]
+
+
+def test_response_with_too_large_a_head_fails_the_attempt(open_site: OpenSite) -> None:
+    site, agent = open_site(attempts=1), RawBytesServer(b"HTTP/1.1 200 OK\r\nX: " + b"x" * 200_000)
+    site.handle.register(agent.url)
+    site.notify("one")
+    site.sandboxes.wait("1s")
+    agent.close()
+    assert [each.outcome for each in site.attempts] == ["lost"]
 
 
 def test_crashed_delivery_restarts_when_the_agent_registers_again(

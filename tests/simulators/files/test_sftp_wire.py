@@ -41,6 +41,18 @@ def test_packets_split_into_pieces_are_answered(serve: Serve) -> None:
     run_within(20, run_raw_session(serve(), work))
 
 
+def test_reply_is_one_packet_of_ssh(serve: Serve) -> None:
+    async def count_packets() -> int:
+        async with connect(serve()) as connection, connection.start_sftp_client() as sftp:
+            before = connection._recv_seq
+            for _ in range(20):
+                await sftp.realpath("inbox")
+            packets: int = connection._recv_seq - before
+            return packets
+
+    assert run_within(10, count_packets()) == 20
+
+
 @pytest.mark.parametrize("length", [0, MAX_SFTP_PACKET_LEN + 1, 0xFFFFFFFF])
 def test_invalid_packet_length_ends_session(serve: Serve, length: int) -> None:
     async def work(session: RawSession) -> int:

@@ -137,8 +137,9 @@ class WebhookDelivery(OutboundDelivery):
 async def _send_once(resolved: ResolvedAddress, sent: OutboundRequest, limits: HttpLimits) -> HttpResponse:
     """Send a request to the first checked IP address that accepts a connection."""
     signature = sent.sign(sent) if sent.sign is not None else {}
-    defaults = {"host": resolved.address.authority, "user-agent": USER_AGENT, "accept-encoding": "identity"}
-    sent = replace(sent, headers={**defaults, **sent.headers, **signature})
+    defaults = {"user-agent": USER_AGENT, "accept-encoding": "identity"}
+    headers = {**defaults, **sent.headers, **signature, "host": resolved.address.authority}
+    sent = replace(sent, headers=headers)
     failure: Exception = ConnectionRefusedError()
     for ip in resolved.ips:
         try:
@@ -231,22 +232,20 @@ class ResponseParser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a header; httptools calls this and the methods below."""
-        if not self.is_complete:
-            key, text = name.decode("latin-1").lower(), value.decode(errors="replace")
-            self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
+        key, text = name.decode("latin-1").lower(), value.decode(errors="replace")
+        self.headers[key] = f"{self.headers[key]}, {text}" if key in self.headers else text
 
     def on_headers_complete(self) -> None:
         """Note the status, unless it is an interim response such as 100 Continue."""
         status = self._parser.get_status_code()
         if status < FIRST_FINAL_STATUS:
             self.headers.clear()
-        elif not self.is_complete:
+        else:
             self.status = status
 
     def on_body(self, data: bytes) -> None:
         """Add a part of the body."""
-        if not self.is_complete:
-            self.body += data
+        self.body += data
 
     def on_message_complete(self) -> None:
         """Note the end of the response."""
