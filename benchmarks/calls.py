@@ -26,12 +26,13 @@ from itertools import count
 from pathlib import Path
 from types import FrameType
 from typing import Any, ClassVar
+from unittest.mock import patch
 
 import yaml
 
 from benchmarks import fax, fhir, messages, overhead, voice_office, x12_sandbox
 from benchmarks.feeds_mllp import message as oru
-from benchmarks.fhir_work import works
+from benchmarks.fhir_work import chart, works
 from clerkship.actors.python import PythonSolver
 from clerkship.assertions.evaluation import evaluate
 from clerkship.engine.batch import TrialBatch
@@ -152,11 +153,8 @@ def run_inline() -> Iterator[None]:
 
         asyncio.run(play_all())
 
-    before, TrialBatch.run = TrialBatch.run, run  # type: ignore[method-assign]
-    try:
+    with patch.object(TrialBatch, "run", run):
         yield
-    finally:
-        TrialBatch.run = before  # type: ignore[method-assign]
 
 
 def count_trials(task: str) -> Calls:
@@ -190,7 +188,7 @@ task:
 
 def count_fhir() -> dict[str, Calls]:
     """Return the calls of requests to a chart, in process."""
-    site, found = fhir.Site(fhir.chart(1_000)), {}
+    site, found = fhir.Site(chart(1_000)), {}
     for name, work in works(1_000).items():
         if "transaction" not in name:
             handle, request = site.handle(site.fork()), fhir.request_of(work)
