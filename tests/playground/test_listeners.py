@@ -22,9 +22,9 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.faults.request_faults import ErrorFault, LatencyFault
-from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
+from clerkship.sandbox.listener import ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import OperationCall, OperationContext, SimulatorInterface, operation
-from clerkship.sandbox.request import Refusal, Reply, json_reply, refuse_as_json
+from clerkship.sandbox.request import ConnectionInfo, Refusal, Reply, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import State
 from clerkship.simulators import files

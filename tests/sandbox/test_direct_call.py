@@ -11,7 +11,8 @@ from clerkship.checks.conformance.rig import SimulatorRig, prepare_domains
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.recording import recorded_agent
-from clerkship.sandbox.direct_call import DirectCall, decode_bytes, encode_bytes
+from clerkship.sandbox.call_record import decode_bytes, encode_bytes
+from clerkship.sandbox.direct_call import DirectCall
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.operation import OperationCall
 from clerkship.simulators import files

@@ -17,7 +17,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from clerkship.events.request_line import render_event_request
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.direct_call import CallRecord
+from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.faults.request_faults import DripFault, DropFault, ErrorFault, TruncatedFault
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
 from clerkship.sandbox.request import Refusal

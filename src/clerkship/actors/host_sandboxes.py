@@ -2,20 +2,26 @@
 
 import base64
 import pkgutil
+import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any
+from importlib.util import find_spec, module_from_spec
+from typing import TYPE_CHECKING, Any
 
 from clerkship.actors.host_link import HostLink
-from clerkship.actors.reply import parse_event, report_fields
 from clerkship.by_name import load
-from clerkship.events.event import Event, Payload
-from clerkship.sandbox.direct_call import CallRecord
+from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.handle import Handle, Sandboxes
-from clerkship.sandbox.listener import ConnectionInfo
-from clerkship.sandbox.operation import Operation
-from clerkship.sandbox.request import IMMEDIATE, Delivery, QueryParams, Reply, Request, check_request
-from clerkship.sandbox.route import Route
+from clerkship.sandbox.request import IMMEDIATE, ConnectionInfo, Delivery, QueryParams, Reply, Request, check_request
+
+if TYPE_CHECKING:
+    from clerkship.events.event import Event, Payload
+    from clerkship.sandbox.operation import Operation
+    from clerkship.sandbox.route import Route
+
+_SIMULATORS = "clerkship.simulators."
+_executing = threading.RLock()
 
 
 class HostTransport:
@@ -30,13 +36,13 @@ class HostTransport:
         return self._kind
 
     @property
-    def routes(self) -> Sequence[Route]:
+    def routes(self) -> "Sequence[Route]":
         """Its HTTP routes, read from the simulator."""
         routes: Sequence[Route] = self._spec().routes
         return routes
 
     @property
-    def operations(self) -> Sequence[Operation[Any, Any]]:
+    def operations(self) -> "Sequence[Operation[Any, Any]]":
         """Its operations, read from the simulator."""
         operations: Sequence[Operation[Any, Any]] = self._spec().operations
         return operations
@@ -120,11 +126,13 @@ class HostReport:
     def __init__(self, link: HostLink) -> None:
         self._link = link
 
-    def __call__(self, payload: Payload) -> Event:
-        reported = parse_event(payload, None)  # the platform's process checks the kind
-        event = self._link.request("report", event=report_fields(reported))
-        at = datetime.fromisoformat(event.pop("at"))
-        return Event(**event, at=at, payload=reported)
+    def __call__(self, payload: "Payload") -> "Event":
+        replies = load("clerkship.actors.reply")
+        reported = replies.parse_event(payload, None)  # the platform's process checks the kind
+        fields = self._link.request("report", event=replies.report_fields(reported))
+        at = datetime.fromisoformat(fields.pop("at"))
+        event: Event = load("clerkship.events.event:Event")(**fields, at=at, payload=reported)
+        return event
 
 
 class HostHandles(Mapping[str, Handle]):
@@ -137,6 +145,7 @@ class HostHandles(Mapping[str, Handle]):
     def __getitem__(self, name: str) -> Handle:
         if name not in self._made:
             place = self._places[name]
+            _defer_package(place["handle"])
             handle = pkgutil.resolve_name(place["handle"])
             self._made[name] = handle(HostTransport(self._link, name, place["kind"]))
         return self._made[name]
@@ -149,6 +158,27 @@ class HostHandles(Mapping[str, Handle]):
 
     def __len__(self) -> int:
         return len(self._places)
+
+
+def _defer_package(handle: str) -> None:
+    """Let the class of a handle be imported without the rest of its simulator.
+
+    The package of a simulator imports all its modules for its SPEC. It is executed when a name of it is first read.
+    """
+    package = handle.partition(":")[0].rpartition(".")[0]
+    spec = find_spec(package) if package.startswith(_SIMULATORS) and package not in sys.modules else None
+    if spec is None or spec.loader is None:
+        return
+    module, loader = module_from_spec(spec), spec.loader
+
+    def execute_and_get(name: str) -> Any:
+        with _executing:
+            if module.__dict__.pop("__getattr__", None) is not None:
+                loader.exec_module(module)
+        return getattr(module, name)
+
+    module.__dict__["__getattr__"] = execute_and_get
+    sys.modules[package] = module
 
 
 def open_host_sandboxes(link: HostLink, places: Mapping[str, Mapping[str, str]]) -> Sandboxes:

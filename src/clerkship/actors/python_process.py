@@ -30,7 +30,7 @@ from clerkship.actors.reply import parse_answer, parse_replies, parse_report, re
 from clerkship.kit.text import replace_surrogates
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
-from clerkship.sandbox.direct_call import CallRecord
+from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.handle import Handle, Sandboxes
 from clerkship.sandbox.request import IMMEDIATE, QueryParams, Reply, Request
 from clerkship.settings import get_inherited_environment

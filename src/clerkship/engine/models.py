@@ -21,7 +21,7 @@ from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.usage import Role
 from clerkship.recording.session import RecordingSession
-from clerkship.sandbox.direct_call import CallRecord
+from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.request import Request
 
 _JUDGED = "judged"

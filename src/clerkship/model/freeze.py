@@ -8,12 +8,13 @@ from enum import Enum
 from functools import cache
 from pathlib import PurePath
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin
 from uuid import UUID
 
-from pydantic import BaseModel
+if TYPE_CHECKING:  # the handle of a FHIR server needs this module, and no data model
+    from pydantic import BaseModel
 
-M = TypeVar("M", bound=BaseModel)
+M = TypeVar("M", bound="BaseModel")
 
 
 def _refuse(self: object, *args: object, **kwargs: object) -> NoReturn:
@@ -87,8 +88,9 @@ def freeze(value: Any) -> Any:
 def _freeze_other(value: Any) -> Any:
     if isinstance(value, tuple):
         return _freeze_tuple(value)
-    if isinstance(value, BaseModel) and value.model_config.get("frozen"):
-        for name in find_mutable_fields(type(value)):
+    model: Any = type(value)
+    if getattr(model, "model_config", {}).get("frozen"):
+        for name in find_mutable_fields(model):
             value.__dict__[name] = freeze(value.__dict__[name])
         return value
     if type(value) is set:
@@ -108,7 +110,7 @@ def _freeze_tuple(value: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @cache
-def find_mutable_fields(model: type[BaseModel]) -> tuple[str, ...]:
+def find_mutable_fields(model: "type[BaseModel]") -> tuple[str, ...]:
     """Return the names of the fields whose types allow values that can be changed."""
     return tuple(name for name, field in model.model_fields.items() if not _is_immutable(field.annotation))
 

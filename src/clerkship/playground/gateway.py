@@ -37,7 +37,8 @@ from clerkship.playground.request_record import describe_unmatched
 from clerkship.playground.sandbox import Sandbox, build_cost_key
 from clerkship.sandbox.authentication.credentials import SecretTable
 from clerkship.sandbox.authentication.scheme import refuse_expired
-from clerkship.sandbox.direct_call import CallRecord, to_recordable
+from clerkship.sandbox.call_record import CallRecord
+from clerkship.sandbox.direct_call import to_recordable
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.request import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.route import HttpCall

@@ -14,11 +14,11 @@ from clerkship.playground.handlers import RequestContext
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import title_of
-from clerkship.sandbox.direct_call import CallRecord, to_call
+from clerkship.sandbox.call_record import CallRecord
+from clerkship.sandbox.direct_call import to_call
 from clerkship.sandbox.handle import Dropped, Sandboxes
-from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import Operation, ProtocolCall
-from clerkship.sandbox.request import IMMEDIATE, Reply, Request, check_request
+from clerkship.sandbox.request import IMMEDIATE, ConnectionInfo, Reply, Request, check_request
 from clerkship.sandbox.route import HttpCall, Route
 
 BaseUrl = Callable[[], str]

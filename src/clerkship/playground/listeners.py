@@ -12,7 +12,8 @@ from clerkship.playground.gateway import Gateway
 from clerkship.playground.outbound import OutboundPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import Sandbox
-from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
+from clerkship.sandbox.listener import ProtocolListener, SandboxClient
+from clerkship.sandbox.request import ConnectionInfo
 from clerkship.transports.loop_thread import ListenerFailed, LoopThread, PortTaken, WorkerPool
 from clerkship.transports.tcp import LOOPBACK, describe_host, to_reachable_host
 

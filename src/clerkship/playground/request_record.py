@@ -7,9 +7,8 @@ from urllib.parse import quote
 from clerkship.events.event import MAX_BODY, MAX_PATH, MAX_QUERY, MAX_TOTAL_BODIES, AgentRequest, Event
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SESSION_PREFIX
-from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import ProtocolCall
-from clerkship.sandbox.request import Refusal, Reply
+from clerkship.sandbox.request import ConnectionInfo, Refusal, Reply
 from clerkship.sandbox.route import HttpCall
 
 REDACTED = "[redacted]"

@@ -9,8 +9,8 @@ from typing import Any
 from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import select_http_schemes
-from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import ProtocolCall
+from clerkship.sandbox.request import ConnectionInfo
 from clerkship.simulators.spec import Spec
 
 MAX_QUICK_SECONDS = 0.01

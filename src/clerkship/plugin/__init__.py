@@ -116,7 +116,6 @@ from clerkship.sandbox.handle import Handle as Handle
 from clerkship.sandbox.handle import Incomplete as Incomplete
 from clerkship.sandbox.handle import Refused as Refused
 from clerkship.sandbox.handle import Sandboxes as Sandboxes
-from clerkship.sandbox.listener import ConnectionInfo as ConnectionInfo
 from clerkship.sandbox.listener import ProtocolListener as ProtocolListener
 from clerkship.sandbox.listener import SandboxClient as SandboxClient
 from clerkship.sandbox.listener import SandboxDirectory as SandboxDirectory
@@ -128,6 +127,7 @@ from clerkship.sandbox.operation import operation as operation
 from clerkship.sandbox.request import JSON as JSON
 from clerkship.sandbox.request import NO_REPLY as NO_REPLY
 from clerkship.sandbox.request import ByteStream as ByteStream
+from clerkship.sandbox.request import ConnectionInfo as ConnectionInfo
 from clerkship.sandbox.request import Refusal as Refusal
 from clerkship.sandbox.request import Reply as Reply
 from clerkship.sandbox.request import Request as Request

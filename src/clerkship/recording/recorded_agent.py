@@ -29,7 +29,7 @@ from clerkship.actors.reply import parse_replies, parse_report
 from clerkship.events.event import Event, Payload
 from clerkship.recording.cassette import Cassette, RecordedTurn, TrialKey, content_key
 from clerkship.recording.session import RecordingSession
-from clerkship.sandbox.direct_call import CallRecord
+from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.handle import Dropped, Sandboxes
 from clerkship.sandbox.request import Request, to_query
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from typing import ClassVar, Literal
 
 from clerkship.model.dataset import Dataset
-from clerkship.sandbox.direct_call import CallRecord
+from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.handle import Handle, SandboxTransport, TransportWrapper
 from clerkship.sandbox.request import Reply, Request
 

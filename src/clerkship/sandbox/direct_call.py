@@ -1,7 +1,7 @@
 """Calls of operations by name, without a protocol: from tools of models, and from recordings."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -9,26 +9,10 @@ from pydantic import ValidationError
 
 from clerkship.model.frozen import encode_model
 from clerkship.model.names import did_you_mean
+from clerkship.sandbox.call_record import CallRecord, decode_bytes, encode_bytes
 from clerkship.sandbox.operation import OK, Operation, OperationCall, OperationContext, ProtocolCall
 from clerkship.sandbox.request import Refusal, Reply, Request
 from clerkship.sandbox.route import HttpCall, to_reply, validate_input
-
-BYTES_KEY = "$bytes"
-"""The key of a JSON object that represents bytes, each byte as a character of Latin-1."""
-
-
-@dataclass(frozen=True)
-class CallRecord:
-    """A call of an operation as JSON, complete enough to repeat it."""
-
-    operation: str
-    input: Mapping[str, Any] = field(default_factory=dict)
-    transport: str = ""
-    """The protocol of the call. A listener may set fields that an agent cannot; see `RecordedCall`."""
-    target: str = ""
-    body: bytes = b""
-    answer: str = ""
-    """The answer in terms of the protocol, for the log; see `Reply.answer`."""
 
 
 class DirectCall(OperationCall[Any, Any]):
@@ -117,24 +101,3 @@ def to_recordable(call: ProtocolCall, answer: str) -> Request | CallRecord:
     is_direct = isinstance(call, DirectCall)
     body = b"" if is_direct else call.body
     return CallRecord(call.operation.name, encode_bytes(arguments), call.transport, call.target, body, answer)
-
-
-def encode_bytes(value: Any) -> Any:
-    """Return JSON data in which an object represents each bytes value."""
-    if isinstance(value, bytes):
-        return {BYTES_KEY: value.decode("latin-1")}
-    if isinstance(value, Mapping):
-        return {key: encode_bytes(item) for key, item in value.items()}
-    if isinstance(value, list | tuple | set | frozenset):
-        return [encode_bytes(item) for item in value]
-    is_plain = value is None or isinstance(value, str | int | float)
-    return value if is_plain else orjson.loads(orjson.dumps(value, default=encode_model))
-
-
-def decode_bytes(value: Any) -> Any:
-    """Return the data that was passed to `encode_bytes`."""
-    if isinstance(value, Mapping):
-        if value.keys() == {BYTES_KEY}:
-            return value[BYTES_KEY].encode("latin-1")
-        return {key: decode_bytes(item) for key, item in value.items()}
-    return [decode_bytes(item) for item in value] if isinstance(value, list) else value

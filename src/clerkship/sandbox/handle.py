@@ -2,24 +2,25 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 import orjson
 
-from clerkship.events.agent import BUILT_IN_EVENTS, AgentEvents
-from clerkship.events.event import Event, Payload
+from clerkship.by_name import load
 from clerkship.events.states import NoSuchState, find_state
 from clerkship.kit.extras import describe_install
-from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
-from clerkship.sandbox.direct_call import CallRecord, encode_bytes
-from clerkship.sandbox.listener import ConnectionInfo
-from clerkship.sandbox.operation import Operation
-from clerkship.sandbox.request import JSON, QueryInput, Reply, Request, to_query
-from clerkship.sandbox.route import Route
+from clerkship.sandbox.call_record import CallRecord, encode_bytes
+from clerkship.sandbox.request import JSON, ConnectionInfo, QueryInput, Reply, Request, to_query
+
+if TYPE_CHECKING:  # an agent in its own process imports this module: data models take longer than all else there
+    from clerkship.events.agent import AgentEvents
+    from clerkship.events.event import Event, Payload
+    from clerkship.sandbox.operation import Operation
+    from clerkship.sandbox.route import Route
 
 HandleT = TypeVar("HandleT", bound="Handle")
-ReportEvent = Callable[[Payload], Event]
+ReportEvent = Callable[["Payload"], "Event"]
 """Logs one of the agent's own events."""
 
 
@@ -64,11 +65,11 @@ class SandboxTransport(Protocol):
         """The kind of simulator, such as `files`."""
 
     @property
-    def routes(self) -> Sequence[Route]:
+    def routes(self) -> "Sequence[Route]":
         """The HTTP routes of the sandbox."""
 
     @property
-    def operations(self) -> Sequence[Operation[Any, Any]]:
+    def operations(self) -> "Sequence[Operation[Any, Any]]":
         """The operations of the sandbox, with and without an HTTP route."""
 
     @property
@@ -106,12 +107,12 @@ class TransportWrapper:
         return self._transport.kind
 
     @property
-    def routes(self) -> Sequence[Route]:
+    def routes(self) -> "Sequence[Route]":
         """Its HTTP routes."""
         return self._transport.routes
 
     @property
-    def operations(self) -> Sequence[Operation[Any, Any]]:
+    def operations(self) -> "Sequence[Operation[Any, Any]]":
         """Its operations, with and without an HTTP route."""
         return self._transport.operations
 
@@ -232,13 +233,19 @@ class Sandboxes(Mapping[str, Handle]):
         handles: Mapping[str, Handle],
         clock: ClockControl,
         report: ReportEvent,
-        agent_events: AgentEvents = BUILT_IN_EVENTS,
+        agent_events: "AgentEvents | None" = None,
     ) -> None:
         self._handles = handles
         self._clock = clock
         self._report = report
-        self.agent_events = agent_events
+        self._agent_events = agent_events
+
+    @property
+    def agent_events(self) -> "AgentEvents":
         """The events that an agent may report, by kind: built-in ones and those of plug-ins."""
+        if self._agent_events is None:
+            self._agent_events = cast("AgentEvents", load("clerkship.events.agent:BUILT_IN_EVENTS"))
+        return self._agent_events
 
     def __getitem__(self, name: str) -> Handle:
         if name not in self._handles:
@@ -267,10 +274,10 @@ class Sandboxes(Mapping[str, Handle]):
         """Let simulated time pass: this long, or until the next scheduled event (False if there is none)."""
         if duration is None:
             return self._clock.skip()
-        self._clock.advance(parse_duration(duration))
+        self._clock.advance(load("clerkship.model.duration:parse_duration")(duration))
         return True
 
-    def report(self, payload: Payload) -> Event:
+    def report(self, payload: "Payload") -> "Event":
         """Log one of the agent's own events: an action, a slot, a flow, or one that a plug-in declares."""
         return self._report(payload)
 

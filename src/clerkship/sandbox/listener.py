@@ -11,10 +11,8 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import ProtocolCall
-from clerkship.sandbox.request import Reply
+from clerkship.sandbox.request import ConnectionInfo, Reply
 
-ConnectionInfo = Mapping[str, str | int]
-"""How an agent connects: host, port, user. Never logged, because it differs between machines."""
 T = TypeVar("T")
 
 

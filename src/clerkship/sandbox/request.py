@@ -8,6 +8,8 @@ from urllib.parse import quote
 
 import orjson
 
+ConnectionInfo = Mapping[str, str | int]
+"""How an agent connects: host, port, user. Never logged, because it differs between machines."""
 T = TypeVar("T")
 JSON = "application/json"
 REDIRECTS = (301, 302, 303, 307, 308)

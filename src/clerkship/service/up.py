@@ -41,7 +41,8 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground, PlaygroundOptions, bind_reactions
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.sandbox.authentication.scheme import select_http_schemes
-from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener
+from clerkship.sandbox.listener import ProtocolListener
+from clerkship.sandbox.request import ConnectionInfo
 from clerkship.service.up_registry import (
     PlaygroundRegistration,
     check_name,

@@ -8,9 +8,9 @@ from pydantic import Field
 from clerkship.events.event import Event, Payload
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.component import NoConfig
-from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient
+from clerkship.sandbox.listener import ProtocolListener, SandboxClient
 from clerkship.sandbox.operation import NO_INPUT, NoInput, OperationCall, OperationContext, operation
-from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.request import ConnectionInfo, Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.spec import Spec
 

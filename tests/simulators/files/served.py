@@ -10,7 +10,7 @@ from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.request import ConnectionInfo
 from clerkship.simulators import files
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.files.state import FilesState

@@ -12,9 +12,8 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.credentials import SESSION_PREFIX, SandboxCredentials
 from clerkship.sandbox.authentication.password import PasswordScheme
 from clerkship.sandbox.authentication.scheme import REALM
-from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import OperationContext
-from clerkship.sandbox.request import Request
+from clerkship.sandbox.request import ConnectionInfo, Request
 from clerkship.sandbox.route import HttpCall
 
 

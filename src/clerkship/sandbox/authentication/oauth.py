@@ -11,9 +11,8 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.bearer import build_bearer_challenge, parse_bearer_token
 from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SandboxCredentials
 from clerkship.sandbox.authentication.password import BASIC_CHALLENGE, LoginInput, PasswordScheme, parse_basic_header
-from clerkship.sandbox.listener import ConnectionInfo
 from clerkship.sandbox.operation import OperationContext
-from clerkship.sandbox.request import Refusal, Reply, Request, json_reply
+from clerkship.sandbox.request import ConnectionInfo, Refusal, Reply, Request, json_reply
 from clerkship.sandbox.route import HttpCall
 
 GRANT = "client_credentials"

@@ -10,8 +10,7 @@ from clerkship.kit.clock import Clock
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.credentials import SandboxCredentials, secrets_match
 from clerkship.sandbox.authentication.scheme import REALM, AuthenticationScheme, HttpScheme
-from clerkship.sandbox.listener import ConnectionInfo
-from clerkship.sandbox.request import Request
+from clerkship.sandbox.request import ConnectionInfo, Request
 
 
 class LoginInput(Frozen):

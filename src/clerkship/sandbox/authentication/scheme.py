@@ -7,8 +7,7 @@ from typing import ClassVar
 from clerkship.kit.clock import Clock
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scope import AccessGrant
-from clerkship.sandbox.listener import ConnectionInfo
-from clerkship.sandbox.request import Refusal, Request
+from clerkship.sandbox.request import ConnectionInfo, Refusal, Request
 
 REALM = 'realm="clerkship"'
 WRONG_LOGIN = "the user or the password is wrong"

@@ -12,8 +12,7 @@ from urllib.parse import quote
 from clerkship.kit.clock import Clock
 from clerkship.sandbox.authentication.credentials import SandboxCredentials, secrets_match
 from clerkship.sandbox.authentication.scheme import REALM, HttpScheme
-from clerkship.sandbox.listener import ConnectionInfo
-from clerkship.sandbox.request import Request
+from clerkship.sandbox.request import ConnectionInfo, Request
 
 _TIMESTAMP = re.compile(r"\d{1,10}(?:\.\d{1,6})?")
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 from urllib.parse import quote
 
 from clerkship.sandbox.handle import Handle
-from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.request import ConnectionInfo
 
 
 class Files(Handle):

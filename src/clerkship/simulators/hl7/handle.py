@@ -5,7 +5,7 @@ from typing import Any
 
 from clerkship.formats.hl7.message import decode_message
 from clerkship.sandbox.handle import Handle
-from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.request import ConnectionInfo
 from clerkship.simulators.hl7.http import ER7
 
 

@@ -8,7 +8,8 @@ from typing import ClassVar, cast
 
 from clerkship.kit.descriptors import max_connections
 from clerkship.sandbox.authentication.listener_schemes import MessageAddress
-from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
+from clerkship.sandbox.listener import ProtocolListener, SandboxClient, SandboxDirectory
+from clerkship.sandbox.request import ConnectionInfo
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.mllp_connection import FindClient, MllpConnection
 from clerkship.transports.limits import ConnectionLimits

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from clerkship.sandbox.handle import Handle
-from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.request import ConnectionInfo
 from clerkship.simulators.messages.twilio.form import FORM
 from clerkship.simulators.messages.twilio.resources import VERSION, build_number_sid
 

@@ -12,7 +12,7 @@ from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
-from clerkship.sandbox.listener import ConnectionInfo
+from clerkship.sandbox.request import ConnectionInfo
 from clerkship.simulators import messages
 from clerkship.simulators.messages.config import Contact
 from clerkship.simulators.messages.contacts import PatientContacts

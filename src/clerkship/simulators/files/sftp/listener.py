@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from clerkship.by_name import load
 from clerkship.kit.descriptors import raise_limit
 from clerkship.sandbox.authentication.listener_schemes import SshUser
-from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
+from clerkship.sandbox.listener import ProtocolListener, SandboxClient, SandboxDirectory
+from clerkship.sandbox.request import ConnectionInfo
 from clerkship.simulators.files.sftp.upload import Uploads
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import TcpListener

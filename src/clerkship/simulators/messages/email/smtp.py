@@ -16,7 +16,8 @@ from clerkship.by_name import load
 from clerkship.kit.descriptors import raise_limit
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.authentication.listener_schemes import SmtpUser
-from clerkship.sandbox.listener import ConnectionInfo, ProtocolListener, SandboxClient, SandboxDirectory
+from clerkship.sandbox.listener import ProtocolListener, SandboxClient, SandboxDirectory
+from clerkship.sandbox.request import ConnectionInfo
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import TcpListener, to_reachable_host
 
