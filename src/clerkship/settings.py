@@ -11,9 +11,8 @@ from typing import Any, TypeVar, get_args
 
 from clerkship.model.bot_format import find_header_secrets, parse_headers
 from clerkship.model.errors import InputError
-from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT, MAX_TOKEN_LIMIT
-from clerkship.model.persona import PersonFacts
-from clerkship.model.run import IsolationMode
+from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
+from clerkship.model.run_options import MAX_TOKEN_LIMIT, IsolationMode, PersonFacts
 
 DEFAULT_MAX_TURNS = 50
 DEFAULT_TURN_TIMEOUT = 60.0

@@ -9,8 +9,8 @@ import pytest
 from clerkship.actors.contract import History, Message
 from clerkship.actors.python import PythonSolver
 from clerkship.model.errors import InputError
-from clerkship.model.persona import PersonFacts
 from clerkship.model.run import TaskRun
+from clerkship.model.run_options import PersonFacts
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.service.planning.plan import plan_run

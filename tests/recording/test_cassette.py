@@ -16,7 +16,7 @@ from clerkship.llm.prompts import section
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.redaction import build_redactor
-from clerkship.model.run import RecordingMode
+from clerkship.model.run_options import RecordingMode
 from clerkship.model.usage import Usage
 from clerkship.recording.cassette import (
     Cassette,

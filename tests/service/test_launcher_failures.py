@@ -13,7 +13,7 @@ from clerkship.actors.isolation.contract import Level, offered
 from clerkship.actors.isolation.protected import installation
 from clerkship.cli.app import run
 from clerkship.model.errors import PlatformError
-from clerkship.model.run import IsolationMode
+from clerkship.model.run_options import IsolationMode
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute

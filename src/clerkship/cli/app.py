@@ -3,7 +3,8 @@
 import gc
 import os
 import sys
-from functools import cached_property
+from collections.abc import Callable
+from functools import cached_property, partial
 from typing import Any
 
 import typer
@@ -16,8 +17,30 @@ PLAIN: Any = {"rich_markup_mode": None}
 """Help is plain text: to lay it out with rich takes longer than everything else that `--help` does."""
 
 
+def _convert_given_only(parameters: list[Any]) -> list[Any]:
+    """Return the parameters of a command; they convert only values that are given.
+
+    Typer builds a pydantic validator for every parameter, given or not: `--help` would import pydantic.
+    """
+    for parameter in parameters:
+        if "process_value" not in vars(parameter):
+            parameter.process_value = partial(_process_value, parameter, parameter.process_value)
+    return parameters
+
+
+def _process_value(parameter: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
+    if value is not None or parameter.required:
+        return convert(ctx, value)
+    missing = () if parameter.multiple or parameter.nargs == -1 else None
+    return missing if parameter.callback is None else parameter.callback(ctx, parameter, missing)
+
+
 class PlainCommand(TyperCommand):
     """A command whose help has a section for each panel of options."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, with `--help`."""
+        return _convert_given_only(super().get_params(ctx))
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write a table of arguments, of options, and of the options of each panel."""
@@ -60,6 +83,10 @@ class LazyCommand(TyperCommand):
 
 class CommandGroup(TyperGroup):
     """A command with subcommands."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Return the parameters, with `--help`."""
+        return _convert_given_only(super().get_params(ctx))
 
     @classmethod
     def build(cls, name: str, entry: GroupEntry) -> "CommandGroup":

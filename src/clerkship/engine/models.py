@@ -14,8 +14,9 @@ from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
 from clerkship.llm.trial_model import TrialModel, UsageCounter
 from clerkship.model.calibration import JudgeIdentity
-from clerkship.model.model_choice import NO_MODEL, ModelChoice
+from clerkship.model.model_choice import ModelChoice
 from clerkship.model.run import ModelOptions
+from clerkship.model.run_options import NO_MODEL
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task

@@ -8,7 +8,7 @@ import orjson
 from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
 
 from clerkship.model.frozen import Frozen, Number, Whole
-from clerkship.model.persona import PersonFacts
+from clerkship.model.run_options import PersonFacts
 from clerkship.model.usage import Prices
 
 DollarsPerToken = Annotated[Number, Field(ge=0, le=1)]

@@ -5,12 +5,12 @@ PlatformError     a failure of Clerkship or the machine: the trial is errored, n
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Self
 
-from clerkship.model.frozen import Frozen
 
-
-class InputProblem(Frozen):
+@dataclass(frozen=True, kw_only=True)
+class InputProblem:
     """One mistake at one place in the input."""
 
     file: str = ""

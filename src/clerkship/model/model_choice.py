@@ -5,13 +5,11 @@ from typing import Final
 from pydantic import JsonValue
 
 from clerkship.model.frozen import Frozen
+from clerkship.model.run_options import NO_MODEL
 from clerkship.model.usage import Prices
 
-NO_MODEL: Final = "none"
 DEFAULT_MODEL_TIMEOUT: Final = 120.0
 """Seconds for one answer of a model that sets no limit."""
-MAX_TOKEN_LIMIT: Final = 1_000_000
-"""The largest limit on the tokens of one answer."""
 
 
 class ModelChoice(Frozen):

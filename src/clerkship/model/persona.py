@@ -1,14 +1,13 @@
 """A persona: a person's manner and knowledge, independent of a task, so that many people can share it."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from pydantic import Field, JsonValue
 
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.pattern import Regex
+from clerkship.model.run_options import PersonFacts
 
-PersonFacts = Literal["strict", "free"]
-"""Whether a played person says only facts that they were given, or may make up facts that are missing."""
 DEFAULT_PERSON_FACTS: PersonFacts = "free"
 
 

@@ -6,13 +6,11 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, JsonValue
 
 from clerkship.model.frozen import Frozen, Whole
+from clerkship.model.run_options import MAX_VOTES
 
 BUILT_IN_SCALES = ("helpfulness", "repair_quality", "coherence", "tone")
 """The built-in ratings from 1 to 5."""
 TASK_COMPLETION = "task_completion"
-
-MAX_VOTES = 15
-"""Maximum number of times that a judge is asked about one criterion."""
 
 
 def _check_odd(votes: int) -> int:

@@ -14,6 +14,7 @@ from clerkship.model.matcher import equals, is_matcher
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.path import MISSING
 from clerkship.model.quality import Quality, Votes
+from clerkship.model.run_options import RecordingMode
 from clerkship.model.usage import Role, Usage
 
 MAX_DIFFERENCES = 20
@@ -283,8 +284,6 @@ class TaskRun(Frozen):
 IsolationLevel = Literal["bubblewrap", "landlock", "none", "trusted", "remote", "built-in"]
 """How an agent was isolated from the tasks' files and from this process. A Python agent in this process is trusted, one
 at an address is remote, and a built-in one needs no isolation."""
-IsolationMode = Literal["auto", "always", "never"]
-RecordingMode = Literal["record", "replay", "refresh"]
 
 
 MetricsScope = Literal["all", "scenarios", "own", "none"]

@@ -10,7 +10,8 @@ from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.matcher import check_expected
 from clerkship.model.pattern import Regex
-from clerkship.model.persona import Persona, PersonFacts
+from clerkship.model.persona import Persona
+from clerkship.model.run_options import PersonFacts
 
 DEFAULT_LANGUAGE = "English"
 

@@ -5,7 +5,7 @@ import re
 import threading
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,7 +20,8 @@ from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.redaction import MIN_EXACT_LENGTH, NO_REDACTION, Redactor, map_texts
-from clerkship.model.run import RecordingMode, TaskRun
+from clerkship.model.run import TaskRun
+from clerkship.model.run_options import RecordingMode
 from clerkship.model.usage import Role
 from clerkship.recording.cassette import (
     Cassette,
@@ -279,7 +280,7 @@ class RecordingSession:
             if not self.restarts_damaged:
                 raise
             hint = "it is replaced when something is recorded"
-            self.warnings += [problem.model_copy(update={"hint": hint}) for problem in damaged.problems]
+            self.warnings += [replace(problem, hint=hint) for problem in damaged.problems]
             file = Cassette.restart(path)
         if self.mode != "replay":
             _require_writable(path)

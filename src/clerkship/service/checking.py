@@ -86,7 +86,7 @@ def _check_domains(library: Library, catalog: RegisteredCatalog) -> Iterator[Inp
             except InputError as error:
                 for problem in error.problems:
                     message = f"environment {environment.name}, domain {name}: {problem.message}"
-                    yield problem.model_copy(update={"file": problem.file or str(library.root), "message": message})
+                    yield replace(problem, file=problem.file or str(library.root), message=message)
 
 
 def _warn_ungraded(tasks: Iterable[LoadedTask]) -> Iterator[InputProblem]:

@@ -16,7 +16,8 @@ from clerkship.actors.isolation.contract import LEVELS, NOT_ISOLATED, Isolated, 
 from clerkship.actors.isolation.protected import PACKAGE, installation, shared_files
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError, InputProblem
-from clerkship.model.run import BenchmarkRun, IsolationLevel, IsolationMode
+from clerkship.model.run import BenchmarkRun, IsolationLevel
+from clerkship.model.run_options import IsolationMode
 from clerkship.recording.cassette import cassette_path
 from clerkship.settings import Settings
 from clerkship.store.contract import Store

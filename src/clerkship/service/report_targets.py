@@ -5,13 +5,15 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from clerkship.by_name import load
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.report.markdown_page import MAX_SUMMARY_BYTES
-from clerkship.store.contract import Store
+
+if TYPE_CHECKING:
+    from clerkship.store.contract import Store
 
 STDOUT = Path("-")
 RESULT_WRITERS = {"rasa": "clerkship.rasa.results_folder"}
@@ -40,7 +42,7 @@ class ResultsFolder:
         """Return the folder in which the other tool looks for the results of this path."""
         return cast(Path, load(f"{RESULT_WRITERS[self.format]}:find_results_folder")(run_path))
 
-    def write(self, store: Store, reference: str) -> Path:
+    def write(self, store: "Store", reference: str) -> Path:
         """Write the results of a run into a new folder, and return it. Raise OSError."""
         return cast(Path, load(f"{RESULT_WRITERS[self.format]}:write_results")(store, reference, self.folder))
 

@@ -14,9 +14,9 @@ from clerkship.engine.regrade import StoredLog, regrade
 from clerkship.events.sidecar import read_call_times
 from clerkship.kit.wall import now
 from clerkship.model.errors import InputError
-from clerkship.model.model_choice import NO_MODEL
 from clerkship.model.names import did_you_mean
-from clerkship.model.run import BenchmarkRun, ModelOptions, RecordingMode, TaskRun, to_metrics_scope
+from clerkship.model.run import BenchmarkRun, ModelOptions, TaskRun, to_metrics_scope
+from clerkship.model.run_options import NO_MODEL, RecordingMode
 from clerkship.model.snapshot import Plan, Snapshot
 from clerkship.service.planning.freeze import FrozenTasks
 from clerkship.service.planning.options import (

@@ -17,7 +17,8 @@ from clerkship.kit.statistics import wilson_interval
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
 from clerkship.model.redaction import redact_task_run
-from clerkship.model.run import BenchmarkRun, Counts, RecordingMode, TaskRun
+from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.run_options import RecordingMode
 from clerkship.model.seals import SealCheck
 from clerkship.report.labels import show_command
 from clerkship.report.outcome import ResultClass, classify_result

@@ -114,8 +114,8 @@ class Attachments:
 
         def report(offset: int, message: str, hint: str) -> None:
             lines = re.split(r"\r\n|\r|\n", text[:offset])  # the lines of some HL7 messages end in a carriage return
-            place = {"line": len(lines), "column": len(lines[-1]) + 1}
-            problem = InputProblem(file=str(file), **place, message=message, hint=hint)
+            line, column = len(lines), len(lines[-1]) + 1
+            problem = InputProblem(file=str(file), line=line, column=column, message=message, hint=hint)
             self.folder.report.add_problem(problem)
 
         filled = escape_text(text) if filler is None else filler.fill_file(text, here, report)

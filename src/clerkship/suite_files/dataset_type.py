@@ -74,8 +74,7 @@ class DatasetCache:
         """Write an entry. Errors of the file system are ignored."""
         if self._folder is None:
             return
-        warnings = [(number, problem.model_dump()) for number, problem in entry.warnings]
-        head = orjson.dumps({"hash": entry.dataset.hash, "warnings": warnings})
+        head = orjson.dumps({"hash": entry.dataset.hash, "warnings": entry.warnings})
         header_line = _HEADER + b" " + hashlib.sha256(head).hexdigest().encode()
         with contextlib.suppress(OSError):
             write_atomically(self._folder / key, (header_line, b"\n", head, b"\n", entry.dataset.data))

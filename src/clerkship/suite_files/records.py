@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 import orjson
@@ -76,7 +77,7 @@ class _DocumentReader:
         except orjson.JSONDecodeError as error:
             message = f"it is not JSON: {error.msg.partition(':')[0].strip() or 'unexpected end of text'}"
             problem = self._document.problem(line or error.lineno, (), message)
-            self._add(problem.model_copy(update={"column": error.colno}))
+            self._add(replace(problem, column=error.colno))
             return
         is_list = isinstance(data, list) and not line
         for number, item in enumerate(data if is_list else [data]):
@@ -123,7 +124,7 @@ class _DocumentReader:
 
     def _note(self, line: int, path: tuple[int | str, ...], message: str, hint: str = "") -> None:
         problem = self._document.problem(line, path, message, hint)
-        self._add(problem.model_copy(update={"column": problem.column or 1}))
+        self._add(replace(problem, column=problem.column or 1))
 
     def _add(self, problem: InputProblem) -> None:
         if len(self.problems) < MAX_PROBLEMS:

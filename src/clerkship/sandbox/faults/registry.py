@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, cast
 
 from clerkship.by_name import load
-from clerkship.model.call import StepCall
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 
 if TYPE_CHECKING:
+    from clerkship.model.call import StepCall
     from clerkship.sandbox.faults.contract import Fault
 
 FAULTS: Mapping[str, str] = {
@@ -56,11 +56,12 @@ PROFILES: Mapping[str, tuple[Mapping[str, Mapping[str, str | float]], ...]] = {
 }
 
 
-def find_chaos_profile(profile: str) -> tuple[StepCall, ...]:
+def find_chaos_profile(profile: str) -> "tuple[StepCall, ...]":
     """Return the steps of a profile. They are ordinary steps, so that a snapshot does not depend on the profile.
 
     Raises InputError if there is no such profile.
     """
     if profile not in PROFILES:
         raise InputError.of(f"unknown chaos profile `{profile}`", hint=did_you_mean(profile, PROFILES))
-    return tuple(StepCall.model_validate(step) for step in PROFILES[profile])
+    model: type[StepCall] = load("clerkship.model.call:StepCall")
+    return tuple(model.model_validate(step) for step in PROFILES[profile])

@@ -11,10 +11,7 @@ from typing import Annotated, Any, Literal
 
 from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
-from clerkship.model.model_choice import MAX_TOKEN_LIMIT, NO_MODEL
-from clerkship.model.persona import PersonFacts
-from clerkship.model.quality import MAX_VOTES
-from clerkship.model.run import IsolationMode, RecordingMode
+from clerkship.model.run_options import MAX_TOKEN_LIMIT, MAX_VOTES, NO_MODEL, IsolationMode, PersonFacts, RecordingMode
 from clerkship.sandbox.faults.registry import PROFILES
 
 MAX_TIMEOUT = 86_400

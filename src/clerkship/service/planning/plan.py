@@ -81,7 +81,7 @@ def choose_models(tasks: FrozenTasks) -> ModelSelection:
     missing = find_missing_person(models) if tasks.sources else ()
     people = [snapshot.task.people for snapshot in tasks.snapshots]
     if missing and all(any(person.needs_model for person in each) for each in people):
-        raise InputError(missing[0].model_copy(update={"file": file}) for file in tasks.sources.values())
+        raise InputError(replace(missing[0], file=file) for file in tasks.sources.values())
     return models
 
 

@@ -2,12 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from clerkship.actors.contract import Solver
 from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
-from clerkship.model.persona import PersonFacts
+from clerkship.model.run_options import PersonFacts
 from clerkship.service.planning.options import (
     MAX_TIMEOUT,
     MAX_TURN_LIMIT,
@@ -27,6 +26,11 @@ from clerkship.service.planning.options import (
     check_votes,
 )
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
+
+if TYPE_CHECKING:
+    from clerkship.actors.contract import Solver
+else:
+    Solver = Any  # the help reads these annotations, and needs no agent
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,8 @@ from typing import Any
 from clerkship.engine.stub_check import SUPPORTING_AGENT, build_stub_problem, describe_skipped, find_refused
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
-from clerkship.model.persona import DEFAULT_PERSON_FACTS, PersonFacts
+from clerkship.model.persona import DEFAULT_PERSON_FACTS
+from clerkship.model.run_options import PersonFacts
 from clerkship.model.scenario import Scenario
 from clerkship.model.task import Benchmark
 from clerkship.sandbox.faults.registry import find_chaos_profile

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
@@ -161,4 +161,4 @@ def _is_too_deep(resource: Resource) -> bool:
 def _build_json_problem(document: Document, line: int, error: orjson.JSONDecodeError) -> InputProblem:
     message = error.msg.partition(":")[0].strip() or "unexpected end"  # without the position, which the problem has
     problem = document.problem(line or error.lineno, (), f"not valid JSON: {message}")
-    return problem.model_copy(update={"column": error.colno})
+    return replace(problem, column=error.colno)

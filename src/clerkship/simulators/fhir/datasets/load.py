@@ -203,7 +203,7 @@ def _find_document(warning: InputProblem, documents: Sequence[Document]) -> int:
 
 def _relocate_warning(warning: InputProblem, documents: Sequence[Document], number: int) -> InputProblem:
     """Return a cached warning with the current path of its file."""
-    return warning.model_copy(update={"file": getattr(documents[number], "file", "")}) if number >= 0 else warning
+    return replace(warning, file=getattr(documents[number], "file", "")) if number >= 0 else warning
 
 
 @cache
