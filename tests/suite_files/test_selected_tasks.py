@@ -1,11 +1,15 @@
 """Tasks that are selected by name load although files that they do not need have mistakes."""
 
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
+from clerkship.suite_files.datasets import TaskSelection
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.load import load_library
 from tests.suite_files.library_folder import LibraryFolder
@@ -44,7 +48,7 @@ def clinic(folder: LibraryFolder) -> LibraryFolder:
 
 
 def load(folder: LibraryFolder, *tasks: str) -> Library:
-    return load_library(folder.root, CATALOG, tasks=tasks)
+    return load_library(folder.root, CATALOG, tasks=TaskSelection(tasks))
 
 
 @pytest.mark.parametrize("kind", BROKEN)
@@ -152,3 +156,75 @@ def test_file_includes_another_with_a_mistake_from_a_relative_folder(
     monkeypatch.chdir(clinic.root)
     with pytest.raises(InputError, match="not YAML"):
         load_library(Path("book.yml"), CATALOG)
+
+
+def load_only(root: Path, *tasks: str) -> Library:
+    return load_library(root, CATALOG, tasks=TaskSelection(tasks, is_exclusive=True))
+
+
+def test_exclusive_selection_neither_loads_nor_checks_other_tasks(clinic: LibraryFolder) -> None:
+    clinic.write("other.yml", BROKEN["task"])
+    library = load_only(clinic.root, "Book a visit")
+    assert list(library.tasks) == ["Book a visit"]
+    assert library.is_partial
+    assert library.warnings == ()
+
+
+@pytest.mark.parametrize("kind", ["syntax", "scenario", "test file", "other dataset"])
+def test_exclusive_selection_checks_all_tasks_if_it_must(clinic: LibraryFolder, kind: str) -> None:
+    clinic.write("broken.yml", BROKEN["task"].replace("Other", "Another"))
+    clinic.write("other.yml", BROKEN[kind])
+    library = load_only(clinic.root, "Book a visit")
+    assert not library.is_partial
+    [warning] = [str(each) for each in library.warnings if "in other files" in str(each)]
+    assert not warning.startswith("1 mistake")
+
+
+def test_selection_by_file_loads_the_tasks_of_the_file_only(clinic: LibraryFolder) -> None:
+    clinic.write("other.yml", BROKEN["task"])
+    library = load_only(clinic.root / "book.yml")
+    assert list(library.tasks) == ["Book a visit"]
+
+
+def test_exclusive_selection_of_an_unknown_name_loads_all_tasks(clinic: LibraryFolder) -> None:
+    clinic.write("other.yml", "task: {name: Other, task_item: {instruction: x}}\n")
+    library = load_only(clinic.root, "nothing")
+    assert sorted(library.tasks) == ["Book a visit", "Other"]
+    assert not library.is_partial
+
+
+PARTS = ("book", "Book", "visit", "p-1", "*", "?", "[", "]", " ", "Book a visit", "late")
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(("book", "visit", "late", "p-1")),
+        st.tuples(st.sampled_from(("Book", "Book a visit", "late", "Visit p-1", "visit [p-1]")), st.booleans()),
+        max_size=4,
+    ),
+    st.lists(st.lists(st.sampled_from(PARTS), min_size=1, max_size=3).map("".join), min_size=1, max_size=2),
+)
+def test_exclusive_selection_finds_the_same_tasks_as_one_of_all_tasks(
+    files: dict[str, tuple[str, bool]], patterns: list[str]
+) -> None:
+    with TemporaryDirectory() as folder:
+        root = Path(folder)
+        people = PEOPLE.replace("p-1}", "p-1}, {type: Patient, id: p-2}")
+        for name, text in {"clinic": CLINIC, "people": people, "kept": TASK_OF.format("kept", "")}.items():
+            (root / f"{name}.yml").write_text(text)
+        for name, (task, is_template) in files.items():
+            (root / f"{name}.yml").write_text(TASK_OF.format(task, FOR_EACH if is_template else ""))
+        assert select(root, patterns, is_exclusive=True) == select(root, patterns, is_exclusive=False)
+
+
+FOR_EACH = "for_each: {id: who, dataset: people, type: Patient}, "
+TASK_OF = "task: {{name: '{}', {}task_item: {{instruction: x}}}}\n"
+
+
+def select(root: Path, patterns: list[str], *, is_exclusive: bool) -> list[str] | str:
+    """Return the names of the selected tasks, or the error."""
+    try:
+        library = load_library(root, CATALOG, tasks=TaskSelection(tuple(patterns), is_exclusive=is_exclusive))
+        return [loaded.task.name for loaded in library.select(names=patterns)]
+    except InputError as error:
+        return str(error)

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 
 from clerkship.actors.contract import Solver, SolverWithCapabilities, SolverWithPreflight
+from clerkship.actors.isolation.contract import Isolated
 from clerkship.by_name import load
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.extras import build_extra_problems, find_needed_extras, warn_of_optional_extras
@@ -16,6 +18,7 @@ from clerkship.model.errors import InputError, InputProblem
 from clerkship.service.planning.options import DomainPath
 from clerkship.settings import Settings
 from clerkship.suite_files.calibration import find_calibration_file, load_calibrations
+from clerkship.suite_files.datasets import ALL_TASKS, TaskSelection
 from clerkship.suite_files.foreign import find_domain, read_domain
 from clerkship.suite_files.library import Library, LoadedTask
 from clerkship.suite_files.load import load_library
@@ -104,12 +107,13 @@ def load_and_check(
     catalog: RegisteredCatalog,
     *,
     domain: Path | None = None,
-    tasks: Iterable[str] = (),
+    tasks: TaskSelection = ALL_TASKS,
 ) -> tuple[Library, Solver | None]:
     """Load the library at a path, and check it against the domain and the capabilities of its agent.
 
-    With the names of tasks, mistakes in files that these do not need are one warning. The domain is the one given,
-    else the agent's own, else that of the project. Raise InputError with all problems at once.
+    With the names of tasks, mistakes in files that these do not need are one warning. If the agent is isolated, all
+    tasks are loaded: it must not see the files of any. The domain is the one given, else the agent's own, else that of
+    the project. Raise InputError with all problems at once.
     """
     problems: list[InputProblem] = []
     agents = load("clerkship.engine.build") if agent is not None else None  # imported only if there is an agent
@@ -125,8 +129,11 @@ def load_and_check(
     if domain is not None or names is None:
         names = _collect_problems(problems, lambda: load_domain(path, domain))
     known = (capabilities or AgentCapabilities(engine="")).model_copy(update={"domain": names})
+    if settings.isolate != "never" and isinstance(solver, Isolated):
+        tasks = replace(tasks, is_exclusive=False)
+    read = partial(load_library, path, catalog, tasks=tasks, cache=settings.cache)
     try:
-        library = load_library(path, catalog, tasks=tasks, capabilities=known, cache=settings.cache)
+        library = read(capabilities=known)
     except InputError as error:
         raise InputError([*error.problems, *problems], error.skipped_files, error.warnings) from None
     if hosted is not None:
@@ -135,7 +142,7 @@ def load_and_check(
         )
         if capabilities is not None and capabilities.emits is not None:
             known = capabilities.model_copy(update={"domain": names})
-            library = load_library(path, catalog, tasks=tasks, capabilities=known, cache=settings.cache)
+            library = read(capabilities=known)
     if problems:
         raise InputError(problems)
     return library, solver

@@ -26,6 +26,7 @@ from clerkship.model.run import CriterionRun, Ending
 from clerkship.service.up import find_task, hash_environment, hash_setup
 from clerkship.service.up_registry import PlaygroundRegistration, RemotePlayground
 from clerkship.settings import Settings, get_template_variables
+from clerkship.suite_files.datasets import TaskSelection
 from clerkship.suite_files.library import LoadedTask
 from clerkship.suite_files.load import load_library
 
@@ -97,7 +98,7 @@ def check_now(
     with RemotePlayground(where.url, where.token) as remote:
         about = remote.about()
         name = _choose_task_name(task, about["task"])
-        library = load_library(path or Path(where.path), catalog, tasks=[name], cache=settings.cache)
+        library = load_library(path or Path(where.path), catalog, tasks=TaskSelection((name,)), cache=settings.cache)
         loaded = find_task(library, name)
         if about["place"] != hash_environment(loaded.environment, library.datasets):
             raise InputError.of(

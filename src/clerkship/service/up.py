@@ -52,6 +52,7 @@ from clerkship.service.up_registry import (
 )
 from clerkship.settings import Settings
 from clerkship.simulators.spec import Spec
+from clerkship.suite_files.datasets import TaskSelection
 from clerkship.suite_files.library import Library, LoadedTask
 from clerkship.suite_files.load import load_library
 from clerkship.transports.http_connection import HttpListener
@@ -151,8 +152,10 @@ def open_playground(
     if request.name is not None:
         check_name(request.name)
     host = parse_host(request.host)
-    names = [request.task] if request.task is not None else []
-    library = load_library(request.path, catalog, needs_task=bool(names), tasks=names, cache=settings.cache)
+    names = (request.task,) if request.task is not None else ()
+    library = load_library(
+        request.path, catalog, needs_task=bool(names), tasks=TaskSelection(names), cache=settings.cache
+    )
     loaded, environment = choose_environment(library, request)
     seed = settings.seed if request.seed is None else request.seed
     snapshot = library.snapshot(loaded, settings.timeout) if loaded else None

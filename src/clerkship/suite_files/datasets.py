@@ -16,8 +16,8 @@ from clerkship.suite_files.conftest import CONFTEST_STEM
 from clerkship.suite_files.dataset_type import ConflictingTimes, DatasetCache, DatasetSource
 from clerkship.suite_files.definition import Definition, as_list, as_map
 from clerkship.suite_files.definitions import FolderDefinitions
-from clerkship.suite_files.entities import EntityFinder
-from clerkship.suite_files.library import LoadedTask, TaskName, find_tasks_by_name
+from clerkship.suite_files.entities import FOR_EACH_KEY, EntityFinder
+from clerkship.suite_files.library import LoadedTask, TaskName, find_tasks_by_name, find_tasks_of_name
 from clerkship.suite_files.source import Reporter, SourceFolder
 from clerkship.suite_files.yaml import KeyPath, SourceLocation, YamlTree
 
@@ -133,11 +133,54 @@ def _find_loaded_types(environment: Environment, catalog: Catalog) -> set[str | 
 class TaskSelection:
     """The tasks that were asked for: those of one file, or those with certain names; all by default."""
 
-    file: Path | None = None
     names: tuple[str, ...] = ()
+    file: Path | None = None
+    is_exclusive: bool = False
+    """Whether other tasks are neither loaded nor checked."""
 
     def __bool__(self) -> bool:
         return self.file is not None or bool(self.names)
+
+    def select(self, definitions: list[Definition], folder: SourceFolder) -> list[Definition]:
+        """Return the definitions to load: all, or without the tasks that an exclusive selection does not name.
+
+        All are loaded if a mistake was already found, so that its warning has the number of all mistakes, and if the
+        folder has scenarios or tests, whose names depend on each other.
+        """
+        tasks = [each for each in definitions if each.kind == "task"]
+        others = any(each.kind in _TASK_KINDS[1:] for each in definitions)
+        if not (self and self.is_exclusive) or others or folder.report.problems:
+            return definitions
+        selected = {id(each) for each in self._select_tasks(tasks, folder)}
+        return [each for each in definitions if each.kind != "task" or id(each) in selected]
+
+    def _select_tasks(self, tasks: Sequence[Definition], folder: SourceFolder) -> Sequence[Definition]:
+        """Return the definitions of tasks that the selection may name; all if it names none of them.
+
+        What `for_each` makes of a definition has a name that is known only when it is loaded. Such a definition is
+        left out only if the name or the file of another task is given as a whole.
+        """
+        if self.file is not None and not self.names:
+            own = folder.resolve(self.file)
+            return [each for each in tasks if folder.resolve(Path(each.tree.file)) == own] or tasks
+        names = [TaskName(each.name, each.tree.file, _find_template(each)) for each in tasks]
+        selected: set[TaskName] = set()
+        for pattern in self.names:
+            matches = find_tasks_of_name(pattern, names) if not set("[*?") & set(pattern) else []
+            if not matches:
+                matches = find_tasks_by_name(pattern, names)
+                selected.update(name for name in names if name.template)
+            if not matches:
+                return tasks
+            selected.update(matches)
+        return [each for each, name in zip(tasks, names, strict=True) if name in selected]
+
+
+ALL_TASKS = TaskSelection()
+
+
+def _find_template(definition: Definition) -> str:
+    return definition.name if definition.fields.get(FOR_EACH_KEY) is not None else ""
 
 
 @dataclass(frozen=True)

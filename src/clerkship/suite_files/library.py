@@ -48,11 +48,17 @@ def find_tasks_by_name(pattern: str, tasks: Collection[TaskName]) -> list[TaskNa
     whose names contain it.
     """
     return (
-        [task for task in tasks if _matches_name(task.name, pattern) or _matches_name(task.template, pattern)]
-        or [task for task in tasks if _matches_name(Path(task.file).stem, pattern)]
+        find_tasks_of_name(pattern, tasks)
         or [task for task in tasks if pattern.lower() in task.name.lower()]
         or [task for task in tasks if pattern.lower() in Path(task.file).stem.lower()]
     )
+
+
+def find_tasks_of_name(pattern: str, tasks: Collection[TaskName]) -> list[TaskName]:
+    """Return the tasks and templates that a pattern names as a whole, else the tasks of the files that it names."""
+    return [task for task in tasks if _matches_name(task.name, pattern) or _matches_name(task.template, pattern)] or [
+        task for task in tasks if _matches_name(Path(task.file).stem, pattern)
+    ]
 
 
 @dataclass(frozen=True)
@@ -77,6 +83,8 @@ class Library:
     """Files that define nothing for the library, each with the reason; empty if it has none of the library's keys."""
     files: frozenset[Path] = frozenset()
     """Every file that was loaded, and the folders of datasets; absolute, with links resolved."""
+    is_partial: bool = False
+    """Whether only the selected tasks were loaded and checked."""
 
     def warnings_for(self, tasks: Iterable[LoadedTask]) -> tuple[InputProblem, ...]:
         """Return the warnings about these tasks, and those that are not about any task."""

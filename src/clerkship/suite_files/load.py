@@ -2,8 +2,8 @@
 
 import contextlib
 import os
-from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +28,7 @@ from clerkship.suite_files.catalog import Catalog
 from clerkship.suite_files.conftest import ConftestReader
 from clerkship.suite_files.dataset_type import DatasetCache
 from clerkship.suite_files.datasets import (
+    ALL_TASKS,
     DatasetLoader,
     RequiredFiles,
     TaskSelection,
@@ -66,7 +67,7 @@ class LibraryLoader:
     catalog: Catalog
     needs_task: bool
     agent: AgentCheck
-    selection: TaskSelection = field(default_factory=TaskSelection)
+    selection: TaskSelection = ALL_TASKS
     """The tasks that were asked for. Mistakes in files that they do not need do not prevent their use."""
     cache: Path | None = None
     """The folder of the dataset cache, if any."""
@@ -76,6 +77,7 @@ class LibraryLoader:
     tasks: dict[str, LoadedTask] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self._is_partial = False
         self._variables = self.catalog.variables()
         self._reporter = Reporter(self.folder.report)
         self._infos: dict[str | None, EnvironmentInfo | None] = {}
@@ -105,11 +107,14 @@ class LibraryLoader:
         self._for_each(definitions, "benchmark", self._load_benchmark)
         self._for_each(definitions, "persona", self._personas.load)
         self._axes = AxisCheck.of(each.fields for each in definitions if each.kind in ("environment", "benchmark"))
-        self._for_each(definitions, "task", self._load_task)
+        selected = self.selection.select(definitions, self.folder)
+        self._is_partial = len(selected) < len(definitions)
+        self._for_each(selected, "task", self._load_task)
         self._for_each(definitions, "scenario", self._load_scenario)
         self._for_each(definitions, LABELLED_KEY, lambda definition: definition.read(LabelledFile, definition.data))
         self._load_foreign_tests([definition.tree for definition in definitions if definition.kind == "e2e"])
-        self._warn_of_unused(definitions)
+        if not self._is_partial:
+            self._warn_of_unused(definitions)
         problems = self._select_problems(definitions)
         if self.needs_task and not self.tasks and not problems:
             problems = self._describe_missing_tasks()
@@ -151,6 +156,7 @@ class LibraryLoader:
             domain=domain.source if domain is not None else None,
             skipped_files=self._definitions.files.skipped_files(),
             files=frozenset(self.folder.used | self.folder.included),
+            is_partial=self._is_partial,
         )
 
     def _load_foreign_tests(self, trees: list[YamlTree]) -> None:
@@ -403,7 +409,7 @@ def load_library(
     catalog: Catalog,
     *,
     needs_task: bool = True,
-    tasks: Iterable[str] = (),
+    tasks: TaskSelection = ALL_TASKS,
     capabilities: AgentCapabilities | None = None,
     cache: Path | None = None,
 ) -> Library:
@@ -418,7 +424,7 @@ def load_library(
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"expected a name that ends in {SUFFIXES[0]}")
     folder = SourceFolder(find_root(path))
-    selection = TaskSelection(None if is_folder else path, tuple(tasks))
+    selection = replace(tasks, file=None if is_folder else path)
     agent = AgentCheck(capabilities, catalog.reads)
     with pause_garbage_collection():
         return LibraryLoader(folder, catalog, needs_task, agent, selection, cache).load()

@@ -90,7 +90,9 @@ class FrozenRun(FrozenTasks):
     skipped_files: Mapping[str, str] = field(default_factory=dict)
     """Files of the folder that were skipped, each with the reason."""
     known: frozenset[str] | None = None
-    """The names of all tasks in the files."""
+    """The names of all tasks in the files; None if not all were loaded."""
+    is_partial: bool = False
+    """Whether only the selected tasks were checked."""
     hidden: tuple[Path, ...] = ()
     """Paths that an isolated agent must not see."""
     outbound: OutboundPolicy = LOCAL_ONLY
@@ -131,7 +133,8 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
         warnings=_collect_warnings(selected),
         domain=library.domain,
         skipped_files=library.skipped_files,
-        known=frozenset(library.tasks),
+        known=None if library.is_partial else frozenset(library.tasks),
+        is_partial=library.is_partial,
         hidden=_find_hidden_paths(loaded),
         outbound=request.outbound,
     )

@@ -18,6 +18,7 @@ from clerkship.service.isolating import choose_level
 from clerkship.service.planning.options import BotOptions
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.settings import Settings, override_isolation, override_settings
+from clerkship.suite_files.datasets import TaskSelection
 from clerkship.suite_files.library import Library
 
 
@@ -38,7 +39,9 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
     request.check()
     settings = _settings_for(request, settings, catalog)
     path, case = split_case(request.path)
-    library, solver = load_and_check(path, request.agent, settings, catalog, domain=request.domain, tasks=request.tasks)
+    needs_all = request.tags or request.benchmark or request.tape  # the names and tags of all tasks
+    tasks = TaskSelection(tuple(request.tasks), is_exclusive=not needs_all)
+    library, solver = load_and_check(path, request.agent, settings, catalog, domain=request.domain, tasks=tasks)
     assert solver is not None  # the request always has an agent
     isolation = choose_level(solver, settings.isolate)
     if case is not None:
