@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from clerkship.cli.watching import select_tasks
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.watched_files import find_changes, find_watched_files
 from tests.cli.terminal import Process, clerkship
@@ -41,6 +42,30 @@ def test_changes_of_agent_and_suite_are_run_and_mistakes_do_not_end_it(project: 
         process.expect("watching 3 files; Ctrl-C stops")
         stopped = process.stop(signal.SIGINT)
     assert (stopped.code, stopped.out) == (0, "")
+
+
+def test_change_of_one_task_runs_that_task_only(project: Path) -> None:
+    project.joinpath("suite", "b.yml").write_text(SUITE.replace("One", "Two"))
+    with Process(project, "run", "suite", "--agent", "python:agent:answer", "--watch", merges_errors=True) as process:
+        process.expect("[2/2] fail")
+        process.expect("watching 4 files; Ctrl-C stops")
+        project.joinpath("suite", "b.yml").write_text(SUITE.replace("One", "Two").replace("1}", "0}"))
+        process.expect("suite/b.yml changed, running 1 task again")
+        process.expect("[1/1] pass: Two")
+        process.expect("watching 4 files; Ctrl-C stops")
+        project.joinpath("suite", "b.yml").write_text(SUITE.replace("One", "Two").replace("1}", "0}") + "  # the same")
+        process.expect("suite/b.yml changed, no task did")
+        process.expect("watching 4 files; Ctrl-C stops")
+        project.joinpath("answers.py").write_text("ANSWER = 1  # right\n")
+        process.expect("answers.py changed, running again")
+        process.expect("[2/2]")
+        process.stop(signal.SIGINT)
+
+
+def test_tasks_of_the_command_are_replaced_by_those_that_changed() -> None:
+    command = ["run", "suite", "--task", "a", "-k", "2", "--task=b", "--tag", "c"]
+    expected = ["run", "suite", "-k", "2", "--tag", "c", "--task", "One", "--task", "Two"]
+    assert select_tasks(command, ["One", "Two"]) == expected
 
 
 def test_sigterm_ends_it_with_the_exit_code_of_the_last_run(project: Path) -> None:
