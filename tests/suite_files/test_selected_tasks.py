@@ -4,7 +4,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clerkship.engine.catalog import RegisteredCatalog
@@ -196,6 +196,7 @@ def test_exclusive_selection_of_an_unknown_name_loads_all_tasks(clinic: LibraryF
 PARTS = ("book", "Book", "visit", "p-1", "*", "?", "[", "]", " ", "Book a visit", "late")
 
 
+@settings(deadline=None, max_examples=60)
 @given(
     st.dictionaries(
         st.sampled_from(("book", "visit", "late", "p-1")),

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar, runtime_checkable
 
 import orjson
 
@@ -21,6 +21,8 @@ from clerkship.suite_files.yaml import SourceLocation
 CACHE_FORMAT = "1"
 """Increment it whenever the same files would give another dataset and no part of the key changes."""
 MAX_ENTRIES = 64
+MAX_SEARCHES = 2_000
+"""Searches of one dataset whose results are kept."""
 _HEADER = b"clerkship dataset " + CACHE_FORMAT.encode()
 T = TypeVar("T")
 
@@ -41,11 +43,67 @@ def build_cache_key(parts: Sequence[bytes]) -> str:
     return digest.hexdigest()
 
 
+class SearchCache:
+    """The keys of the records that searches of one dataset found. It is valid for one content and one code."""
+
+    def __init__(self, file: Path | None) -> None:
+        self._file = file
+        self._results: dict[str, list[str]] = {}
+        self._is_changed = False
+        with contextlib.suppress(OSError, ValueError):
+            digest, _, body = file.read_bytes().partition(b"\n") if file is not None else (b"", b"", b"")
+            if digest == hashlib.sha256(body).hexdigest().encode():
+                results = orjson.loads(body)
+                self._results = results if isinstance(results, dict) else {}
+
+    def get(self, search: str) -> list[str] | None:
+        """Return the keys that a search found; None if it was not made yet."""
+        keys = self._results.get(search)
+        return keys if isinstance(keys, list) else None
+
+    def add(self, search: str, keys: Sequence[str]) -> None:
+        """Keep the result of a search; if there are too many, the others are dropped."""
+        if len(self._results) >= MAX_SEARCHES:
+            self._results.clear()
+        self._results[search] = list(keys)
+        self._is_changed = True
+
+    def save(self) -> None:
+        """Write the results, if there are new ones. Errors of the file system are ignored."""
+        if self._file is not None and self._is_changed:
+            body = orjson.dumps(self._results)
+            with contextlib.suppress(OSError):
+                write_atomically(self._file, (hashlib.sha256(body).hexdigest().encode(), b"\n", body))
+                _prune(self._file.parent)
+
+
+def _prune(folder: Path) -> None:
+    """Remove the oldest entries. A process that is about to read one builds it again."""
+    entries = [path for path in folder.iterdir() if not path.name.startswith(".")]
+    if len(entries) > MAX_ENTRIES:
+        for path in sorted(entries, key=lambda path: path.stat().st_mtime)[:-MAX_ENTRIES]:
+            path.unlink(missing_ok=True)
+
+
+@runtime_checkable
+class CachedFinder(Protocol):
+    """A finder whose searches take long enough to be kept."""
+
+    searches: SearchCache
+
+    def cache_key(self) -> str:
+        """Return a key of the dataset's content and of the code that searches it."""
+
+
 class DatasetCache:
     """A folder of cache entries. Without a folder nothing is cached."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder / "datasets" if folder is not None else None
+
+    def open_searches(self, key: str) -> SearchCache:
+        """Return the kept searches of a dataset."""
+        return SearchCache(self._folder.with_name("searches") / key if self._folder is not None else None)
 
     def load(self, key: str, name: str) -> CachedDataset | None:
         """Return an entry; None if it is missing or damaged."""
@@ -78,15 +136,7 @@ class DatasetCache:
         header_line = _HEADER + b" " + hashlib.sha256(head).hexdigest().encode()
         with contextlib.suppress(OSError):
             write_atomically(self._folder / key, (header_line, b"\n", head, b"\n", entry.dataset.data))
-            self._prune()
-
-    def _prune(self) -> None:
-        """Remove the oldest entries. A process that is about to read one loads the dataset again."""
-        assert self._folder is not None
-        entries = [path for path in self._folder.iterdir() if not path.name.startswith(".")]
-        if len(entries) > MAX_ENTRIES:
-            for path in sorted(entries, key=lambda path: path.stat().st_mtime)[:-MAX_ENTRIES]:
-                path.unlink(missing_ok=True)
+            _prune(self._folder)
 
 
 class ConflictingTimes(Exception):

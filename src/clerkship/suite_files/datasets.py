@@ -13,7 +13,7 @@ from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 from clerkship.model.errors import InputProblem
 from clerkship.suite_files.catalog import Catalog
 from clerkship.suite_files.conftest import CONFTEST_STEM
-from clerkship.suite_files.dataset_type import ConflictingTimes, DatasetCache, DatasetSource
+from clerkship.suite_files.dataset_type import CachedFinder, ConflictingTimes, DatasetCache, DatasetSource, SearchCache
 from clerkship.suite_files.definition import Definition, as_list, as_map
 from clerkship.suite_files.definitions import FolderDefinitions
 from clerkship.suite_files.entities import FOR_EACH_KEY, EntityFinder
@@ -36,6 +36,7 @@ class DatasetLoader:
     loaded: dict[str, Dataset]
     problem_files: dict[str, set[str]] = field(default_factory=dict)
     """The files in which mistakes were found, by dataset."""
+    searches: list[SearchCache] = field(default_factory=list)
 
     def load(self, definition: Definition) -> None:
         """Load a dataset that a file defines; report every mistake."""
@@ -86,7 +87,16 @@ class DatasetLoader:
 
     def open_finder(self, dataset: Dataset) -> EntityFinder:
         """Return the finder for the records of a dataset."""
-        return self.catalog.dataset_type(dataset.type).finder(dataset)
+        finder = self.catalog.dataset_type(dataset.type).finder(dataset)
+        if isinstance(finder, CachedFinder):
+            finder.searches = self.cache.open_searches(finder.cache_key())
+            self.searches.append(finder.searches)
+        return finder
+
+    def save_searches(self) -> None:
+        """Keep what was searched for in the cache."""
+        for searches in self.searches:
+            searches.save()
 
 
 def _locate(definition: Definition, path: KeyPath, *keys: int | str) -> SourceLocation:

@@ -113,6 +113,7 @@ class LibraryLoader:
         self._for_each(definitions, "scenario", self._load_scenario)
         self._for_each(definitions, LABELLED_KEY, lambda definition: definition.read(LabelledFile, definition.data))
         self._load_foreign_tests([definition.tree for definition in definitions if definition.kind == "e2e"])
+        self._datasets.save_searches()
         if not self._is_partial:
             self._warn_of_unused(definitions)
         problems = self._select_problems(definitions)

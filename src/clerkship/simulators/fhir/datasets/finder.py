@@ -4,6 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+import orjson
+
+from clerkship import __version__
 from clerkship.formats.fhir.chart import Chart, UnchangedView, load_chart
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.display_text import format_title
@@ -19,9 +22,12 @@ from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.names import did_you_mean
 from clerkship.model.task import Entity
 from clerkship.simulators.fhir.datasets.pid import RecordWithPid
+from clerkship.simulators.fhir.datasets.source_hash import hash_source_files
+from clerkship.suite_files.dataset_type import SearchCache, build_cache_key
 from clerkship.suite_files.entities import BadBinding, PathIndex
 
 _MAX_SCANNED = 50
+_EXACT = orjson.OPT_PASSTHROUGH_DATETIME | orjson.OPT_PASSTHROUGH_SUBCLASS | orjson.OPT_PASSTHROUGH_DATACLASS
 _SORT, _COUNT = "_sort", "_count"
 """Result parameters that are supported in `where`: the order, and how many to take."""
 
@@ -31,6 +37,11 @@ class FhirFinder:
 
     def __init__(self, dataset: Dataset) -> None:
         self._dataset = dataset
+        self.searches = SearchCache(None)
+
+    def cache_key(self) -> str:
+        """Return a key of the dataset's content and of the code that searches it."""
+        return build_cache_key([__version__.encode(), hash_source_files(), self._dataset.hash.encode()])
 
     @property
     def _chart(self) -> Chart:
@@ -39,6 +50,15 @@ class FhirFinder:
     def find(self, query: Entity, now: datetime) -> Sequence[Record]:
         """Return all resources that match."""
         chart, zone = self._chart, utc_offset_minutes(now)
+        search = _describe_search(query, zone)
+        keys = self.searches.get(search) if search else None
+        if keys is None or not all(key in chart for key in keys):
+            keys = self._find_keys(query, chart, zone)
+            if search:
+                self.searches.add(search, keys)
+        return [parse_resource(chart[key]) for key in keys]
+
+    def _find_keys(self, query: Entity, chart: Chart, zone: int) -> list[str]:
         if query.type is not None and query.type not in RESOURCE_TYPES:
             hint = did_you_mean(query.type, RESOURCE_TYPES)
             raise BadBinding(f"`{query.id}`: unknown resource type `{query.type[:60]}`; {hint}")
@@ -57,7 +77,7 @@ class FhirFinder:
         for path, expected in query.where.items():
             if path not in search_parameters:
                 keys = _filter_by_path(query, chart, keys, path, expected)
-        return [parse_resource(chart[key]) for key in keys[:count]]
+        return list(keys[:count])
 
     def summary(self, query: Entity) -> str:
         """Describe the content of the dataset, and the part of the query that no resource can match."""
@@ -81,6 +101,14 @@ class FhirFinder:
     def view(self, record: Record, now: datetime) -> Record:
         """Return the resource with its derived fields."""
         return RecordWithPid(record, now)
+
+
+def _describe_search(query: Entity, zone: int) -> str:
+    """Return everything that the result depends on besides the dataset; empty if that has no form as JSON."""
+    try:
+        return orjson.dumps([query.type, [*query.where.items()], zone], option=_EXACT).decode()
+    except TypeError:
+        return ""
 
 
 def _filter_by_path(query: Entity, chart: Chart, keys: Sequence[str], path: str, expected: Any) -> list[str]:

@@ -1,10 +1,8 @@
 """Load a FHIR dataset: read or generate it, compile it, and cache the result."""
 
-import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -19,6 +17,7 @@ from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.simulators.fhir.datasets.compile import CompileOptions, build_options, compile_dataset
 from clerkship.simulators.fhir.datasets.finder import FhirFinder
+from clerkship.simulators.fhir.datasets.source_hash import hash_source_files
 from clerkship.suite_files.dataset_type import (
     CachedDataset,
     ConflictingTimes,
@@ -76,11 +75,6 @@ FILE_FORMATS = FileFormats("FHIR")
 BUILT_IN = {
     "clinic-100": FhirDatasetFile(name="clinic-100", type="fhir", generate=Generate(patients=100, seed=7)),
 }
-_SOURCE_FILES = (
-    *("formats/fhir/*.py", "formats/fhir/tables/*", "suite_files/documents/*.py", "simulators/fhir/datasets/*.py"),
-    *("suite_files/synthetic/*.py", "suite_files/synthetic/tables/*.json", "text/known_names.py", "text/tables/*.json"),
-    "model/dataset.py",
-)
 
 
 def load_fhir(file: FhirDatasetFile, source: DatasetSource) -> Dataset | None:
@@ -149,7 +143,7 @@ def _build_cache_key(
     """Return the cache key of the result; empty for a dataset that is inline in one file, which is fast to compile."""
     if generate is None and all(isinstance(document, InlineDocument) for document in documents):
         return ""
-    parts = [orjson.dumps([options.validation, options.days, options.updated, __version__]), _hash_source_files()]
+    parts = [orjson.dumps([options.validation, options.days, options.updated, __version__]), hash_source_files()]
     parts += [part for document in documents for part in (document.name.encode(), document.digest)]
     if generate is not None:
         moment = now.astimezone(UTC).isoformat()
@@ -204,14 +198,6 @@ def _find_document(warning: InputProblem, documents: Sequence[Document]) -> int:
 def _relocate_warning(warning: InputProblem, documents: Sequence[Document], number: int) -> InputProblem:
     """Return a cached warning with the current path of its file."""
     return replace(warning, file=getattr(documents[number], "file", "")) if number >= 0 else warning
-
-
-@cache
-def _hash_source_files() -> bytes:
-    """Hash the code that builds datasets, so that a change of code invalidates the cache between releases."""
-    package = Path(__file__).parents[3]
-    files = [path for part in _SOURCE_FILES for path in sorted(package.glob(part))]
-    return hashlib.sha256(b"".join(hashlib.sha256(path.read_bytes()).digest() for path in files)).digest()
 
 
 FHIR_DATASET = DatasetType(
