@@ -94,7 +94,26 @@ def test_help_of_a_group_imports_no_command(practice: Path) -> None:
 def test_help_of_run_imports_its_options_alone(practice: Path) -> None:
     modules = imported(practice, "run", "--help")
     own = MACHINERY - {"clerkship.transports"} | {"clerkship.recording", "clerkship.cli.running"}
-    assert of_packages(modules, HEAVY | own | {"rich", "asyncio", "sqlite3"}) == set()
+    assert of_packages(modules, HEAVY | own | {"pydantic", "rich", "asyncio", "sqlite3"}) == set()
+
+
+def test_handle_in_the_process_of_an_agent_imports_no_simulator(practice: Path) -> None:
+    script = """
+import sys
+from clerkship.actors.host_sandboxes import HostHandles
+handle = HostHandles(None, {"files": {"kind": "files", "handle": "clerkship.simulators.files.handle:Files"}})["files"]
+print("\\n".join(sys.modules))
+from clerkship.simulators.files import SPEC
+assert SPEC.handle is type(handle)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    modules = set(done.stdout.splitlines())
+    assert of_packages(modules, HEAVY | {"pydantic", "asyncio"}) == set()
+    assert of_packages(modules, {"clerkship.simulators"}) == {
+        "clerkship.simulators",
+        "clerkship.simulators.files",
+        "clerkship.simulators.files.handle",
+    }
 
 
 def test_list_imports_no_machinery_of_runs(practice: Path) -> None:
