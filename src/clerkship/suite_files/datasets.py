@@ -155,7 +155,8 @@ class TaskSelection:
         """Return the definitions to load: all, or without the tasks that an exclusive selection does not name.
 
         All are loaded if a mistake was already found, so that its warning has the number of all mistakes, and if the
-        folder has scenarios or tests, whose names depend on each other.
+        folder has scenarios or tests, whose names depend on each other. See
+        docs/decisions/0027-loop-of-an-author.md.
         """
         tasks = [each for each in definitions if each.kind == "task"]
         others = any(each.kind in _TASK_KINDS[1:] for each in definitions)

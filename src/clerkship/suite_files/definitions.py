@@ -109,10 +109,6 @@ class FolderDefinitions:
         key = re.compile(rf"""^["'{{ ]*{kind}s?["']?[ \t]*:""", re.MULTILINE)
         return bool(self._defined.get(kind)) or any(key.search(text) for text in self.folder.unreadable_texts)
 
-    def files_of(self, *kinds: str) -> set[str]:
-        """Return the files that contain definitions of these kinds."""
-        return {definition.tree.file for kind in kinds for definition in self._defined.get(kind, {}).values()}
-
     def names(self, kind: str) -> list[str]:
         """Return all names of a kind, of valid and invalid definitions."""
         built_in = self.built_in if kind == "dataset" else ()
