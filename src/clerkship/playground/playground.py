@@ -28,7 +28,15 @@ from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.reactions.registry import SHIPPED, BoundReaction, BoundReactions, ReactionRegistry
 from clerkship.sandbox.faults.contract import EventFault, Fault
 from clerkship.sandbox.request import Refusal
-from clerkship.sandbox.state import ActionContext, ReactionResult, State, find_no_domain, keep_event, no_reactions
+from clerkship.sandbox.state import (
+    ActionContext,
+    DueWork,
+    ReactionResult,
+    State,
+    find_no_domain,
+    keep_event,
+    no_reactions,
+)
 from clerkship.sandbox.steps.contract import Step
 
 MAX_REACTION_DEPTH = 32
@@ -169,10 +177,17 @@ class DueWorkRunner:
     def __init__(self, host: PlaygroundHost) -> None:
         self._host = host
         self._scheduled: dict[str, datetime] = {}
+        self._running: RunningComponent | None = None
 
     def schedule(self, component: RunningComponent) -> None:
-        """Schedule the first work of a component, unless it is scheduled already."""
-        due = component.state.next_due() if component.has_due_work else None
+        """Schedule the first work of a component, unless it is scheduled already.
+
+        While its work runs, this waits for the end of it: each event may change what is due.
+        """
+        if component is not self._running:
+            self._schedule_first(component, component.state.next_due() if component.has_due_work else None)
+
+    def _schedule_first(self, component: RunningComponent, due: DueWork | None) -> None:
         if due is None:
             return
         earlier = self._scheduled.get(component.name)
@@ -184,11 +199,24 @@ class DueWorkRunner:
         if self._scheduled.get(component.name) == at:
             del self._scheduled[component.name]
         with self._host.lock:
-            while (due := component.state.next_due()) is not None and due.at <= self._host.clock.now:
-                component.state.run_due(self._host.context_for(component.name, ACTOR, due.cause))
-                if component.state.next_due() == due:
-                    raise EndlessWork(f"{component.name}: the work due at {due.at} is not done by `run_due`")
-        self.schedule(component)
+            outer, self._running = self._running, component
+            try:
+                due = self._run_all(component)
+            finally:
+                self._running = outer
+        self._schedule_first(component, due)
+
+    def _run_all(self, component: RunningComponent) -> DueWork | None:
+        """Run the work of a component that is due; return the first that is due later."""
+        state, host = component.state, self._host
+        due = state.next_due()
+        while due is not None and due.at <= host.clock.now:
+            state.run_due(host.context_for(component.name, ACTOR, due.cause))
+            following = state.next_due()
+            if following == due:
+                raise EndlessWork(f"{component.name}: the work due at {due.at} is not done by `run_due`")
+            due = following
+        return due
 
 
 class DomainCaller:

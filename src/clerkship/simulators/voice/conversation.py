@@ -21,7 +21,7 @@ from clerkship.simulators.voice.events import (
     SessionChanged,
     SpeechRefused,
 )
-from clerkship.simulators.voice.far_ends import end_call, speak_agent, speak_far_end
+from clerkship.simulators.voice.far_ends import end_call, hears_speech, speak_agent, speak_far_end
 from clerkship.simulators.voice.records import PhoneCall
 from clerkship.simulators.voice.tables import PersonByPhone, PhoneTables
 
@@ -99,7 +99,8 @@ class PhoneConversation(RecordedConversation, CallConversation):
             raise
         ends = [end for end in (call.speech_end, call.agent_speech_end) if end is not None]
         starts_in = max((end - action.now).total_seconds() for end in ends) if ends else 0.0
-        return speak_agent(self._state, action, call, text, starts_in=max(starts_in, 0.0), **extra)
+        extra |= {"is_heard": hears_speech(self._state, call), "starts_in": max(starts_in, 0.0)}
+        return speak_agent(self._state, action, call, text, **extra)
 
     def _check_speech(self, text: str) -> PhoneCall:
         """Return the call in which the agent can say a text to the person; refused if it cannot."""

@@ -43,7 +43,7 @@ from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.callers import CallerMachine
 from clerkship.simulators.voice.checks import check_open
-from clerkship.simulators.voice.config import MailboxConfig
+from clerkship.simulators.voice.config import MailboxConfig, VoiceLine
 from clerkship.simulators.voice.dialling import BUSY_TONE, plan_call
 from clerkship.simulators.voice.events import (
     AgentSpoke,
@@ -104,6 +104,21 @@ def choose_far_end(state: PhoneTables, call: PhoneCall, collected: Mapping[str, 
     if line is None:
         mailbox = state.mailboxes.find_by_access_number(number)
         return None if mailbox is None else _open_mailbox(state, call, mailbox)
+    key = (number, call.tree_version or state.lines.find_version(number), representative)
+    if collected is not None:
+        return _build_far_end(state, call, line, representative, collected)
+    if key not in state.far_ends:
+        state.far_ends[key] = _build_far_end(state, call, line, representative)
+    return state.far_ends[key]
+
+
+def _build_far_end(
+    state: PhoneTables,
+    call: PhoneCall,
+    line: VoiceLine,
+    representative: str,
+    collected: Mapping[str, str] | None = None,
+) -> FarEnd | None:
     tree = find_tree(state, call)
     if tree is not None and not representative:
         return IvrMachine(tree, line.values)
@@ -150,9 +165,9 @@ def hears_speech(state: PhoneTables, call: PhoneCall) -> bool:
     if isinstance(session, RepresentativeSession | MailboxSession | CallerSession):
         return session.phase != "on_hold"
     if isinstance(session, IvrSession):
-        far_end = _find_far_end(state, call)
-        assert isinstance(far_end, IvrMachine)
         if session.phase == "speaking":
+            far_end = _find_far_end(state, call)
+            assert isinstance(far_end, IvrMachine)
             return far_end.is_interruptible(session)
         if session.phase == "on_hold":
             tree = find_tree(state, call)
@@ -320,7 +335,6 @@ def speak_agent(state: PhoneTables, action: ActionContext, call: PhoneCall, text
             far_end=call.speech_address,
             text=text,
             seconds=measure_speech(text),
-            is_heard=hears_speech(state, call),
             **fields,
         )
     )

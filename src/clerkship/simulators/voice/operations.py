@@ -14,7 +14,7 @@ from pydantic import BeforeValidator, Field
 from clerkship.formats.phone_tree.prompts import split_heard
 from clerkship.model.frozen import Flag, Frozen, Number
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
-from clerkship.simulators.voice.checks import check_answered, check_digits, check_not_held, check_open, check_text
+from clerkship.simulators.voice.checks import check_answered, check_digits, check_not_held, check_text
 from clerkship.simulators.voice.events import CallHeard
 from clerkship.simulators.voice.records import CallHold, CallStatus, CallTurn, PhoneCall, Voicemail
 from clerkship.simulators.voice.state import VoiceState
@@ -133,7 +133,7 @@ def say(context: Context, words: SpokenWords) -> dict[str, Any]:
     call = context.state.find_call(words.id)
     check_not_held(call)
     check_text(words.text, context.state.settings)
-    context = _finish_speaking(context, call)
+    context = _finish_speaking(context, call, check_not_held)
     context.state.say(context.action, call, words.text)
     return summarize_call(call)
 
@@ -144,7 +144,7 @@ def press(context: Context, keys: PressedKeys) -> dict[str, Any]:
     call = context.state.find_call(keys.id)
     check_not_held(call)
     check_digits(keys.digits)
-    context = _finish_speaking(context, call)
+    context = _finish_speaking(context, call, check_not_held)
     context.state.press(context.action, call, keys.digits)
     return summarize_call(call)
 
@@ -165,7 +165,6 @@ def resume(context: Context, call: PhoneCallId) -> dict[str, Any]:
 def hang_up(context: Context, call: PhoneCallId) -> dict[str, Any]:
     """End a call, after you have finished what you are saying."""
     record = context.state.find_call(call.id)
-    check_open(record)
     context = _finish_speaking(context, record)
     context.state.hang_up(context.action, record)
     return summarize_call(record)
@@ -229,13 +228,16 @@ def _phase(call: PhoneCall) -> str:
     return "" if call.session is None else call.session.phase
 
 
-def _finish_speaking(context: Context, call: PhoneCall) -> Context:
-    """Let time pass until the agent has said what it is saying."""
+def _finish_speaking(context: Context, call: PhoneCall, check: Callable[[PhoneCall], None] | None = None) -> Context:
+    """Let time pass until the agent has said what it is saying, and check the call again if time has passed."""
     end = call.agent_speech_end
     now = context.action.now
     if end is None or end <= now:
         return context
-    return _pass(context, (end - now).total_seconds(), call, lambda now: call.status == "ended")
+    context = _pass(context, (end - now).total_seconds(), call, lambda now: call.status == "ended")
+    if check is not None:
+        check(call)
+    return context
 
 
 class VoicemailList(Frozen):
@@ -384,7 +386,7 @@ def list_heard(call: PhoneCall, last: HeardMark, until: HeardMark) -> list[dict[
     for turn in reversed(call.far_end_turns):
         if turn.end <= since and turn.start < since:
             break
-        parts += [(start, part) for start, part in _list_parts(call, turn, since, end)][::-1]
+        parts += _list_parts(call, turn, since, end)[::-1]
     parts.reverse()
     for sound in call.sounds[last.sounds : until.sounds]:
         if not _is_held(call, sound.start):
@@ -396,20 +398,17 @@ def list_heard(call: PhoneCall, last: HeardMark, until: HeardMark) -> list[dict[
 def _list_parts(
     call: PhoneCall, turn: CallTurn, since: datetime, until: datetime
 ) -> list[tuple[datetime, dict[str, Any]]]:
-    parts = []
+    parts = list[tuple[datetime, dict[str, Any]]]()
     for start, end in _list_audible(call, max(since, turn.start), min(until, turn.end)):
         text = _slice_speech(turn, start, end)
         if not text:
             continue
         is_last = end == turn.end
-        part = {
-            "speaker": "far_end",
-            "text": text,
-            "start": start.isoformat(),
-            "end": end.isoformat(),
-            **({"cut": True} if turn.is_cut and is_last else {}),
-            **({} if is_last else {"unfinished": True}),
-        }
+        part: dict[str, Any] = {"speaker": "far_end", "text": text, "start": start.isoformat(), "end": end.isoformat()}
+        if not is_last:
+            part["unfinished"] = True
+        elif turn.is_cut:
+            part["cut"] = True
         parts.append((start, part))
     return parts
 
@@ -457,22 +456,21 @@ def _is_held(call: PhoneCall, at: datetime) -> bool:
 
 def summarize_call(call: PhoneCall) -> dict[str, Any]:
     """Describe a call without what was said."""
-    optional = {
-        "answered": _format(call.answered_at),
-        "ended": _format(call.ended_at),
-        "ended_by": None if call.ended_by is None else _name_party(call),
-        "outcome": call.outcome,
-        "on_hold": call.is_held_by_agent or None,
-    }
-    return {
+    summary: dict[str, Any] = {
         "id": call.id,
         "direction": call.direction,
         "from": call.from_number,
         "to": call.to_number,
         "status": call.status,
         "started": call.started_at.isoformat(),
-        **{name: value for name, value in optional.items() if value is not None},
     }
+    if call.answered_at is not None:
+        summary["answered"] = call.answered_at.isoformat()
+    if call.ended_at is not None:
+        summary |= {"ended": call.ended_at.isoformat(), "ended_by": _name_party(call), "outcome": call.outcome}
+    if call.is_held_by_agent:
+        summary["on_hold"] = True
+    return summary
 
 
 def view_call(call: PhoneCall, now: datetime) -> dict[str, Any]:
@@ -514,7 +512,3 @@ def _name_party(call: PhoneCall) -> str:
     if call.ended_by == "agent":
         return "agent"
     return "network" if call.ended_by == "system" else "far_end"
-
-
-def _format(at: datetime | None) -> str | None:
-    return None if at is None else at.isoformat()

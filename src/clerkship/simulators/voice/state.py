@@ -22,7 +22,6 @@ from clerkship.sandbox.state import ActionContext, DueWork
 from clerkship.simulators.voice.callers import repeats_opening
 from clerkship.simulators.voice.checks import (
     check_connected,
-    check_not_held,
     check_number,
     check_open,
     check_own_number,
@@ -108,20 +107,19 @@ class VoiceState(PhoneTables):
 
     def say(self, action: ActionContext, call: PhoneCall, text: str) -> None:
         """Begin to say something. A far end that listens reacts when it is said."""
-        check_not_held(call)
         session, utterance = call.session, dict[str, Any]()
         if isinstance(session, CallerSession) and repeats_opening(session, action.now):
             utterance["is_greeting"] = True  # they answer it by saying again why they call
-        event = speak_agent(self, action, call, text, **utterance)
-        action = action._replace(now=event.at)
-        if hears_speech(self, call):
+        is_heard = hears_speech(self, call)
+        event = speak_agent(self, action, call, text, is_heard=is_heard, **utterance)
+        if is_heard:
+            action = action._replace(now=event.at)
             if call.session is not None:
                 step_far_end(self, action, call, SpeechStarted())
             else:
                 cut_far_end(action, call)  # a person stops when they are interrupted
 
     def press(self, action: ActionContext, call: PhoneCall, digits: str) -> None:
-        check_not_held(call)
         sent = action.apply_faults(DigitsSent(call=call.id, digits=digits, understood=digits))
         event = action.emit(sent)
         if call.session is not None:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.formats.fhir.chart import Chart, load_chart
+from clerkship.formats.phone_tree.session import FarEnd
 from clerkship.sandbox.agenda import Agenda
 from clerkship.sandbox.plain_data import to_plain
 from clerkship.sandbox.request import Refusal
@@ -171,6 +172,8 @@ class PhoneTables(State[VoiceConfig]):
         """The zone of opening hours."""
         self.lines = LineTable(self.settings)
         self.calls = CallTable(self.settings, self.lines)
+        self.far_ends: dict[tuple[str, str, str], FarEnd | None] = {}
+        """Phone trees and representatives by number, version of the tree and name: each is built once."""
         self.people = PeopleByPhone()
         """The simulated people who can be reached at a number."""
         self.mailboxes = Mailboxes(self.settings.mailboxes)
