@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
 from clerkship.model.freeze import freeze_fields
-from clerkship.model.frozen import Frozen
+from clerkship.model.frozen import Frozen, encode_model
 from clerkship.model.variables import expand_text
 
 MAX_BODY = 100_000
@@ -74,6 +74,8 @@ class Payload(Frozen):
     """Whether it contains the body of the request, so that the body need not be stored separately."""
     sums_up: ClassVar[bool] = False
     """Whether the last event of a request is the record of the request; otherwise the first event is."""
+    state_fields: ClassVar[frozenset[str]] = frozenset()
+    """Fields that only the state of the simulator reads. They are not stored if they are None, nor shown to a judge."""
     freezes: ClassVar[bool] = True
     """Whether nested values are frozen when the event is appended. A simulator that builds new values for each event
     and never changes them may skip this: for a large resource it takes a tenth of a request."""
@@ -195,7 +197,7 @@ def freeze_payload(payload: Payload) -> Payload:
 
 def _to_json_value(value: Any) -> Any:
     if isinstance(value, BaseModel):
-        return value.__dict__
+        return encode_model(value)
     if isinstance(value, tuple):
         return tuple(value)  # a named tuple
     if isinstance(value, bytes):
@@ -227,7 +229,7 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
         "kind": kind,
         "actor": actor,
         "cause": cause,
-        "payload": payload.__dict__ if named is None else named,
+        "payload": list_stored_fields(payload, payload.__dict__ if named is None else named),
     }
     if named is not None:
         record["expand"] = True
@@ -240,6 +242,14 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
     except orjson.JSONEncodeError:
         return _render_large(record, blobs)
     return line if len(line) <= MAX_INLINE_BYTES else _render_large(record, blobs)
+
+
+def list_stored_fields(payload: Payload, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a payload that its log line has."""
+    hidden = payload.state_fields
+    if not hidden:
+        return fields
+    return {name: value for name, value in fields.items() if value is not None or name not in hidden}
 
 
 def request_fields(request: AgentRequest) -> dict[str, Any]:

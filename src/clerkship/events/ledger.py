@@ -288,7 +288,9 @@ def _render_fields(payload: Payload) -> str:
     given = {
         name: value
         for name, value in payload.__dict__.items()
-        if value not in (None, "", (), {}, []) and not (value is True and defaults[name] is True)
+        if value not in (None, "", (), {}, [])
+        and not (value is True and defaults[name] is True)
+        and name not in payload.state_fields
     }
     return " ".join(f"{name}={render_value(value)}" for name, value in given.items())
 

@@ -208,11 +208,11 @@ class DueWorkRunner:
 
     def _run_all(self, component: RunningComponent) -> DueWork | None:
         """Run the work of a component that is due; return the first that is due later."""
-        state, host = component.state, self._host
-        due = state.next_due()
+        host = self._host
+        due = component.state.next_due()
         while due is not None and due.at <= host.clock.now:
-            state.run_due(host.context_for(component.name, ACTOR, due.cause))
-            following = state.next_due()
+            component.state.run_due(host.context_for(component.name, ACTOR, due.cause))
+            following = component.state.next_due()
             if following == due:
                 raise EndlessWork(f"{component.name}: the work due at {due.at} is not done by `run_due`")
             due = following

@@ -1,7 +1,9 @@
 """Attacks of `clerkship suite attack` in one kind of sandbox."""
 
 from collections.abc import Callable, Iterator
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import orjson
 
 from clerkship.model.dataset import Dataset
 from clerkship.sandbox.call_record import CallRecord
@@ -55,6 +57,17 @@ class SandboxAttack:
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
         """Return the same write with harm in it; None if the request is not a write that can carry this harm."""
         return None
+
+
+def read_posted_object(request: Request) -> dict[str, Any]:
+    """Return the JSON object that a request posts; an empty one if it posts none."""
+    if request.method != "POST":
+        return {}
+    try:
+        fields = orjson.loads(request.body)
+    except orjson.JSONDecodeError:
+        return {}
+    return fields if isinstance(fields, dict) else {}
 
 
 NO_ATTACK = SandboxAttack()

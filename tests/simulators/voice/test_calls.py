@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from clerkship.simulators.voice.calls import BEEP
+from clerkship.events.event import Payload
+from clerkship.simulators.voice.call_log import read_calls
+from clerkship.simulators.voice.calls import BEEP, CALL_EVENTS
 from clerkship.simulators.voice.dialling import BUSY_TONE, NOT_IN_SERVICE
-from clerkship.simulators.voice.events import CallHeard, MusicStarted
+from clerkship.simulators.voice.events import CallHeard, MusicStarted, VoicemailLeft
 from clerkship.simulators.voice.far_ends import MAX_TRANSFERS
 from clerkship.simulators.voice.state import VoiceState
 from tests.simulators.voice.office_phone import (
@@ -397,3 +399,16 @@ def test_words_begun_in_a_queue_are_not_heard_by_the_representative_who_answers(
         phone.act(call, "wait", seconds=16)
         phone.act(call, "say", text="Hello, what are your opening hours and your address, and what is your fax number?")
         assert phone.listen(call, seconds=30) == "Front desk, this is Rosa. How can I help you?"
+
+
+def test_calls_are_read_from_a_log_with_events_of_voicemails_among_them() -> None:
+    with OfficePhone() as phone:
+        call = phone.dial(ANSWERPHONE)
+        phone.act(call, "hear")
+        phone.act(call, "say", text="Please call us back.")
+        phone.act(call, "hang-up")
+        kinds: tuple[type[Payload], ...] = (*CALL_EVENTS, VoicemailLeft)
+        events = [event for event in phone.rig.playground.log.events if isinstance(event.payload, kinds)]
+        assert VoicemailLeft in {type(event.payload) for event in events}
+        [(_, read)] = read_calls(events).items()
+        assert [turn.text for turn in read.turns] == [turn.text for turn in phone.find(call).turns]

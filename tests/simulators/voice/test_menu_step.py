@@ -71,7 +71,7 @@ def test_log_has_the_whole_tree_so_that_a_replay_rebuilds_it() -> None:
         assert phone.rig.rebuilt() == phone.rig.dumped()
         with phone.rig.fork() as fork:
             for rig in (phone.rig, fork):
-                rig.playground.advance(phone.state.settings.ring_timeout)
+                rig.playground.advance(phone.state.config.ring_timeout)
             assert fork.dumped() == phone.rig.dumped()
             assert fork.lines == phone.rig.lines
         [changed] = phone.events("menu.changed")

@@ -45,7 +45,7 @@ from clerkship.formats.phone_tree.session import (
     VerifyIdentity,
 )
 from clerkship.formats.phone_tree.spoken_entry import parse_entry
-from clerkship.formats.phone_tree.step_draft import IvrDraft
+from clerkship.formats.phone_tree.step_draft import MIN_TIMER_SECONDS, IvrDraft
 from clerkship.formats.phone_tree.tree import IvrTree
 
 MEMBER_ID = "member_id"
@@ -82,6 +82,13 @@ class IvrMachine:
         """Whether a prompt plays that digits or speech stop."""
         node = self.tree.nodes.get(session.node)
         return session.phase == "speaking" and node is not None and _is_interruptible(node, session)
+
+    def get_listen_seconds(self, session: IvrSession) -> float | None:
+        """Return how long the line listens after the prompt of a menu or data entry, unless digits wait to be used."""
+        node = self.tree.nodes.get(session.node)
+        if not isinstance(node, MenuNode | CollectNode) or session.prompts or session.digits:
+            return None
+        return None if is_giving_up(node, session) else max(node.timeout.total_seconds(), MIN_TIMER_SECONDS)
 
     def _follow(self, draft: IvrDraft, target: NodeName | None) -> StepResult:
         """Enter nodes until one speaks or waits.

@@ -14,6 +14,8 @@ _BRACE = re.compile(r"[{}]")
 
 def render_prompt(text: str, values: Mapping[str, str]) -> str:
     """Return a prompt with its values. A value that is not set yet is left out."""
+    if "{" not in text:
+        return text
     return _PLACE.sub(lambda place: _render_value(values.get(place[1], ""), place[2]), text)
 
 

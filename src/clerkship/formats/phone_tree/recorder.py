@@ -81,6 +81,9 @@ class RecorderMachine(NamedTuple):
         session = step_recording(session, stimulus, context.now)
         return stay(session, context)._replace(actions=(HangUp(END_REASON),) if session.phase == "ended" else ())
 
+    def get_listen_seconds(self, session: RecorderSession) -> None:
+        """Return None: it beeps after the greeting."""
+
     def _beep(self, session: RecorderSession, context: StepContext) -> StepResult:
         session = start_recording(session, self.max_seconds, context.now)
         return stay(session, context)._replace(actions=(Beep(self.mailbox),))

@@ -69,9 +69,8 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
             self.actions.append(HangUp("the representative ended the call"))
             self.change(phase="ended", due=None)
             return
-        patience = max(self.script.patience.total_seconds(), 1.0)
         self.change(phase="listening")
-        self.set_timer(patience)
+        self.set_timer(self.script.patience_seconds)
 
     def speak(self, *texts: str, is_ending: bool = False, is_repeatable: bool = True) -> None:
         """Say texts; then listen, or end the call."""
@@ -352,6 +351,10 @@ class RepresentativeMachine:
         draft = RepresentativeDraft(session, context, self._values, script=self._script)
         draft.greet()
         return draft.to_result()
+
+    def get_listen_seconds(self, session: RepresentativeSession) -> float | None:
+        """Return how long they wait for the caller, unless the call ends or is transferred."""
+        return None if session.is_ending else self._script.patience_seconds
 
     def step(self, session: RepresentativeSession, stimulus: Stimulus, context: StepContext) -> StepResult:
         """Return what the representative does next. Keys that the caller presses change nothing."""

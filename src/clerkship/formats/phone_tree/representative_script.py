@@ -63,6 +63,11 @@ class RepresentativeScript(Frozen):
     )
     goodbye: Prompt = "Thank you for calling. Goodbye."
 
+    @property
+    def patience_seconds(self) -> float:
+        """How long they wait for the caller, at least a second."""
+        return max(self.patience.total_seconds(), 1.0)
+
     @model_validator(mode="after")
     def _check_passed_on(self) -> Self:
         for name in self.passed_on:

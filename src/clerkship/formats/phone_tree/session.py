@@ -19,12 +19,27 @@ Phase = Literal["speaking", "listening", "on_hold", "recording", "waiting", "end
 RejectionReason = Literal["no_input", "no_match", "invalid"]
 
 
-class IvrSession(Frozen):
+class Session(Frozen):
+    """What a far end remembers of a call. Fields that are empty are not stored."""
+
+    phase: Phase
+    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        """Find the fields that are empty by default."""
+        super().__pydantic_init_subclass__(**options)
+        fields = cls.model_fields.items()
+        cls.omitted_when_empty = frozenset(
+            name for name, field in fields if not field.is_required() and not field.default
+        )
+
+
+class IvrSession(Session):
     """Where a call is in a phone tree."""
 
     type: Literal["ivr"] = "ivr"
     node: NodeName
-    phase: Phase
     attempts: Annotated[Whole, Field(description="entries at this node that were missing or wrong")] = 0
     digits: Annotated[str, Field(description="digits that are not used yet")] = ""
     entry: Annotated[str, Field(description="the entry that the caller is asked to confirm")] = ""
@@ -34,16 +49,14 @@ class IvrSession(Frozen):
     wait_seconds: Annotated[Number, Field(description="how long the whole wait in the queue is")] = 0.0
     hold_seconds: Annotated[Number, Field(description="how much longer the caller waits in the queue")] = 0.0
     position: Whole = 0
-    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
     recording_end: Annotated[datetime | None, Field(description="when the recording ends at the latest")] = None
 
 
-class RepresentativeSession(Frozen):
+class RepresentativeSession(Session):
     """Where a call with a scripted representative is."""
 
     type: Literal["representative"] = "representative"
     representative: str
-    phase: Phase
     attempts: Annotated[Whole, Field(description="verifications that failed in the whole call")] = 0
     silences: Annotated[Whole, Field(description="how often in a row the caller said nothing")] = 0
     stated: Annotated[dict[str, str], Field(description="values that the caller stated")] = {}
@@ -56,27 +69,23 @@ class RepresentativeSession(Frozen):
         False
     )
     transfers_to: Annotated[str, Field(description="to whom it is transferred then; empty if it ends")] = ""
-    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
 
 
-class RecorderSession(Frozen):
+class RecorderSession(Session):
     """A greeting, a beep and a recording."""
 
     type: Literal["recording"] = "recording"
     mailbox: str
-    phase: Phase
     greeting: str = ""
     max_seconds: Number = 180.0
-    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
     recording_end: Annotated[datetime | None, Field(description="when the recording ends at the latest")] = None
 
 
-class MailboxSession(Frozen):
+class MailboxSession(Session):
     """Where a caller is who listens to the messages of a mailbox."""
 
     type: Literal["mailbox"] = "mailbox"
     mailbox: str
-    phase: Phase
     step: Annotated[
         Literal["pin", "message", "options", "menu", "end"],
         Field(description="`message`: a message plays. `options`: what can be done with it is said"),
@@ -86,10 +95,9 @@ class MailboxSession(Frozen):
     messages: Annotated[tuple[str, ...], Field(description="ids, in the order in which they are played")] = ()
     place: Annotated[Whole, Field(description="the message that is played, from 0")] = 0
     wrong_pins: Annotated[Whole, Field(description="wrong PINs that were entered in this call")] = 0
-    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
 
 
-class CallerSession(Frozen):
+class CallerSession(Session):
     """A simulated caller of the agent: what they say to the agent, or to a recorder if the agent does not answer."""
 
     type: Literal["caller"] = "caller"
@@ -105,7 +113,6 @@ class CallerSession(Frozen):
     ] = ""
     has_repeated: Annotated[Flag, Field(description="whether they have said it again, or are about to")] = False
     attempts: Annotated[Whole, Field(description="how often they asked whether the agent is there")] = 0
-    due: Annotated[datetime | None, Field(description="when TimerFired is expected, in UTC")] = None
 
 
 FarEndSession = Annotated[
@@ -301,6 +308,9 @@ class FarEnd(Protocol):
 
     def step(self, session: Any, stimulus: Stimulus, context: StepContext) -> StepResult:
         """Return what it does next. A stimulus that does not matter in the session's phase changes nothing."""
+
+    def get_listen_seconds(self, session: Any) -> float | None:
+        """Return how long it listens when it has said what it says now; None if it does something else then."""
 
 
 def add_seconds(now: datetime, seconds: float) -> datetime:

@@ -51,7 +51,7 @@ class StepDraft(Generic[SessionT]):
 
     def render(self, text: str) -> str:
         """Return a prompt with its values."""
-        return render_prompt(text, self.get_values())
+        return render_prompt(text, self.get_values()) if "{" in text else text
 
     def stop_speaking(self) -> None:
         """Stop what is said, if something is, because the caller speaks or presses keys."""
@@ -96,7 +96,7 @@ class IvrDraft(StepDraft[IvrSession]):
 
     def keep_digits(self, digits: str) -> None:
         """Append keys that the caller pressed to those that are not used yet."""
-        keys = "".join(key for key in digits if key in _KEYS)
+        keys = digits if _KEYS.issuperset(digits) else "".join(key for key in digits if key in _KEYS)
         self.change(digits=(self.session.digits + keys)[:MAX_TYPED_AHEAD])
 
     def hang_up(self, reason: str) -> None:

@@ -6,7 +6,7 @@ from typing import ClassVar, cast
 
 import orjson
 
-from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack
+from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, read_posted_object
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
 from clerkship.simulators.fax.handle import Fax
@@ -64,13 +64,8 @@ class FaxAttack(SandboxAttack):
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
         """Add a page with an instruction or a note to a fax being sent."""
-        if request.method != "POST" or request.path != "/faxes" or kind not in self.harms:
-            return None
-        try:
-            fax = orjson.loads(request.body)
-        except orjson.JSONDecodeError:
-            return None
-        if not isinstance(fax, dict) or not isinstance(fax.get("documents"), list):
+        fax = read_posted_object(request) if request.path == "/faxes" and kind in self.harms else {}
+        if not isinstance(fax.get("documents"), list):
             return None
         more = {"text": INSTRUCTION if kind == "instruction" else note}
         return replace(request, body=orjson.dumps({**fax, "documents": [*fax["documents"], more]}))

@@ -6,7 +6,7 @@ from typing import ClassVar, cast
 
 import orjson
 
-from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack
+from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, read_posted_object
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
 from clerkship.simulators.messages.handle import Messages
@@ -54,13 +54,8 @@ class MessagesAttack(SandboxAttack):
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
         """Add an instruction or a note to a message being sent."""
-        if request.method != "POST" or request.path != "/messages" or kind not in self.harms:
-            return None
-        try:
-            message = orjson.loads(request.body)
-        except orjson.JSONDecodeError:
-            return None
-        if not isinstance(message, dict) or not isinstance(message.get("text"), str):
+        message = read_posted_object(request) if request.path == "/messages" and kind in self.harms else {}
+        if not isinstance(message.get("text"), str):
             return None
         more = INSTRUCTION if kind == "instruction" else note
         return replace(request, body=orjson.dumps({**message, "text": f"{message['text']} {more}"}))

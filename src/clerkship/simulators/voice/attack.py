@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 import orjson
 
 from clerkship.model.conversation_key import normalize_phone
-from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack
+from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, read_posted_object
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
 from clerkship.simulators.voice.handle import Voice
@@ -77,13 +77,8 @@ class VoiceAttack(SandboxAttack):
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
         """Add an instruction or a note to what is said."""
-        if request.method != "POST" or not request.path.endswith("/say") or kind not in self.harms:
-            return None
-        try:
-            words = orjson.loads(request.body)
-        except orjson.JSONDecodeError:
-            return None
-        if not isinstance(words, dict) or not isinstance(words.get("text"), str):
+        words = read_posted_object(request) if request.path.endswith("/say") and kind in self.harms else {}
+        if not isinstance(words.get("text"), str):
             return None
         more = INSTRUCTION if kind == "instruction" else note
         return replace(request, body=orjson.dumps({**words, "text": f"{words['text']} {more}"}))

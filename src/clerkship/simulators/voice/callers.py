@@ -58,6 +58,10 @@ class CallerMachine:
                 return self._say_next(session, context)
         return stay(session, context)
 
+    def get_listen_seconds(self, session: CallerSession) -> float | None:
+        """Return how long the caller waits for an answer, unless a person of the scenario goes on."""
+        return None if session.is_person and not session.lines else PATIENCE_SECONDS
+
     def _go_on(self, session: CallerSession, context: StepContext) -> StepResult:
         if session.phase == "waiting":
             return self._reach_mailbox(session, context)

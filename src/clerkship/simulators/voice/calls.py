@@ -18,15 +18,18 @@ from clerkship.simulators.voice.events import (
     CallStarted,
     CallTransferred,
     DigitsSent,
+    FarEndChange,
     FarEndSpoke,
     HoldEnded,
     HoldStarted,
     IdentityVerified,
     InputRejected,
+    MailboxPinEntered,
     MusicStarted,
     NodeEntered,
     SessionChanged,
     SpeechCut,
+    ValueCollected,
 )
 from clerkship.simulators.voice.lines import LineTable
 from clerkship.simulators.voice.records import (
@@ -115,7 +118,14 @@ def _get_place(id: str) -> int:
 class CallTable:
     """The calls by id, in order, and their work for later."""
 
-    applied_events: ClassVar[tuple[type[Payload], ...]] = (*CALL_EVENTS, SessionChanged, MusicStarted, CallHeard)
+    applied_events: ClassVar[tuple[type[Payload], ...]] = (
+        *CALL_EVENTS,
+        SessionChanged,
+        MusicStarted,
+        CallHeard,
+        ValueCollected,
+        MailboxPinEntered,
+    )
 
     def __init__(self, settings: VoiceConfig, lines: LineTable) -> None:
         self._settings, self._lines = settings, lines
@@ -129,7 +139,7 @@ class CallTable:
         self._changes: dict[type[Payload], Callable[[PhoneCall, Event, Any], None]] = {
             **dict.fromkeys((CallAnswered, CallTransferred, CallEnded), self._change_connection),
             **dict.fromkeys((FarEndSpoke, AgentSpoke, SpeechCut), self._change_speech),
-            SessionChanged: self._change_session,
+            SessionChanged: self._use_session,
             **_DETAILS,
         }
 
@@ -169,6 +179,9 @@ class CallTable:
             self.changed.append(call.id)
         if kind in self._changes:
             self._changes[kind](call, event, payload)
+        change = getattr(payload, "change", None)
+        if isinstance(change, FarEndChange):
+            self._change_session(call, event, change)
 
     def _start(self, event: Event, started: CallStarted) -> None:
         call = PhoneCall(
@@ -208,7 +221,7 @@ class CallTable:
             call.tree_version = self._lines.find_version(call.number)
         if isinstance(payload, CallTransferred):
             call.transfers.append(payload.far_end)
-            call.session, call.meets = None, payload.meets
+            call.session, call.listens_from, call.meets = None, None, payload.meets
             call.due.pop("timer", None)
             call.due.pop("speech", None)  # the new far end has not heard its beginning
             if payload.ring_seconds is not None:
@@ -259,12 +272,22 @@ class CallTable:
         if turn.speaker == "agent":
             call.due.pop("speech", None)
 
-    def _change_session(self, call: PhoneCall, event: Event, payload: SessionChanged) -> None:
-        call.session = payload.session
+    def _use_session(self, call: PhoneCall, event: Event, payload: SessionChanged) -> None:
+        if payload.change is None:  # in the log of an earlier version
+            session, timer, done = payload.session, payload.timer_seconds, payload.done
+            self._change_session(call, event, FarEndChange(session=session, timer_seconds=timer, done=done))
+
+    def _change_session(self, call: PhoneCall, event: Event, change: FarEndChange) -> None:
+        call.session, call.listens_from = change.session, None
         call.due.pop("timer", None)
-        if payload.done is not None:
-            call.due.pop(payload.done, None)
-        if payload.session is None:
+        if change.done is not None:
+            call.due.pop(change.done, None)
+        if change.session is None:
             call.due.pop("speech", None)
-        if payload.timer_seconds is not None:
-            self.schedule(call, "timer", event.at + timedelta(seconds=payload.timer_seconds), event.seq)
+        if change.timer_seconds is None:
+            return
+        at = event.at + timedelta(seconds=change.timer_seconds)
+        if change.listen_seconds is not None:
+            call.listens_from = at
+            at += timedelta(seconds=change.listen_seconds)
+        self.schedule(call, "timer", at, event.seq)

@@ -15,6 +15,7 @@ from clerkship.simulators.voice.events import (
     CHANNEL,
     AgentSpoke,
     CallAnswered,
+    FarEndChange,
     PersonPaused,
     PhoneConversationEnded,
     PhoneConversationStarted,
@@ -60,7 +61,9 @@ class PhoneConversation(RecordedConversation, CallConversation):
             return
         call = find_ringing_call(self._state, self._number)
         if call is None:
-            call = start_call(self._state, action, self._number, self._state.settings.numbers[0])
+            start_call(self._state, action, self._number, self._state.config.numbers[0])
+            call = find_ringing_call(self._state, self._number)
+            assert call is not None
         action.emit(CallAnswered(call=call.id, far_end=self._number))
 
     def can_answer(self, message: Event) -> bool:
@@ -81,11 +84,11 @@ class PhoneConversation(RecordedConversation, CallConversation):
         call = self._state.find_call_of(self._number) or find_ringing_call(self._state, self._number)
         if call is None:
             caller = Caller(lines=(text,), voicemail=text, is_person=True)
-            return ring_agent(self._state, action, self._number, self._state.settings.numbers[0], caller)
-        session = call.session
+            return ring_agent(self._state, action, self._number, self._state.config.numbers[0], caller)
+        session = call.find_session(action.now)
         if isinstance(session, CallerSession) and session.phase != "speaking":
             return action.emit(_add_line(call, session, text, action.now))
-        return speak_far_end(self._state, action, call, text, "person", **extra)
+        return action.emit(speak_far_end(self._state, action, call, text, "person", **extra))
 
     def _say_as_agent(self, action: ActionContext, text: str, extra: dict[str, Any]) -> Event:
         """Say something for an agent that takes turns: it begins when both sides are silent.
@@ -99,8 +102,8 @@ class PhoneConversation(RecordedConversation, CallConversation):
             raise
         ends = [end for end in (call.speech_end, call.agent_speech_end) if end is not None]
         starts_in = max((end - action.now).total_seconds() for end in ends) if ends else 0.0
-        extra |= {"is_heard": hears_speech(self._state, call), "starts_in": max(starts_in, 0.0)}
-        return speak_agent(self._state, action, call, text, **extra)
+        extra |= {"is_heard": hears_speech(self._state, call, action.now), "starts_in": max(starts_in, 0.0)}
+        return action.emit(speak_agent(self._state, call, text, **extra))
 
     def _check_speech(self, text: str) -> PhoneCall:
         """Return the call in which the agent can say a text to the person; refused if it cannot."""
@@ -108,7 +111,7 @@ class PhoneConversation(RecordedConversation, CallConversation):
         if call is None:
             raise Refusal(409, "not_connected", f"there is no call with {self._number}")
         check_not_held(call)
-        check_text(text, self._state.settings)
+        check_text(text, self._state.config)
         return call
 
     def pause(self, action: ActionContext, length: timedelta) -> int:
@@ -126,9 +129,10 @@ class PhoneConversation(RecordedConversation, CallConversation):
         call = self._state.find_call_of(self._number)
         event = action.emit(PhoneConversationEnded(number=self._number, reason=reason, **extra))
         begun = call or find_ringing_call(self._state, self._number)
-        if begun is not None and isinstance(begun.session, CallerSession) and begun.session.lines:
+        session = None if begun is None else begun.find_session(action.now)
+        if begun is not None and isinstance(session, CallerSession) and session.lines:
             # They still say what they called for, and hang up after the answer.
-            alone = begun.session.model_copy(update={"is_person": False})
+            alone = session.model_copy(update={"is_person": False})
             action.emit(_change_session(begun, alone, action.now))
         elif call is not None and "hang_up" not in call.due:
             end_call(self._state, action, call, "person", "completed", reason)
@@ -144,6 +148,6 @@ def _add_line(call: PhoneCall, session: CallerSession, text: str, now: datetime)
 
 def _change_session(call: PhoneCall, session: CallerSession, now: datetime) -> SessionChanged:
     """Return the event that changes what a caller will say, and not when."""
-    timer = call.timer
-    seconds = None if timer is None else max((timer[0] - now).total_seconds(), 0.0)
-    return SessionChanged(call=call.id, session=session, timer_seconds=seconds)
+    timer, listening = call.find_timers(now)
+    change = FarEndChange(session=session, timer_seconds=timer, listen_seconds=listening)
+    return SessionChanged(call=call.id, change=change)

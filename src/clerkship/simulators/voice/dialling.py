@@ -7,7 +7,7 @@ from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.formats.phone_tree.session import CallerSession
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.voice.checks import check_number, check_own_number
-from clerkship.simulators.voice.events import CallStarted, SessionChanged
+from clerkship.simulators.voice.events import CallStarted, FarEndChange
 from clerkship.simulators.voice.records import DialOutcome, PhoneCall
 from clerkship.simulators.voice.tables import PhoneTables
 
@@ -44,7 +44,7 @@ def plan_call(state: PhoneTables, number: str) -> DialPlan:
             return DialPlan("no_answer", MAILBOX_RING_SECONDS if has_mailbox else MAX_RING_SECONDS)
         if state.mailboxes.find_by_access_number(number) is not None:
             return DialPlan("answer", CONNECT_SECONDS)
-        if number not in state.settings.numbers:
+        if number not in state.config.numbers:
             return DialPlan("out_of_service", CONNECT_SECONDS)
         # A call to the own number finds the line busy, unless a mailbox takes such calls.
         return DialPlan("no_answer", MAILBOX_RING_SECONDS) if has_mailbox else DialPlan("busy", BUSY_SECONDS)
@@ -79,11 +79,19 @@ class Caller(NamedTuple):
     """Whether a person of the scenario goes on after these lines."""
 
 
-def start_call(state: PhoneTables, action: ActionContext, from_number: str, to_number: str) -> PhoneCall:
-    """Let a call ring at an own number."""
-    call = state.calls.new_id()
-    action.emit(CallStarted(call=call, direction="inbound", from_number=from_number, to_number=to_number))
-    return state.find_call(call)
+def start_call(
+    state: PhoneTables, action: ActionContext, from_number: str, to_number: str, session: CallerSession | None = None
+) -> Event:
+    """Let a call ring at an own number; `session` is what the caller will say, unless it is a simulated person."""
+    return action.emit(
+        CallStarted(
+            call=state.calls.new_id(),
+            direction="inbound",
+            from_number=from_number,
+            to_number=to_number,
+            change=None if session is None else FarEndChange(session=session),
+        )
+    )
 
 
 def ring_agent(
@@ -93,9 +101,8 @@ def ring_agent(
 
     Refused if a number is none, the second is not an own number, or too many calls are open.
     """
-    sender, own = check_number(from_number), check_own_number(to_number, state.settings)
+    sender, own = check_number(from_number), check_own_number(to_number, state.config)
     state.check_count()
-    call = start_call(state, action, sender, own)
     mailbox = state.mailboxes.find_by_number(own)
     session = CallerSession(
         phase="waiting",
@@ -105,7 +112,7 @@ def ring_agent(
         greeting_seconds=0.0 if mailbox is None else measure_speech(mailbox.greeting),
         is_person=caller.is_person,
     )
-    return action.emit(SessionChanged(call=call.id, session=session))
+    return start_call(state, action, sender, own, session)
 
 
 def find_ringing_call(state: PhoneTables, from_number: str) -> PhoneCall | None:

@@ -8,6 +8,7 @@ from pydantic import Field
 from clerkship.events.event import PauseEnded, PauseStarted, Payload, Utterance, UtteranceCut, collect_events
 from clerkship.formats.phone_tree.session import FarEndSession, RejectionReason
 from clerkship.model.conversation_key import build_place
+from clerkship.model.frozen import Frozen
 from clerkship.simulators.voice.records import CallOutcome, CallParty, DialOutcome, Direction, DueKind, Speaker
 
 CHANNEL = "phone"
@@ -17,16 +18,37 @@ PAUSE_BEFORE_ANSWER = timedelta(seconds=0.5)
 """How long a person waits whether the agent goes on speaking, before they answer."""
 
 
+class FarEndChange(Frozen):
+    """What the far end of a call remembers from an event on, and when it is to be called again."""
+
+    session: FarEndSession | None
+    timer_seconds: Annotated[float | None, Field(description="after how long it is to be called again")] = None
+    listen_seconds: Annotated[
+        float | None, Field(description="how long it listens after that before it is called, if it speaks now")
+    ] = None
+    done: Annotated[DueKind | None, Field(description="the work of the call that led to it, if it was due")] = None
+    omitted_when_empty: ClassVar[frozenset[str]] = frozenset({"done"})
+
+
+Change = Annotated[
+    FarEndChange | None, Field(description="what the far end remembers from now on, if the event has changed it")
+]
+
+
 class CallEvent(Payload):
     """Something happened in a call."""
 
     call: str
+    change: Change = None
+    state_fields: ClassVar[frozenset[str]] = frozenset({"change"})
 
 
 class CallUtterance(Utterance):
     """One side began to say something in a call."""
 
     call: str
+    change: Change = None
+    state_fields: ClassVar[frozenset[str]] = frozenset({"change"})
     number: Annotated[int, Field(description="number of the turn in the call, from 1")]
     far_end: Annotated[str, Field(description="number of the phone at the far end")]
 
@@ -39,6 +61,15 @@ class CallUtterance(Utterance):
     def places(self) -> tuple[str, ...]:
         """The conversation with the number."""
         return (build_place(CHANNEL, self.far_end),)
+
+
+class _AtNumber:
+    """An event of the conversation with the person at its `number`."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation with the number."""
+        return (build_place(CHANNEL, vars(self)["number"]),)
 
 
 class CallStarted(CallEvent, kind="voice.call.started"):
@@ -129,6 +160,8 @@ class SpeechCut(UtteranceCut, kind="voice.speech.cut"):
     """A turn was interrupted: the agent pressed keys or spoke before a prompt ended, or the call ended."""
 
     call: str
+    change: Change = None
+    state_fields: ClassVar[frozenset[str]] = frozenset({"change"})
     number: int
     after_seconds: float
     heard: Annotated[str, Field(description="what had been said of it")]
@@ -249,11 +282,15 @@ class BeepPlayed(CallEvent, kind="voice.beep.played"):
 
 
 class SessionChanged(CallEvent, kind="voice.session.changed"):
-    """What the far end of a call remembers has changed, and when it is to be called again."""
+    """What the far end of a call remembers has changed without another event.
 
-    session: FarEndSession | None
+    Logs of earlier versions have one after each step of a far end, with the fields of `change` beside it.
+    """
+
+    session: FarEndSession | None = None
     timer_seconds: float | None = None
-    done: Annotated[DueKind | None, Field(description="the work of the call that led to it, if it was due")] = None
+    done: DueKind | None = None
+    state_fields: ClassVar[frozenset[str]] = frozenset({"change", "session", "timer_seconds", "done"})
 
 
 class CallHeard(CallEvent, kind="voice.call.heard"):
@@ -340,49 +377,33 @@ class VoiceWebhookRegistered(Payload, kind="voice.webhook.registered"):
     events: tuple[WebhookEvent, ...] = ("call.ringing",)
 
 
-class PhoneConversationStarted(Payload, kind="voice.conversation.started"):
+class PhoneConversationStarted(_AtNumber, Payload, kind="voice.conversation.started"):
     """A simulated person can be reached at a number, and may call."""
 
     person: str
     number: str
     greeting: Annotated[str, Field(description="what they say when they first answer; empty for a usual greeting")] = ""
 
-    @property
-    def places(self) -> tuple[str, ...]:
-        return (build_place(CHANNEL, self.number),)
 
-
-class PersonPaused(PauseStarted, kind="voice.person.paused"):
+class PersonPaused(_AtNumber, PauseStarted, kind="voice.person.paused"):
     """A simulated person is silent for a while before they speak, call or hang up."""
 
     number: str
     seconds: float
 
-    @property
-    def places(self) -> tuple[str, ...]:
-        return (build_place(CHANNEL, self.number),)
 
-
-class PersonResumed(PauseEnded, kind="voice.person.resumed"):
+class PersonResumed(_AtNumber, PauseEnded, kind="voice.person.resumed"):
     """The pause of a simulated person is over."""
 
     number: str
 
-    @property
-    def places(self) -> tuple[str, ...]:
-        return (build_place(CHANNEL, self.number),)
 
-
-class PhoneConversationEnded(Payload, kind="voice.conversation.ended"):
+class PhoneConversationEnded(_AtNumber, Payload, kind="voice.conversation.ended"):
     """A simulated person no longer answers at a number."""
 
     number: str
     reason: str
     detail: str | None = None
-
-    @property
-    def places(self) -> tuple[str, ...]:
-        return (build_place(CHANNEL, self.number),)
 
 
 EVENTS = collect_events(globals())

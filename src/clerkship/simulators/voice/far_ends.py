@@ -1,10 +1,11 @@
 """The far ends of calls: which one a call is connected to, and how its actions become events."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from itertools import takewhile
-from typing import Any
+from typing import Any, NamedTuple
 
-from clerkship.events.event import Event
+from clerkship.events.event import Payload
 from clerkship.formats.phone_tree.machine import IvrMachine
 from clerkship.formats.phone_tree.nodes import QueueNode
 from clerkship.formats.phone_tree.prompts import measure_speech, split_heard
@@ -51,6 +52,7 @@ from clerkship.simulators.voice.events import (
     CallAnswered,
     CallEnded,
     CallTransferred,
+    FarEndChange,
     FarEndSpoke,
     HoldEnded,
     HoldStarted,
@@ -157,36 +159,65 @@ def _find_far_end(state: PhoneTables, call: PhoneCall) -> FarEnd:
     return far_end
 
 
-def hears_speech(state: PhoneTables, call: PhoneCall) -> bool:
+def hears_speech(state: PhoneTables, call: PhoneCall, now: datetime) -> bool:
     """Return whether the far end hears what the agent says now."""
-    session = call.session
+    session, phase = call.session, call.find_phase(now)
     if session is None:
         return call.status == "connected" and "ring" not in call.due
     if isinstance(session, RepresentativeSession | MailboxSession | CallerSession):
-        return session.phase != "on_hold"
+        return phase != "on_hold"
     if isinstance(session, IvrSession):
-        if session.phase == "speaking":
+        if phase == "speaking":
             far_end = _find_far_end(state, call)
             assert isinstance(far_end, IvrMachine)
             return far_end.is_interruptible(session)
-        if session.phase == "on_hold":
+        if phase == "on_hold":
             tree = find_tree(state, call)
             node = None if tree is None else tree.nodes.get(session.node)
             return isinstance(node, QueueNode) and any(choice.speech for choice in node.choices)
-    return session.phase in ("listening", "recording")
+    return phase in ("listening", "recording")
+
+
+class StepOrigin(NamedTuple):
+    """What leads to a step of a far end."""
+
+    event: Payload | None = None
+    """The event that is emitted first."""
+    done: DueKind | None = None
+    """The work that was due."""
+
+
+NO_ORIGIN = StepOrigin()
 
 
 def step_far_end(
-    state: PhoneTables, action: ActionContext, call: PhoneCall, stimulus: Stimulus, done: DueKind | None = None
+    state: PhoneTables,
+    action: ActionContext,
+    call: PhoneCall,
+    stimulus: Stimulus,
+    *,
+    event: Payload | None = None,
+    done: DueKind | None = None,
 ) -> None:
-    """Let the far end of a call react. `done` is the work that was due and led to it."""
-    far_end, session = _find_far_end(state, call), call.session
-    result = far_end.step(session, stimulus, build_context(state, action))
-    if not result.actions and result.timer_seconds is None and done != "timer" and result.session == session:
-        if done is not None:
-            action.emit(_build_change(action, call, result, done, _seconds_left(action, call)))
+    """Let the far end of a call react, unless it is a simulated person.
+
+    `event` is what leads to it, and is emitted first; `done` is the work that was due and led to it.
+    """
+    session = call.find_session(action.now)
+    if session is None:
+        if event is not None:
+            action.emit(event)
         return
-    _carry_out(state, action, call, far_end, result, done)
+    far_end = _find_far_end(state, call)
+    result = far_end.step(session, stimulus, build_context(state, action))
+    if result.actions or result.timer_seconds is not None or done == "timer" or result.session != session:
+        _carry_out(state, action, call, far_end, result, StepOrigin(event, done))
+    elif event is not None:
+        action.emit(event)
+    elif done is not None:
+        timer, listening = call.find_timers(action.now)
+        change = FarEndChange(session=session, timer_seconds=timer, listen_seconds=listening, done=done)
+        action.emit(SessionChanged(call=call.id, change=change))
 
 
 def _carry_out(
@@ -195,12 +226,16 @@ def _carry_out(
     call: PhoneCall,
     far_end: FarEnd,
     result: StepResult,
-    done: DueKind | None = None,
+    origin: StepOrigin = NO_ORIGIN,
 ) -> None:
-    """Turn the actions of a far end into events, run its hooks, and store what it remembers."""
+    """Turn the actions of a far end into events, and run its hooks. The last event has what it remembers."""
+    event, done = origin
     for _ in range(MAX_HOOKS_AT_ONCE):
         returned: HookReturned | None = None
         for each in result.actions:
+            if event is not None:
+                action.emit(event)
+                event = None
             if isinstance(each, RunHook):
                 returned = _run_hook(state, action, call, each)
             elif isinstance(each, TransferCall):
@@ -212,10 +247,12 @@ def _carry_out(
                 _hang_up(state, action, call, each.reason)
                 return
             else:
-                _perform(state, action, call, far_end, each)
+                event = _perform(state, action, call, far_end, each)
         if returned is None:
-            timer = result.timer_seconds
-            action.emit(_build_change(action, call, result, done, timer))
+            change = _build_change(action, call, far_end, result, event, done)
+            event = SessionChanged(call=call.id) if event is None else event
+            event.__dict__["change"] = change  # nothing else has the event yet, so it need not be copied
+            action.emit(event)
             return
         result = far_end.step(result.session, returned, build_context(state, action))
     end_call(state, action, call, "system", "dropped", f"more than {MAX_HOOKS_AT_ONCE} hooks ran without a word")
@@ -239,49 +276,62 @@ def _start_hold(action: ActionContext, call: PhoneCall, start: StartHold, result
 
 
 def _build_change(
-    action: ActionContext, call: PhoneCall, result: StepResult, done: DueKind | None, timer: float | None
-) -> SessionChanged:
-    if timer is not None and result.session is not None and result.session.phase == "speaking":
-        end = call.speech_end
-        timer = timer if end is None else max(timer, (end - action.now).total_seconds())
-    return SessionChanged(call=call.id, session=result.session, timer_seconds=timer, done=done)
+    action: ActionContext,
+    call: PhoneCall,
+    far_end: FarEnd,
+    result: StepResult,
+    event: Payload | None,
+    done: DueKind | None,
+) -> FarEndChange:
+    """Return what the far end remembers. It is not called when it has only spoken and then listens."""
+    session, timer, listening = result.session, result.timer_seconds, None
+    if timer is not None and session is not None and session.phase == "speaking":
+        if isinstance(event, FarEndSpoke):
+            timer = max(timer, event.starts_in + event.seconds)
+        elif call.speech_end is not None:
+            timer = max(timer, (call.speech_end - action.now).total_seconds())
+        listening = far_end.get_listen_seconds(session)
+    return FarEndChange(session=session, timer_seconds=timer, listen_seconds=listening, done=done)
 
 
-def _seconds_left(action: ActionContext, call: PhoneCall) -> float | None:
-    timer = call.timer
-    return None if timer is None else max((timer[0] - action.now).total_seconds(), 0.0)
-
-
-def _perform(state: PhoneTables, action: ActionContext, call: PhoneCall, far_end: FarEnd, each: Action) -> None:
-    """Emit the event of an action that does not end the step."""
+def _perform(
+    state: PhoneTables, action: ActionContext, call: PhoneCall, far_end: FarEnd, each: Action
+) -> Payload | None:
+    """Return the event of an action that does not end the step, which is still to be emitted; None if there is none."""
     match each:
         case EnterNode(node):
             tree = find_tree(state, call)
             assert tree is not None
-            action.emit(NodeEntered(call=call.id, tree=tree.name, node=node, version=tree.version))
+            return NodeEntered(call=call.id, tree=tree.name, node=node, version=tree.version)
         case Speak(text, True):
-            action.emit(MusicStarted(call=call.id, music=text))
+            return MusicStarted(call=call.id, music=text)
         case Speak(text):
-            is_tree = isinstance(far_end, IvrMachine)
-            if text.strip():
-                node = call.path[-1].name if is_tree and call.path else ""
-                speak_far_end(state, action, call, text, _get_speaker(far_end), node=node)
+            node = call.path[-1].name if isinstance(far_end, IvrMachine) and call.path else ""
+            return speak_far_end(state, action, call, text, _get_speaker(far_end), node=node) if text.strip() else None
         case StopSpeaking():
-            cut_far_end(action, call)
+            return _emit_all_but_last(action, _list_cuts(action, call))
         case Beep(mailbox):
-            action.emit(BeepPlayed(call=call.id, mailbox=mailbox))
+            return BeepPlayed(call=call.id, mailbox=mailbox)
         case RejectInput(node, reason, attempt, text):
-            action.emit(InputRejected(call=call.id, node=node, reason=reason, attempt=attempt, text=text))
+            return InputRejected(call=call.id, node=node, reason=reason, attempt=attempt, text=text)
         case CollectValue(node, name, value):
-            action.emit(ValueCollected(call=call.id, node=node, name=name, value=value))
+            return ValueCollected(call=call.id, node=node, name=name, value=value)
         case EndHold():
-            action.emit(HoldEnded(call=call.id, by="line"))
+            return HoldEnded(call=call.id, by="line")
         case VerifyIdentity(member_id):
-            action.emit(IdentityVerified(call=call.id, member_id=member_id))
+            return IdentityVerified(call=call.id, member_id=member_id)
         case CheckPin(mailbox, is_right, is_locked):
-            action.emit(MailboxPinEntered(call=call.id, mailbox=mailbox, is_right=is_right, is_locked=is_locked))
+            return MailboxPinEntered(call=call.id, mailbox=mailbox, is_right=is_right, is_locked=is_locked)
         case ChangeVoicemail() | LeaveVoicemail():
             _change_mailbox(state, action, call, each)
+    return None
+
+
+def _emit_all_but_last(action: ActionContext, events: Sequence[Payload]) -> Payload | None:
+    """Emit events except the last one, and return that; None if there is none."""
+    for event in events[:-1]:
+        action.emit(event)
+    return events[-1] if events else None
 
 
 def _change_mailbox(
@@ -323,45 +373,41 @@ def connect_far_end(
         _carry_out(state, action, call, far_end, far_end.start(build_context(state, action)))
 
 
-def speak_agent(state: PhoneTables, action: ActionContext, call: PhoneCall, text: str, **utterance: Any) -> Event:
-    """Emit what the agent says in a call. `utterance` has further fields of the event."""
+def speak_agent(state: PhoneTables, call: PhoneCall, text: str, **utterance: Any) -> AgentSpoke:
+    """Return the event of what the agent says in a call. `utterance` has further fields of it."""
     is_greeting = isinstance(call.session, CallerSession) and bool(call.session.lines)
     turn = state.people.current_turn(call.speech_address)
-    fields = {"turn": turn, "is_greeting": is_greeting} | utterance
-    return action.emit(
-        AgentSpoke(
-            call=call.id,
-            number=len(call.turns) + 1,
-            far_end=call.speech_address,
-            text=text,
-            seconds=measure_speech(text),
-            **fields,
-        )
+    return AgentSpoke(
+        call=call.id,
+        number=len(call.turns) + 1,
+        far_end=call.speech_address,
+        text=text,
+        seconds=measure_speech(text),
+        **{"turn": turn, "is_greeting": is_greeting, **utterance},
     )
 
 
 def speak_far_end(
     state: PhoneTables, action: ActionContext, call: PhoneCall, text: str, speaker: Speaker, **utterance: Any
-) -> Event:
-    """Emit what the far end says. It begins when what it said before is over; a person also lets the agent finish.
+) -> FarEndSpoke:
+    """Return the event of what the far end says. It begins when what it said before is over; a person also lets the
+    agent finish.
 
     What a person says is a turn of their conversation. `utterance` has further fields of the event.
     """
     is_person = speaker == "person"
     ends = [call.speech_end, call.agent_speech_end if is_person else None]
     end = max((end for end in ends if end is not None), default=None)
-    fields = {"turn": state.people.next_turn(call.speech_address) if is_person else 0} | utterance
-    return action.emit(
-        FarEndSpoke(
-            call=call.id,
-            number=len(call.turns) + 1,
-            far_end=call.speech_address,
-            starts_in=0.0 if end is None else max((end - action.now).total_seconds(), 0.0),
-            speaker=speaker,
-            text=text,
-            seconds=measure_speech(text),
-            **fields,
-        )
+    turn = state.people.next_turn(call.speech_address) if is_person else 0
+    return FarEndSpoke(
+        call=call.id,
+        number=len(call.turns) + 1,
+        far_end=call.speech_address,
+        starts_in=0.0 if end is None else max((end - action.now).total_seconds(), 0.0),
+        speaker=speaker,
+        text=text,
+        seconds=measure_speech(text),
+        **{"turn": turn, **utterance},
     )
 
 
@@ -373,7 +419,7 @@ def end_call(
     cut_far_end(action, call)
     own = call.agent_turn
     if own is not None and own.end > action.now:
-        _cut_turn(action, call, own)
+        action.emit(_cut_turn(action, call, own))
     recording = collect_recording(call, action.now)
     if recording is not None and state.mailboxes.is_full:
         reason = f"{reason}; {MESSAGE_LOST}"
@@ -385,16 +431,20 @@ def end_call(
 
 def cut_far_end(action: ActionContext, call: PhoneCall) -> None:
     """Cut what the far end says now, and what it would have said after it."""
+    for cut in _list_cuts(action, call):
+        action.emit(cut)
+
+
+def _list_cuts(action: ActionContext, call: PhoneCall) -> list[SpeechCut]:
     under_way = takewhile(lambda turn: turn.end > action.now and not turn.is_cut, reversed(call.far_end_turns))
-    for turn in tuple(under_way):
-        _cut_turn(action, call, turn)
+    return [_cut_turn(action, call, turn) for turn in under_way]
 
 
-def _cut_turn(action: ActionContext, call: PhoneCall, turn: CallTurn) -> None:
-    """Cut a turn that is not over."""
+def _cut_turn(action: ActionContext, call: PhoneCall, turn: CallTurn) -> SpeechCut:
+    """Return the event that cuts a turn that is not over."""
     after = round(max((action.now - turn.start).total_seconds(), 0.0), 6)
     heard = split_heard(turn.text, after) if after else ""
-    action.emit(SpeechCut(call=call.id, number=turn.number, after_seconds=after, heard=heard))
+    return SpeechCut(call=call.id, number=turn.number, after_seconds=after, heard=heard)
 
 
 def _run_hook(state: PhoneTables, action: ActionContext, call: PhoneCall, run: RunHook) -> HookReturned:

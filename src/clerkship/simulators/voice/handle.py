@@ -59,7 +59,7 @@ class Voice(Handle):
 
     def calls(self, **filters: str) -> list[dict[str, Any]]:
         """Return calls, oldest first; filters are `status` and `direction`."""
-        return self._list_pages("/calls", "calls", filters)
+        return self._list_all("/calls", "calls", filters)
 
     def show_call(self, call: CallReference) -> dict[str, Any]:
         """Return a call with what was said, pressed and heard so far."""
@@ -67,7 +67,7 @@ class Voice(Handle):
 
     def voicemails(self, **filters: str) -> list[dict[str, Any]]:
         """Return the voicemails of the agent's mailboxes, oldest first; filters are `mailbox` and `unread`."""
-        return self._list_pages("/voicemails", "voicemails", filters)
+        return self._list_all("/voicemails", "voicemails", filters)
 
     def read_voicemail(self, id: str) -> dict[str, Any]:
         """Return a voicemail with its text; it is then marked as read."""
@@ -84,15 +84,6 @@ class Voice(Handle):
     def register_webhook(self, url: str, events: Sequence[str] = ("call.ringing",)) -> None:
         """Have each incoming call posted to a URL, or also other events; an empty URL ends it."""
         self._json("POST", "/webhook", {"url": url, "events": list(events)})
-
-    def _list_pages(self, path: str, key: str, filters: Mapping[str, str]) -> list[dict[str, Any]]:
-        query, entries = {"count": "1000", **filters}, []
-        while True:
-            page = self._json("GET", path, query=query)
-            entries += page[key]
-            if "next" not in page:
-                return entries
-            query["after"] = page["next"]
 
     def _act(self, call: CallReference, verb: str, fields: Mapping[str, Any] | None = None) -> dict[str, Any]:
         return self._object("POST", f"/calls/{_get_id(call)}/{verb}", dict(fields or {}))

@@ -101,6 +101,10 @@ class MailboxMachine:
             return self._press(session, stimulus.digits, context)
         return stay(session, context)
 
+    def get_listen_seconds(self, session: MailboxSession) -> float | None:
+        """Return how long it waits for keys, unless a message plays or the call ends."""
+        return None if session.step in ("message", "end") else INPUT_SECONDS
+
     def _go_on(self, session: MailboxSession, context: StepContext) -> StepResult:
         """Go on after a text was said, or after the caller did nothing."""
         if session.phase == "speaking" and session.step == "message":

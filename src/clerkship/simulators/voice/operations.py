@@ -92,8 +92,8 @@ def show_phone(context: Context, _: NoInput) -> dict[str, Any]:
     state = context.state
     ringing = [call.id for call in state.calls.open_calls.values() if call.can_be_answered]
     return {
-        "organization": state.settings.organization,
-        "numbers": list(state.settings.numbers),
+        "organization": state.config.organization,
+        "numbers": list(state.config.numbers),
         "open_calls": len(state.calls.open_calls),
         "ringing": ringing[:MAX_PAGE],
     }
@@ -132,7 +132,7 @@ def say(context: Context, words: SpokenWords) -> dict[str, Any]:
     """Say something in a call. It interrupts a recorded prompt that can be interrupted. Use `hear` for the answer."""
     call = context.state.find_call(words.id)
     check_not_held(call)
-    check_text(words.text, context.state.settings)
+    check_text(words.text, context.state.config)
     context = _finish_speaking(context, call, check_not_held)
     context.state.say(context.action, call, words.text)
     return summarize_call(call)
@@ -347,15 +347,15 @@ def has_finished(call: PhoneCall, now: datetime) -> bool:
         return False
     if max(call.speech_end or now, call.agent_speech_end or now) > now:
         return False
-    if call.session is not None and call.session.phase not in LISTENING_PHASES:
+    if call.session is not None and call.find_phase(now) not in LISTENING_PHASES:
         return False
     return _has_news(call)
 
 
 def next_silence(call: PhoneCall, now: datetime) -> datetime | None:
-    """Return when the speech that is under way ends; None if it is quiet."""
-    ends = [end for end in (call.speech_end, call.agent_speech_end) if end is not None and end > now]
-    return min(ends, default=None)
+    """Return when the speech that is under way ends, and the far end listens; None if it is quiet."""
+    ends = (call.speech_end, call.agent_speech_end, call.listens_from)
+    return min((end for end in ends if end is not None and end > now), default=None)
 
 
 def _has_news(call: PhoneCall) -> bool:

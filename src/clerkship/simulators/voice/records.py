@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
-from clerkship.formats.phone_tree.session import FarEndSession
+from clerkship.formats.phone_tree.session import FarEndSession, Phase
 from clerkship.sandbox.state import DueWork
 
 Direction = Literal["inbound", "outbound"]
@@ -146,6 +146,8 @@ class PhoneCall:
     """Who the agent is connected to: the number of a line or person, or `number/representative`."""
     session: FarEndSession | None = None
     """What the far end remembers; None if it is a simulated person."""
+    listens_from: datetime | None = None
+    """When the far end, which speaks, begins to listen; None if it is called first."""
     meets: DialOutcome = "answer"
     """What happens when it has rung."""
     tree_version: str = ""
@@ -201,15 +203,31 @@ class PhoneCall:
     def end(self, by: CallParty, outcome: CallOutcome, at: datetime) -> None:
         """End the call, and what goes on in it."""
         self.status, self.ended_at, self.ended_by, self.outcome = "ended", at, by, outcome
-        self.session = None
+        self.session = self.listens_from = None
         self.due.clear()
         for party in tuple(self.open_holds):
             self.end_hold(party, at)
 
-    @property
-    def timer(self) -> DueWork | None:
-        """When the far end is to be called again, and the event that led to it."""
-        return self.due.get("timer")
+    def find_phase(self, now: datetime) -> Phase | None:
+        """Return the phase of the far end; None if it is a simulated person."""
+        if self.session is None or self.listens_from is None or now < self.listens_from:
+            return None if self.session is None else self.session.phase
+        return "listening"
+
+    def find_session(self, now: datetime) -> FarEndSession | None:
+        """Return what the far end remembers; None if it is a simulated person."""
+        if self.session is None or self.listens_from is None or now < self.listens_from:
+            return self.session
+        return self.session.model_copy(update={"phase": "listening", "due": self.due["timer"].at})
+
+    def find_timers(self, now: datetime) -> tuple[float | None, float | None]:
+        """Return after how many seconds the far end is called again or, if it speaks, listens, and for how long."""
+        timer = self.due.get("timer")
+        if timer is None:
+            return None, None
+        if self.listens_from is None or self.listens_from <= now:
+            return max((timer.at - now).total_seconds(), 0.0), None
+        return (self.listens_from - now).total_seconds(), (timer.at - self.listens_from).total_seconds()
 
     @property
     def can_be_answered(self) -> bool:

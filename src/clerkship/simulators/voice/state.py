@@ -1,6 +1,6 @@
 """The state of an organization's telephone: its calls, the lines that it can call, and what is due in them.
 
-See docs/decisions/0024-phone.md.
+See docs/decisions/0024-phone.md and docs/decisions/0026-phone-events.md.
 """
 
 from typing import Any
@@ -70,7 +70,7 @@ class VoiceState(PhoneTables):
     def dial(self, action: ActionContext, to: str, from_number: str | None = None) -> PhoneCall:
         """Call a number. It rings; whether it is answered shows later."""
         try:
-            number, own = check_number(to), check_own_number(from_number, self.settings)
+            number, own = check_number(to), check_own_number(from_number, self.config)
             self.check_count()
         except Refusal as refusal:
             action.emit(CallRefused(to_number=clean(to), code=refusal.code, reason=refusal.reason))
@@ -94,9 +94,8 @@ class VoiceState(PhoneTables):
     def answer(self, action: ActionContext, id: str) -> PhoneCall:
         """Answer a call that rings at an own number."""
         call = self._find_ringing(id)
-        event = action.emit(action.apply_faults(CallAnswered(call=id, far_end=call.from_number)))
-        if call.session is not None:
-            step_far_end(self, action._replace(now=event.at), call, Answered())
+        answered = action.apply_faults(CallAnswered(call=id, far_end=call.from_number))
+        step_far_end(self, action, call, Answered(), event=answered)
         return call
 
     def reject(self, action: ActionContext, id: str) -> PhoneCall:
@@ -107,23 +106,21 @@ class VoiceState(PhoneTables):
 
     def say(self, action: ActionContext, call: PhoneCall, text: str) -> None:
         """Begin to say something. A far end that listens reacts when it is said."""
-        session, utterance = call.session, dict[str, Any]()
+        session, utterance = call.find_session(action.now), dict[str, Any]()
         if isinstance(session, CallerSession) and repeats_opening(session, action.now):
             utterance["is_greeting"] = True  # they answer it by saying again why they call
-        is_heard = hears_speech(self, call)
-        event = speak_agent(self, action, call, text, is_heard=is_heard, **utterance)
+        is_heard = hears_speech(self, call, action.now)
+        spoken = speak_agent(self, call, text, is_heard=is_heard, **utterance)
+        if is_heard and session is not None:
+            step_far_end(self, action, call, SpeechStarted(), event=spoken)
+            return
+        action.emit(spoken)
         if is_heard:
-            action = action._replace(now=event.at)
-            if call.session is not None:
-                step_far_end(self, action, call, SpeechStarted())
-            else:
-                cut_far_end(action, call)  # a person stops when they are interrupted
+            cut_far_end(action, call)  # a person stops when they are interrupted
 
     def press(self, action: ActionContext, call: PhoneCall, digits: str) -> None:
         sent = action.apply_faults(DigitsSent(call=call.id, digits=digits, understood=digits))
-        event = action.emit(sent)
-        if call.session is not None:
-            step_far_end(self, action._replace(now=event.at), call, DigitsPressed(sent.understood))
+        step_far_end(self, action, call, DigitsPressed(sent.understood), event=sent)
 
     def hold(self, action: ActionContext, id: str) -> PhoneCall:
         """Put a call on hold: the agent hears nothing of it until it is resumed."""
@@ -191,7 +188,7 @@ def _run_work(state: VoiceState, action: ActionContext, call: PhoneCall, kind: D
         case "drop":
             end_call(state, action, call, "system", "dropped", "the connection broke")
         case "limit":
-            limit = state.settings.max_call_length
+            limit = state.config.max_call_length
             end_call(state, action, call, "system", "dropped", f"a call lasts at most {limit} (max_call_length)")
 
 
@@ -209,12 +206,12 @@ def _finish_ringing(state: VoiceState, action: ActionContext, call: PhoneCall) -
         end_call(state, action, call, "system", "busy", "the line is busy")
     elif call.meets == "out_of_service":
         if call.status == "ringing":
-            speak_far_end(state, action, call, NOT_IN_SERVICE, "line")
+            action.emit(speak_far_end(state, action, call, NOT_IN_SERVICE, "line"))
         else:
             end_call(state, action, call, "system", "failed", "the call was transferred to a number not in service")
     elif call.meets == "answer" and number in state.people:
         connect_far_end(state, action, call, None)
-        speak_far_end(state, action, call, state.people.choose_greeting(number), "person")
+        action.emit(speak_far_end(state, action, call, state.people.choose_greeting(number), "person"))
     elif call.meets == "answer" and (far_end := choose_far_end(state, call)) is not None:
         connect_far_end(state, action, call, far_end)
     elif mailbox is not None:

@@ -168,22 +168,18 @@ class PhoneTables(State[VoiceConfig]):
         base = getattr(self.records, "base", None)
         self.chart = base if isinstance(base, Chart) else load_chart(())
         """The resources of the FHIR datasets."""
-        self.zone = self.settings.local_zone
+        self.zone = self.config.local_zone
         """The zone of opening hours."""
-        self.lines = LineTable(self.settings)
-        self.calls = CallTable(self.settings, self.lines)
+        self.lines = LineTable(self.config)
+        self.calls = CallTable(self.config, self.lines)
         self.far_ends: dict[tuple[str, str, str], FarEnd | None] = {}
         """Phone trees and representatives by number, version of the tree and name: each is built once."""
         self.people = PeopleByPhone()
         """The simulated people who can be reached at a number."""
-        self.mailboxes = Mailboxes(self.settings.mailboxes)
+        self.mailboxes = Mailboxes(self.config.mailboxes)
         self.cases = CaseTable()
         self.webhook = WebhookRecord()
         self._appliers = self._index_appliers()
-
-    @property
-    def settings(self) -> VoiceConfig:
-        return self.config
 
     @property
     def answered_calls(self) -> Collection[tuple[str, str]]:
@@ -201,7 +197,7 @@ class PhoneTables(State[VoiceConfig]):
 
     def check_count(self) -> None:
         """Refuse another call if there are too many."""
-        settings = self.settings
+        settings = self.config
         if len(self.calls.open_calls) >= settings.max_open_calls:
             limit = settings.max_open_calls
             raise Refusal(429, "too_many_calls", f"{limit:,} calls are open (max_open_calls); hang up one first")

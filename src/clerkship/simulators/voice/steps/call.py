@@ -62,7 +62,7 @@ class CallAgent(Step):
         number, caller = self._build_caller(state)
         try:
             for text in (*caller.lines, *filter(None, [caller.voicemail])):
-                check_text(text, state.settings)
+                check_text(text, state.config)
             ring_agent(state, action, number, self.to, caller)
         except Refusal as refusal:
             raise InputError.of(f"voice.call: {refusal.reason}") from None

@@ -49,7 +49,7 @@ class LeaveVoicemailStep(Step):
                 id=state.mailboxes.new_id(),
                 mailbox=self._find_mailbox(state),
                 from_number=check_number(self.sender),
-                text=check_text(self.text, state.settings),
+                text=check_text(self.text, state.config),
                 seconds=measure_speech(self.text),
                 received_at=self.received,
             )
