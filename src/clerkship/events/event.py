@@ -222,6 +222,7 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
     `named` is the payload with names of variables in place of their values, if it has any.
     """
     seq, at, source, kind, actor, cause, payload, request = event
+    fields = payload.__dict__ if named is None else named
     record: dict[str, Any] = {
         "seq": seq,
         "at": at,
@@ -229,7 +230,7 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
         "kind": kind,
         "actor": actor,
         "cause": cause,
-        "payload": list_stored_fields(payload, payload.__dict__ if named is None else named),
+        "payload": list_stored_fields(payload, fields) if payload.state_fields else fields,
     }
     if named is not None:
         record["expand"] = True
@@ -247,8 +248,6 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
 def list_stored_fields(payload: Payload, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a payload that its log line has."""
     hidden = payload.state_fields
-    if not hidden:
-        return fields
     return {name: value for name, value in fields.items() if value is not None or name not in hidden}
 
 
