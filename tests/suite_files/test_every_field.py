@@ -84,7 +84,7 @@ FREE_TEXT = {
         InputNode: no_input no_match
         LeaveVoicemailStep: text
         OverrideWith: comment
-        PayerSetAuthorization: text
+        RecordedAuthorization: text
         PayerSetClaim: text
         QueueNode: announcement music
         ReceiveFax: header seed
@@ -109,7 +109,7 @@ FREE_TEXT = {
         DropFile: path
         Hl7Send: control_id
         LeaveVoicemailStep: sender
-        PayerSetAuthorization: number reference
+        RecordedAuthorization: number reference
         PayerSetClaim: payment_number
         PayerSetEligibility: group
         ReceiveFax: id sender
@@ -141,7 +141,7 @@ FREE_TEXT = {
         Adjustment: reason
         Determination: reason
         MessageWasSent: code
-        PayerSetAuthorization: diagnoses provider_id reason
+        RecordedAuthorization: diagnoses provider_id reason
         PayerSetClaim: reason
         RequestMatch: diagnosis performer place procedure_code
         RequestedService: modifiers performer_id place procedure_code
