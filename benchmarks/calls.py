@@ -5,6 +5,8 @@
 Counts are the same on every machine and under any load, so `tests/test_budgets.py` holds them to the numbers of
 `tests/budgets.toml`. Each count is the difference between many rounds and few, so set-up does not count. `--write`
 stores the counts of every function beside the budgets, so that a later failure can name those that grew.
+
+See docs/decisions/0028-budgets.md.
 """
 
 import argparse
