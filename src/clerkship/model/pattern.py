@@ -153,8 +153,8 @@ class PatternTooSlow(Exception):
 def compile_pattern(pattern: str) -> "regex.Pattern[str]":
     """Compile a pattern, once per process. Raise ValueError, with the position, if it is invalid."""
     engine = load("regex")  # when the first pattern is compiled: most commands have none
-    try:
-        compiled: regex.Pattern[str] = engine.compile(pattern)
+    try:  # not into the engine's own cache, which uses the global random generator when it is full
+        compiled: regex.Pattern[str] = engine.compile(pattern, cache_pattern=False)
     except (engine.error, OverflowError, RecursionError) as error:
         raise ValueError(f"not a regular expression: {error}") from None
     return compiled
