@@ -3,8 +3,6 @@
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "docs" / "decisions"
 PAGES = sorted(path for path in FOLDER.glob("*.md") if path.name != "README.md")
@@ -26,33 +24,39 @@ def _status(page: Path) -> str:
     return match[1]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_decision_has_number_title_and_date(page: Path) -> None:
-    name = re.fullmatch(r"(\d{4})-[a-z0-9]+(-[a-z0-9]+)*\.md", page.name)
-    assert name is not None, f"expected NNNN-short-title.md, got {page.name}"
-    assert re.match(
-        rf"# {name[1]}: \S.*\n\n- Number: {name[1]}\n- Date: 20\d\d-[01]\d-[0-3]\d\n- Status: ", _read(page)
-    )
+def test_decisions_have_number_title_and_date() -> None:
+    wrong = []
+    for page in PAGES:
+        name = re.fullmatch(r"(\d{4})-[a-z0-9]+(-[a-z0-9]+)*\.md", page.name)
+        head = name and rf"# {name[1]}: \S.*\n\n- Number: {name[1]}\n- Date: 20\d\d-[01]\d-[0-3]\d\n- Status: "
+        if head is None or not re.match(head, _read(page)):
+            wrong.append(page.name)
+    assert wrong == [], "expected NNNN-short-title.md that starts with its title, number, date and status"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_decision_is_accepted_or_superseded_by_an_existing_decision(page: Path) -> None:
-    status = STATUS.fullmatch(_status(page))
-    assert status is not None, f"expected accepted or superseded by [NNNN](NNNN-….md), got {_status(page)}"
-    assert status[2] is None or (FOLDER / status[2]).exists()
+def test_decisions_are_accepted_or_superseded_by_an_existing_decision() -> None:
+    wrong = []
+    for page in PAGES:
+        status = STATUS.fullmatch(_status(page))
+        if status is None or not (status[2] is None or (FOLDER / status[2]).exists()):
+            wrong.append((page.name, _status(page)))
+    assert wrong == [], "expected accepted or superseded by [NNNN](NNNN-….md)"
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_decision_has_context_decision_and_consequences_with_text(page: Path) -> None:
-    parts = re.split(r"^## (.+)\n", _read(page), flags=re.MULTILINE)
-    assert parts[1::2] == SECTIONS
-    assert all(text.strip() for text in parts[2::2])
+def test_decisions_have_context_decision_and_consequences_with_text() -> None:
+    parts = {page.name: re.split(r"^## (.+)\n", _read(page), flags=re.MULTILINE) for page in PAGES}
+    assert {name: found[1::2] for name, found in parts.items() if found[1::2] != SECTIONS} == {}
+    assert [name for name, found in parts.items() if not all(text.strip() for text in found[2::2])] == []
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.stem)
-def test_every_file_named_in_a_decision_exists(page: Path) -> None:
-    names = FILE.findall(_read(page))
-    assert [name for name in names if not any((base / name).exists() for base in BASES)] == []
+def test_every_file_named_in_a_decision_exists() -> None:
+    missing = [
+        (page.name, name)
+        for page in PAGES
+        for name in FILE.findall(_read(page))
+        if not any((base / name).exists() for base in BASES)
+    ]
+    assert missing == []
 
 
 def test_numbers_of_decisions_are_unique_and_without_gaps() -> None:
