@@ -78,7 +78,9 @@ class OrderDesk:
     def __init__(self, bench: Workbench) -> None:
         self.bench = bench
 
-    def grade(self, answer: Answer | None, *criteria: dict[str, Any], accept: str | None = None) -> list[CriterionRun]:
+    def grade(
+        self, answer: Answer | None, *criteria: dict[str, Any], accept: str | None = None, time_limit: str = "15s"
+    ) -> list[CriterionRun]:
         """Run an agent that serves this answer, and return the graded criteria."""
         step = {"hook": "order-sign", "patient": "ana", "user": "Practitioner/doc"}
         step |= {"accept": accept} if accept else {}
@@ -87,7 +89,7 @@ class OrderDesk:
             {"resourceType": "Patient", "id": "ana", "birthDate": "1965-03-15"},
             {**order("m1", "nitrate"), "status": "active"},
         ]
-        simulators = {"ehr": {"kind": "fhir"}, "emr": {"kind": "cds", "config": {"time_limit": "1s"}}}
+        simulators = {"ehr": {"kind": "fhir"}, "emr": {"kind": "cds", "config": {"time_limit": time_limit}}}
         place = {"name": "clinic", "now": "2026-03-02T09:00:00-05:00", "datasets": ["chart"], "simulators": simulators}
         task = {
             "name": "Check orders",
@@ -164,7 +166,7 @@ def test_answer_after_the_time_limit_is_neither_a_card_nor_silence(desk: OrderDe
         released.wait(3)
         return warn(request)
 
-    results = desk.grade(answer, {"cds_card": WARNS}, {"cds_card": SILENT})
+    results = desk.grade(answer, {"cds_card": WARNS}, {"cds_card": SILENT}, time_limit="1s")
     released.set()
     assert [result.passed for result in results] == [False, False]
     assert "timed_out" in results[1].detail
