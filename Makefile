@@ -23,8 +23,15 @@ setup: ## Install what the tests need: Python packages, and programs where it ma
 	@command -v bwrap >/dev/null || $(call install,bubblewrap)
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || $(call install,chromium)
 
-test: setup ## Install what is needed and run all tests
+test: setup ## Install what is needed and run the tests, with a fixed choice of what takes long
 	@$(RUN) pytest -n auto --dist worksteal -q $(ARGS)
+
+test-all: setup ## Run all tests but those of test-live and test-model, with all examples of Hypothesis, and fuzz: long
+	@$(RUN) pytest -n auto --dist worksteal -q -m "not live and not model and not fhir" --hypothesis-profile full --cpu-limit inf $(ARGS)
+	@$(MAKE) --no-print-directory test-fhir fuzz ARGS=
+
+durations: setup ## Show the slowest tests of the last run; ARGS="--count 50 .cache/durations/FILE" for more, or of another run
+	@$(RUN) python -m tests.durations $(ARGS)
 
 test-live: setup ## Install Rasa under .cache/live, train and serve its bots, and run tests/live against them: minutes, a gigabyte
 	@PYTHON310="$(PYTHON310)" $(RUN) pytest -m live -p no:xdist -p no:cacheprovider -s -v tests/live $(ARGS)
@@ -32,11 +39,11 @@ test-live: setup ## Install Rasa under .cache/live, train and serve its bots, an
 test-model: setup ## Install a real, tiny model under .cache/model, and let it play and judge: minutes, 200 MB
 	@$(RUN) pytest -m model -p no:xdist -p no:cacheprovider -s -v tests/small_model $(ARGS)
 
-test-slow: setup ## Run the tests that take many seconds each, such as most wrong solutions of the suites: ten minutes
+test-slow: setup ## Run only what test-all has and test has not, such as most wrong solutions of the suites
 	@$(RUN) pytest -n auto --dist worksteal -q -m slow $(ARGS)
 
 test-fhir: setup ## Fetch the official FHIR R4 package from npm to .cache/fhir, and hold what we say of R4 against it: two minutes, 200 MB
-	@$(RUN) pytest -m fhir -p no:cacheprovider -v tests/formats/fhir tests/clients tests/test_fhir_benchmark.py $(ARGS)
+	@$(RUN) pytest -m fhir --hypothesis-profile full -p no:cacheprovider -v tests/formats/fhir tests/clients tests/test_fhir_benchmark.py $(ARGS)
 
 fuzz: setup ## Look for inputs that break HL7 and X12 parsing, file paths, cards and forms: five minutes; ARGS="-k stream --hypothesis-seed 9" for one target or seed
 	@$(RUN) pytest -q -p no:xdist tests/fuzz --hypothesis-profile fuzz $(ARGS)
@@ -105,4 +112,4 @@ bench-peers: setup ## Install other harnesses under .cache/peers and measure the
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test budgets test-live test-model test-fhir fuzz check format docs new-simulator bench bench-start bench-scenarios bench-judging bench-load bench-slow bench-fhir bench-feeds bench-x12 bench-messages bench-fax bench-voice bench-peers pins
+.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format docs new-simulator bench bench-start bench-scenarios bench-judging bench-load bench-slow bench-fhir bench-feeds bench-x12 bench-messages bench-fax bench-voice bench-peers pins

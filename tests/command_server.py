@@ -43,12 +43,26 @@ sys.exit(int(code) if code else "the command ended without an exit code")
 
 
 _running = ExitStack()
+_times: list[Path] = []
+"""The file in which the server's processes note the processor time of commands, if the server runs."""
+_processes: list[int] = []
+"""The server's process, if it runs."""
 
 
 @cache
 def get_command_path() -> str:
     """Return a PATH on which `clerkship` is run by the server, which is started by the first call."""
     return _running.enter_context(_start_server())
+
+
+def get_command_server() -> int | None:
+    """Return the number of the server's process; None if it does not run."""
+    return _processes[0] if _processes else None
+
+
+def get_commands_processor_time() -> float:
+    """Return the processor time of the commands that have ended, in seconds."""
+    return sum(float(line) for line in _times[0].read_text().split()) if _times else 0.0
 
 
 def stop_command_server() -> None:
@@ -65,12 +79,20 @@ def _start_server() -> Iterator[str]:
         program.chmod(0o755)
         command = [sys.executable, __file__, str(address)]
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True) as server:
+            _processes.append(server.pid)
             try:
                 assert server.stdout is not None
                 assert server.stdout.readline() == b"ready\n"
+                _times[:] = [_get_times_path(address)]
                 yield os.pathsep.join([folder, str(Path(sys.executable).parent), os.environ["PATH"]])
             finally:
+                _times.clear()
+                _processes.clear()
                 os.killpg(server.pid, signal.SIGKILL)
+
+
+def _get_times_path(address: Path) -> Path:
+    return address.with_name("processor_times")
 
 
 def serve(address: str) -> dict[str, Any]:
@@ -78,6 +100,8 @@ def serve(address: str) -> dict[str, Any]:
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)
         listener.listen()
+        times = _get_times_path(Path(address))
+        times.touch()
         signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # ended processes need not be waited for
         sys.stdout.write("ready\n")
         sys.stdout.flush()
@@ -86,11 +110,11 @@ def serve(address: str) -> dict[str, Any]:
             with connection:
                 if os.fork() == 0:
                     listener.close()
-                    return _fork_command(connection)
+                    return _fork_command(connection, times)
     sys.exit()
 
 
-def _fork_command(connection: socket.socket) -> dict[str, Any]:
+def _fork_command(connection: socket.socket, times: Path) -> dict[str, Any]:
     """Fork a process for a command, and send its exit code. Return only in that process, with the request."""
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     _, streams, _, _ = socket.recv_fds(connection, 1, 3)
@@ -101,6 +125,9 @@ def _fork_command(connection: socket.socket) -> dict[str, Any]:
         for stream in streams:
             os.close(stream)
         _, status = os.waitpid(child, 0)
+        used = os.times()
+        with times.open("a", encoding="utf-8") as file:
+            file.write(f"{used.children_user + used.children_system:.3f}\n")
         connection.sendall(str(os.waitstatus_to_exitcode(status)).encode())
         os._exit(0)
     for number, stream in enumerate(streams):

@@ -3,18 +3,23 @@
 import gc
 import os
 import signal
+import sys
 from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, settings
+from _pytest import pytester
 
 from tests.command_server import stop_command_server
+from tests.examples import register_profiles
+from tests.memory import get_memory
 from tests.waiting import time_limit
 from tests.workbench import Workbench
 
+pytest_plugins = ["tests.durations"]
 os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, messages name the command alike
 
+ROOT = Path(__file__).parent.parent
 SLOWEST = {
     "test_docs.py",
     "test_examples.py",
@@ -23,11 +28,12 @@ SLOWEST = {
     "test_new_simulator.py",
     "test_installed.py",
 }
-# On a busy machine, inputs are generated slowly; that is no defect of a test.
-settings.register_profile("shared_machine", suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("shared_machine")
+register_profiles()
+gc.disable()  # until the tests are collected, which leaves no garbage
 
-
+MAX_GROWTH = 32_000_000
+"""Bytes of memory by which the process grows before garbage is collected."""
+_memory_after_collection = [0]
 TIME_LIMIT = 600.0
 """Seconds that setup, call and teardown of a test may take each: many times what they need on a busy machine."""
 LONG_TIME_LIMIT = 3000.0
@@ -63,9 +69,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     """Collect garbage rarely, and never among the objects of collected tests: it took a tenth of the time."""
+    gc.enable()
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+def pytest_runtest_logfinish() -> None:
+    """Collect garbage whenever the process has grown.
+
+    A playground is a cycle of objects. The collector counts objects, not the megabytes of a body in one of them, so a
+    process that runs tests would keep gigabytes for a long time.
+    """
+    if get_memory() > _memory_after_collection[0] + MAX_GROWTH:
+        gc.collect()
+        _memory_after_collection[0] = get_memory()
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -90,6 +108,22 @@ def bench(tmp_path: Path) -> Iterator[Workbench]:
     workbench = Workbench(tmp_path)
     yield workbench
     workbench.store.close()
+
+
+@pytest.fixture
+def keep_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what sessions of `pytester` in this process import, except their own files.
+
+    It removes all modules that a session was the first to import. The next import of one would be a second copy, with
+    classes that are not those that the first copy's users have. Must come before `pytester`.
+    """
+
+    def is_installed(name: str) -> bool:
+        file = getattr(sys.modules[name], "__file__", None) or ""
+        return file.startswith((sys.prefix, sys.base_prefix, str(ROOT / "src")))
+
+    take = pytester.SysModulesSnapshot
+    monkeypatch.setattr(pytester, "SysModulesSnapshot", lambda preserve: take(preserve=is_installed))
 
 
 @pytest.hookimpl(hookwrapper=True)

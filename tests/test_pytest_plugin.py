@@ -27,7 +27,7 @@ class Agent:
 
 
 @pytest.fixture
-def session(pytester: pytest.Pytester) -> pytest.Pytester:
+def session(keep_imports: None, pytester: pytest.Pytester) -> pytest.Pytester:
     """A project with a suite, an agent and strict settings."""
     pytester.mkdir("suites").joinpath("desk.yml").write_text(TASKS)
     pytester.makepyfile(my_agent=AGENT)

@@ -25,7 +25,7 @@ FIVE = ("--clerkship-agent", "python:my_agent:answer")
 
 
 @pytest.fixture
-def project(pytester: pytest.Pytester) -> pytest.Pytester:
+def project(keep_imports: None, pytester: pytest.Pytester) -> pytest.Pytester:
     """A project with a suite of two files, an agent, a Python test and strict settings."""
     suite = pytester.mkdir("practice")
     suite.joinpath("desk.yml").write_text(TASKS)

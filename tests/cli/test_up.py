@@ -113,6 +113,7 @@ def read_log(up: UpProcess) -> list[dict[str, Any]]:
     return [json.loads(line) for line in send_request("GET", f"{url}/log", token)[1].splitlines()]
 
 
+@pytest.mark.long
 @needs_curl
 def test_sandbox_is_used_with_curl_and_checked_from_a_second_terminal(desk: Path, typed: RunCommand) -> None:
     scan = desk / "scan.bin"
@@ -491,6 +492,7 @@ def test_input_errors_are_printed_without_starting(
     assert not (desk / ".clerkship").exists()
 
 
+@pytest.mark.long
 def test_up_works_without_task_or_environment(tmp_path: Path, typed: RunCommand) -> None:
     (tmp_path / "place.yml").write_text("environment: {name: Büro 1, simulators: {drop: {kind: files}}}")
     with UpProcess(tmp_path) as up:

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from clerkship.events.event import parse_line
 from clerkship.store.sqlite import SqliteStore
 from tests.engine.killed_runs import KilledRun, killed_run
@@ -33,6 +35,7 @@ tasks:
 )
 
 
+@pytest.mark.long
 def test_faxes_under_way_in_a_killed_run_are_neither_lost_nor_sent_twice(tmp_path: Path) -> None:
     with killed_run(tmp_path, SUITE, AGENT, KILLS, TRIALS) as killed:
         assert list_deliveries(killed) == [[FREE, BUSY]] * 2 * TRIALS

@@ -19,6 +19,7 @@ from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.sftp.handler import MAX_HANDLES
 from clerkship.simulators.files.sftp.listener import LIMITS, SETTINGS, Sftp, max_connections
 from clerkship.simulators.files.sftp.upload import Uploads
+from tests.examples import examples
 from tests.simulators.files.conftest import Serve
 from tests.simulators.files.packets import (
     PacketType,
@@ -219,7 +220,7 @@ PACKETS = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(PACKETS)
 def answer_or_end(run: Callable[[list[bytes]], None], packets: list[bytes]) -> None:
     """Send packets in their own session."""
@@ -341,6 +342,7 @@ def test_connection_limit_follows_open_file_limit(monkeypatch: pytest.MonkeyPatc
         assert min(LIMITS.connections, max_connections()) == most
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("many_files")
 def test_five_hundred_concurrent_clients_are_served(serve: Serve) -> None:
     drop, other = serve({"inbox/a": b"a"}), serve({"inbox/b": b"b"})
