@@ -11,11 +11,13 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from clerkship.engine.catalog import build_catalog_without_plugins
+from clerkship.model.errors import InputError
 from clerkship.suite_files.yaml import parse_yaml
 from scripts.reference.build import build_pages, find_stale_pages
 from tests.command_server import get_command_path
@@ -25,6 +27,8 @@ ROOT = Path(__file__).parent.parent
 PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PROSE += sorted((ROOT / "examples").rglob("*.md"))
 GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
+QUICK_GUIDES = {"first_run.md", "write_a_task.md", "write_an_agent.md"}
+"""The guides whose examples `make test` runs. The others are left to `make test-all`."""
 RASA_PORT = "5005"
 """Where a page has a Rasa server; whoever tests may have one there already."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
@@ -43,7 +47,11 @@ def test_every_name_is_in_the_reference() -> None:
     assert [sort for sort in catalog.agents if not re.search(rf"`(--agent )?\"?{sort}[`:]", text)] == []
 
 
-@pytest.mark.parametrize("page", GUIDES, ids=lambda path: path.name)
+def _mark_slow(page: Path) -> list[pytest.MarkDecorator]:
+    return [] if page.name in QUICK_GUIDES else [pytest.mark.slow]
+
+
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name, marks=_mark_slow(page)) for page in GUIDES])
 def test_examples_in_guides_run(page: Path, tmp_path: Path) -> None:
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"PYTHONPATH": str(tmp_path / "site")}
@@ -105,25 +113,42 @@ def _run_line(line: str, here: Path, environment: dict[str, str]) -> Path:
     return here
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_have_targets_and_yaml_is_valid(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
-    for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", text):
-        assert (page.parent / target).exists(), f"{page.name} links to {target}"
-    for language, body in BLOCK.findall(text):
-        if language == "yaml":
-            parse_yaml(body, page.name)
-        if language == "json":
-            _check_json(body)
+def test_links_have_targets() -> None:
+    missing = [
+        f"{page.relative_to(ROOT)} links to {target}"
+        for page in PROSE
+        for target in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert missing == []
 
 
-@pytest.mark.parametrize("page", PROSE, ids=lambda path: str(path.relative_to(ROOT)))
-def test_links_to_headings_have_targets(page: Path) -> None:
-    for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
-        found = _anchors(page.parent / target if target else page)
-        assert anchor in found, f"{page.name} links to {target}#{anchor}; there are: {', '.join(sorted(found))}"
+def test_yaml_and_json_of_pages_is_valid() -> None:
+    wrong = []
+    for page in PROSE:
+        name = str(page.relative_to(ROOT))
+        for language, body in BLOCK.findall(page.read_text(encoding="utf-8")):
+            try:
+                if language == "yaml":
+                    parse_yaml(body, name)
+                if language == "json":
+                    _check_json(body)
+            except (InputError, ValueError) as error:
+                wrong.append(f"{name}: {error}\n{body}")
+    assert wrong == []
 
 
+def test_links_to_headings_have_targets() -> None:
+    missing = []
+    for page in PROSE:
+        for target, anchor in re.findall(r"\]\(([^)#\s]*)#([^)]+)\)", page.read_text(encoding="utf-8")):
+            anchors = _anchors((page.parent / target).resolve() if target else page)
+            if anchor not in anchors:
+                missing.append(f"{page.relative_to(ROOT)} links to {target}#{anchor}; there are: {sorted(anchors)}")
+    assert missing == []
+
+
+@cache
 def _anchors(page: Path) -> set[str]:
     """Return the anchors of the headings of a page, as GitHub makes them."""
     text = BLOCK.sub("", page.read_text(encoding="utf-8"))

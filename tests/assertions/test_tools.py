@@ -14,6 +14,7 @@ from clerkship.events import agent
 from clerkship.model.scenario_file import ScenarioFile
 from clerkship.sandbox.assertion import Assertion, Check
 from tests.assertions.log_builder import LogBuilder
+from tests.examples import examples
 
 
 @pytest.fixture
@@ -127,7 +128,7 @@ def test_detail_names_missing_and_extra_calls(log_builder: LogBuilder) -> None:
     assert detail("search", "price", extra=False).endswith("without others; nearest: turn 1, with search (#3) too")
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.sets(st.integers(0, 3), max_size=4), max_size=4), st.integers(0, 5), st.booleans())
 def test_maximum_number_of_calls_is_paired(expected: list[set[int]], calls: int, ordered: bool) -> None:
     places = list(range(calls))

@@ -1,4 +1,4 @@
-"""A FHIR server over real HTTP for third-party clients."""
+"""A FHIR server over real HTTP for third-party clients, and the choice of their tests that `make test` runs."""
 
 import shutil
 import subprocess
@@ -21,8 +21,55 @@ from clerkship.simulators import fhir
 from clerkship.simulators.fhir.handle import Fhir
 from tests.clients.installs import CACHE, install_lock
 
-NODE = Path(__file__).parent / "node"
+FOLDER = Path(__file__).parent
+NODE = FOLDER / "node"
+ROUND_TRIPS = {
+    # The smallest round trip of each program.
+    "test_curl.py": ("test_curl_lists_reads_uploads_deletes_and_is_refused",),
+    "test_fhir_kit.py": ("test_fhir_kit_creates_reads_updates_and_deletes",),
+    "test_fhirclient.py": ("test_fhirclient_creates_reads_updates_and_deletes",),
+    "test_fhirpy.py": ("test_fhirpy_creates_reads_updates_and_deletes",),
+    "test_lftp.py": ("test_lftp_mirrors_both_ways",),
+    "test_mllp.py": ("test_mllp_send_sends_a_file", "test_medplum_sends_sequentially_and_concurrently"),
+    "test_paramiko.py": ("test_paramiko_uploads_and_downloads",),
+    "test_scp.py": ("test_scp_copies_file_both_ways[over sftp]",),
+    "test_sftp.py": ("test_sftp_puts_gets_renames_and_removes",),
+    "cds_judges/test_sandbox_service.py": ("test_judge_accepts_the_discovery_document",),
+    "fax_tools/test_libtiff.py": ("test_tiffinfo_decodes_each_page_as_group_4_fax",),
+    "fax_tools/test_poppler.py": ("test_pdfinfo_gives_the_size_of_each_page_on_paper",),
+    "mail_clients/test_nodemailer.py": ("test_nodemailer_sends_and_is_refused",),
+    "mail_clients/test_swaks.py": ("test_swaks_verifies_the_certificate",),
+    "pyjwt_signer/test_pyjwt.py": ("test_a_service_accepts_a_jwt_of_pyjwt_once[ES384]",),
+    "sinch_fax/test_sdk.py": ("test_the_sdk_sends_reads_lists_downloads_and_parses_webhooks",),
+    "twilio_sdk/test_sdks.py": tuple(
+        f"test_the_sdk_sends_lists_streams_and_fetches_and_its_webhooks_are_signed[{language}]"
+        for language in ("python", "node")
+    ),
+    "x12_judges/test_judges.py": tuple(
+        f"test_judge_accepts_valid_messages[{judge}]" for judge in ("linuxforhealth-x12", "pyx12", "node-x12")
+    ),
+    "test_round_trips.py": ("test_every_chosen_test_exists",),
+    # Rules about our own lists and messages, which run no program.
+    "cds_judges/test_examples.py": ("test_each_disagreement_is_listed_once",),
+    "x12_judges/test_agreement.py": ("test_clerkship_refuses_every_flaw", "test_each_disagreement_is_listed_once"),
+    "x12_judges/test_reasons.py": ("test_page_lists_the_reasons_of_all_disagreements",),
+    "x12_judges/test_sandbox.py": ("test_each_reply_is_of_the_expected_kind",),
+    "x12_judges/test_written.py": tuple(
+        f"test_written_answers_are_valid[{written}]" for written in ("written_271", "written_277", "written_278")
+    ),
+}
+"""The tests of `make test`, by file. All others are left to `make test-all`."""
 MRN = "urn:example:mrn"
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of outside programs as slow, except the smallest round trip of each."""
+    for item in items:
+        if item.path.is_relative_to(FOLDER):
+            chosen = ROUND_TRIPS.get(item.path.relative_to(FOLDER).as_posix(), ())
+            if item.name not in chosen and not item.get_closest_marker("fhir"):
+                item.add_marker(pytest.mark.slow)
 
 
 def patient(number: int, family: str = "Okafor") -> Resource:

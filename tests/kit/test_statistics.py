@@ -18,6 +18,7 @@ from clerkship.kit.statistics import (
     side_of_threshold,
     wilson_interval,
 )
+from tests.examples import examples
 
 
 def test_wilson_interval_matches_published_values() -> None:
@@ -75,7 +76,7 @@ def test_paired_test_uses_normal_approximation_for_large_inputs() -> None:
     assert paired_test(moved) == pytest.approx(exact, rel=0.1)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.sampled_from([Fraction(-1), Fraction(0), Fraction(1)]), min_size=1, max_size=40))
 def test_paired_interval_is_in_range_and_symmetric(differences: list[Fraction]) -> None:
     found, turned = paired_interval(differences), paired_interval([-difference for difference in differences])

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from clerkship.model.redaction import Redactor, build_redactor, redact_criterion
 from clerkship.model.run import CriterionRun, PageMark, PagePicture
+from tests.examples import examples
 
 VALUE = 'Sk-"live"/77+Ünï?~'
 SECRETS = build_redactor({"KEY": VALUE, "SHORT": "abc", "WORD": "w0rd", "LONGER": f"{VALUE}-and-more"})
@@ -36,7 +37,7 @@ def test_every_spelling_of_a_value_is_replaced(form: str) -> None:
     assert SECRETS.text(f"<{form}>") == "<${KEY}>"
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.binary(max_size=7), st.binary(max_size=7), st.booleans(), st.booleans())
 def test_base64_is_found_at_any_alignment(before: bytes, after: bytes, padded: bool, safe: bool) -> None:
     data = before + VALUE.encode() + after

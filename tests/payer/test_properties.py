@@ -13,6 +13,7 @@ from clerkship.payer.inquiry import PersonQuery
 from clerkship.payer.money import find_sum_mistake
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import replay
+from tests.examples import examples
 from tests.payer.clinic import (
     CLINIC,
     DOCTOR,
@@ -101,7 +102,7 @@ def call(clinic: PayerClinic, name: str, *arguments: Any) -> Any:
     return payer.find_claims(action, claim_query(**asked))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(CALLS, max_size=12))
 def test_the_same_calls_give_the_same_log_and_a_replay_gives_the_same_state(calls: list[Any]) -> None:
     first, second = PayerClinic(prepared=prepare_payer()), PayerClinic(prepared=prepare_payer())
@@ -113,7 +114,7 @@ def test_the_same_calls_give_the_same_log_and_a_replay_gives_the_same_state(call
     assert rebuilt.next_due() == first.payer.next_due()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(CALLS, max_size=12))
 def test_a_rejected_call_changes_nothing_and_reveals_no_member(calls: list[Any]) -> None:
     clinic = PayerClinic(prepared=prepare_payer())
@@ -134,7 +135,7 @@ def test_a_rejected_call_changes_nothing_and_reveals_no_member(calls: list[Any])
             assert getattr(answer, "member", None) is None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(CALLS, max_size=12))
 def test_only_approvals_have_numbers_and_claims_add_up(calls: list[Any]) -> None:
     clinic = PayerClinic(prepared=prepare_payer())

@@ -12,6 +12,7 @@ from clerkship.formats.cds_hooks.validation import validate_response
 from clerkship.sandbox.request import Request
 from clerkship.simulators.cds_service import SPEC
 from clerkship.simulators.cds_service.exercise import CALL
+from tests.examples import examples
 from tests.fuzz.message_targets import check_answer
 
 NAMES = st.sampled_from(
@@ -106,7 +107,7 @@ def mangled_calls(draw: st.DrawFn) -> Any:
     return mangle(CALL, draw)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(JUNK | mangled_answers())
 @example({"cards": [CARD] * 500})
 @example({"cards": [{**CARD, "summary": "x" * 10_000_000}]})
@@ -116,7 +117,7 @@ def test_any_json_is_judged_within_the_limits(data: Any) -> None:
     check_answer(data)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=200))
 @example(b"[" * 100_000)
 @example(b'{"cards": ' + b"[" * 100_000)
@@ -130,7 +131,7 @@ def render_json(data: Any) -> bytes:
     return json.dumps(data).encode()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(JUNK | mangled_calls(), min_size=1, max_size=5))
 def test_any_call_gets_cards_or_a_refusal(calls: list[Any]) -> None:
     with SimulatorRig(SPEC) as rig:

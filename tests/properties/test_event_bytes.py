@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.event import MAX_INLINE_BYTES, Event, Payload, parse_event, render_event
 from clerkship.events.log import compute_head, open_log
+from tests.examples import examples
 
 KINDS = RegisteredCatalog().events
 TEXT = st.text(st.characters(codec="utf-8"), max_size=30)
@@ -101,7 +102,7 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_an_event_is_the_same_after_a_round_trip_through_its_bytes(kind: str, data: st.DataObject) -> None:
     payload = data.draw(payloads(KINDS[kind]))
@@ -114,7 +115,7 @@ def test_an_event_is_the_same_after_a_round_trip_through_its_bytes(kind: str, da
     assert render_event(parse_event(line, KINDS, blobs.__getitem__), {}) == line
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(BYTES)
 def test_large_or_binary_body_is_stored_as_a_blob(body: bytes) -> None:
     blobs: dict[str, bytes] = {}
@@ -124,7 +125,7 @@ def test_large_or_binary_body_is_stored_as_a_blob(body: bytes) -> None:
     assert set(blobs.values()) <= {body}
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(TEXT, max_size=6), st.integers(0, 5))
 def test_head_changes_with_every_line(texts: list[str], place: int) -> None:
     log, writer = open_log()

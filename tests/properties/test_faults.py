@@ -16,6 +16,7 @@ from clerkship.sandbox.faults.request_faults import ErrorFault
 from clerkship.sandbox.request import Delivery, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators import files
+from tests.examples import examples
 
 MANY = 2000
 REQUESTS = (
@@ -27,7 +28,7 @@ REQUESTS = (
 
 
 @given(st.text(max_size=8), st.floats(min_value=0.01, max_value=0.99))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 def test_fault_takes_effect_with_its_probability(seed: str, probability: float) -> None:
     rng = Rng(seed).stream("fault/error")
     active = ActiveFault(ErrorFault(probability=probability))
@@ -56,7 +57,7 @@ def faults_of(profile: str) -> list[Fault]:
 
 
 @given(st.text(max_size=8), st.sampled_from(sorted(PROFILES)))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 def test_the_same_seed_gives_the_same_bytes_under_chaos(seed: str, profile: str) -> None:
     assert play(seed, faults_of(profile)) == play(seed, faults_of(profile))
 

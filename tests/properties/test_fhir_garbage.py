@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from clerkship.formats.fhir.exact import dumps
 from clerkship.formats.fhir.resource import Resource
+from tests.examples import examples
 from tests.simulators.fhir.server import ADA, CHART, POTASSIUM, Server, bundle, entry, remove_elements
 
 SCALARS = (
@@ -112,7 +113,7 @@ def build_nested_operations(steps: int) -> list[dict[str, Any]]:
     operations=OPERATIONS,
     steps=st.integers(0, 20),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @example(headers={"if_modified_since": "Thu, 01 Jan 2026 00:00:00"}, preconditions={}, data="é", operations=[], steps=0)
 @example(headers={}, preconditions={}, data="", operations=[{"op": "copy", "from": "/a", "path": "/b"}], steps=14)
 @example(
@@ -157,7 +158,7 @@ def test_any_header_patch_or_precondition_gets_a_fhir_reply(
     operations=st.lists(JUNK, max_size=2),
     search=st.sampled_from(SEARCHES),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_request_gets_a_fhir_reply(
     validation: str, resources: list[Resource], operations: list[Any], search: str
 ) -> None:

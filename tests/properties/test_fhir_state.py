@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from clerkship.formats.fhir.resource import Resource
+from tests.examples import examples
 from tests.simulators.fhir.server import BEN, Server, ServerResponse, bundle, entry
 
 IDS = st.sampled_from(["a", "b", "c", "ben"])
@@ -197,5 +198,5 @@ def _content(resource: Any) -> Any:
     return None if resource is None else {name: value for name, value in resource.items() if name != "meta"}
 
 
-Chart.TestCase.settings = settings(max_examples=25, stateful_step_count=30, deadline=None)
+Chart.TestCase.settings = settings(max_examples=examples(25), stateful_step_count=30, deadline=None)
 TestChart = Chart.TestCase

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clerkship.simulators.files.assertions.file_present import FilePresent
 from clerkship.simulators.files.content import ContentFormat, CsvContent, UnreadableContent, parse_file
 from tests.assertions.log_builder import LogBuilder
+from tests.examples import examples
 
 ANYTHING = st.one_of(
     st.binary(max_size=200),
@@ -24,7 +25,7 @@ CELLS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=
 
 
 @pytest.mark.parametrize("form", get_args(ContentFormat))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=ANYTHING)
 def test_any_file_is_parsed_or_reported_as_unreadable(form: ContentFormat, data: bytes) -> None:
     with suppress(UnreadableContent):
@@ -34,7 +35,7 @@ def test_any_file_is_parsed_or_reported_as_unreadable(form: ContentFormat, data:
     assert results.detail
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=examples(80), deadline=None)
 @given(
     st.lists(
         CELLS.filter(lambda name: name.strip() and not set(name) & set(",;\t|\n\r")),

@@ -26,6 +26,7 @@ from clerkship.simulators.files.events import (
     FolderRenamed,
 )
 from clerkship.simulators.files.state import FilesState
+from tests.examples import examples
 
 NAMES = st.sampled_from(["a", "a-b", "a b", "ä", "a\u0308", "A", "0"])
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
@@ -217,7 +218,7 @@ class FileDrop(RuleBasedStateMachine):
         assert rebuilt.dump() == self.rig.dump()
 
 
-FileDrop.TestCase.settings = settings(max_examples=30, stateful_step_count=30, deadline=None)
+FileDrop.TestCase.settings = settings(max_examples=examples(30), stateful_step_count=30, deadline=None)
 TestFileDrop = FileDrop.TestCase
 
 
@@ -232,7 +233,7 @@ EVENTS = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(EVENTS, max_size=25))
 def test_impossible_events_are_applied_without_error(payloads: list[Payload]) -> None:
     """A failed step is retried without the agent's changes, so files may be renamed that never existed."""

@@ -8,6 +8,7 @@ from clerkship.formats.hl7.ack import parse_ack
 from clerkship.formats.hl7.batch import split_messages
 from clerkship.formats.hl7.message import parse_message
 from clerkship.formats.hl7.validation import ValidationLevel
+from tests.examples import examples
 from tests.simulators.hl7.interface import Interface, admission, build_msh, results
 
 LEVELS: st.SearchStrategy[ValidationLevel] = st.sampled_from(["strict", "lenient"])
@@ -36,7 +37,7 @@ def mangled_messages(draw: st.DrawFn) -> bytes:
 
 
 @given(bodies=st.lists(mangled_messages() | st.binary(max_size=200), min_size=1, max_size=3), level=LEVELS)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @example(bodies=[b"MSH|^~\\&"], level="lenient")
 @example(bodies=[b"MSH|^~\\&|||||||ADT|1\r"], level="lenient")
 @example(bodies=[b"MSH||||||||ADT^A01|1|P|2.5\r"], level="strict")
@@ -60,7 +61,7 @@ def test_any_sent_bytes_are_answered(bodies: list[bytes], level: ValidationLevel
 
 
 @given(body=mangled_messages() | st.binary(max_size=100), code=st.text(max_size=3), text=st.text(max_size=30))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 def test_any_acknowledgement_is_answered(body: bytes, code: str, text: str) -> None:
     engine = Interface()
     engine.arrive(message=WHOLE[1])
@@ -123,5 +124,5 @@ class Traffic(RuleBasedStateMachine):
         assert self.engine.replays_to_same_state()
 
 
-Traffic.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
+Traffic.TestCase.settings = settings(max_examples=examples(30), stateful_step_count=20, deadline=None)
 TestTraffic = Traffic.TestCase

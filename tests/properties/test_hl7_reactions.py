@@ -4,6 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from clerkship.events.lifecycle import RequestRefused
+from tests.examples import examples
 from tests.reactions.hl7_to_fhir.clinic import CHART, PID, Clinic, build_msh
 from tests.reactions.hl7_to_fhir.test_adt import NEW, build_pv1
 from tests.reactions.hl7_to_fhir.test_mdm import build_mdm
@@ -93,7 +94,7 @@ def change_fields(lines: tuple[str, ...], changes: list[tuple[int, int, str]]) -
 
 
 @given(st.sampled_from(MESSAGES), CHANGES)
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 def test_message_is_filed_completely_once_or_refused(
     lines: tuple[str, ...], changes: list[tuple[int, int, str]]
 ) -> None:

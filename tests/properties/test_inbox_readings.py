@@ -14,6 +14,7 @@ from clerkship.sandbox.plain_data import to_plain
 from clerkship.sandbox.request import Request
 from clerkship.simulators import cds_service
 from clerkship.simulators.cds_service.state import CdsServiceState
+from tests.examples import examples
 from tests.simulators.cds_service.calls import PATH, build_call, post
 from tests.simulators.fax.clinic import BROKEN, BUSY, LAB, OWN, FaxClinic
 from tests.simulators.messages.desk import ADA, ANA, FrontDesk
@@ -116,7 +117,7 @@ READINGS: Mapping[str, Callable[[st.DataObject], tuple[Any, Any]]] = {
 
 
 @pytest.mark.parametrize("kind", READINGS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(data=st.data())
 def test_log_is_read_as_the_state_has_it(kind: str, data: st.DataObject) -> None:
     state, read = READINGS[kind](data)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, find_breach
 from tests.engine.test_played_people import DELAY, list_messages, order_desk, script
+from tests.examples import examples
 from tests.workbench import Workbench
 
 ODD = st.sampled_from(
@@ -27,7 +28,7 @@ def shared(bench: Workbench) -> Workbench:
     return bench
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(LINES)
 def test_invalid_person_never_fails_the_agent(shared: Workbench, lines: list[tuple[str, bool]]) -> None:
     answers: list[dict[str, Any]] = [

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.simulators.voice.random_calls import compare_calls
 
 READINGS: Mapping[str, Callable[[st.DataObject], tuple[Any, Any]]] = {"voice": compare_calls}
@@ -15,7 +16,7 @@ and the same as criteria read it from the log."""
 
 
 @pytest.mark.parametrize("kind", READINGS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(data=st.data())
 def test_log_is_read_as_the_state_has_it(kind: str, data: st.DataObject) -> None:
     state, read = READINGS[kind](data)

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from clerkship.playground.component import Overlay
+from tests.examples import examples
 
 KEYS = st.sampled_from(["a", "b", "c", "d", "e"])
 VALUES = st.none() | st.integers(0, 3)
@@ -66,5 +67,5 @@ class OverlayMachine(RuleBasedStateMachine):
         assert self.overlay.changed() == {key: (self.base.get(key), self.copy.get(key)) for key in differ}
 
 
-OverlayMachine.TestCase.settings = settings(max_examples=30, stateful_step_count=25, deadline=None)
+OverlayMachine.TestCase.settings = settings(max_examples=examples(30), stateful_step_count=25, deadline=None)
 TestOverlay = OverlayMachine.TestCase

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from clerkship.formats.fhir.search import build_page, find_included, matches_search, parse_query, run_search
+from tests.examples import examples
 from tests.formats.fhir.search.searching import MutableView, view_resources
 from tests.properties.naive_search import Pair, Resource, date_range, naive_includes, naive_search, sort_keys
 
@@ -231,7 +232,7 @@ def add_sort(pairs: list[Pair], sort: list[str]) -> list[Pair]:
 
 
 SLOW = settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
 )
 
 

@@ -14,6 +14,7 @@ from clerkship.events import agent
 from clerkship.events.event import Event, Payload
 from clerkship.events.query import matches
 from tests.assertions.log_builder import LogBuilder
+from tests.examples import examples
 
 NAMES = st.sampled_from("abc")
 
@@ -44,7 +45,7 @@ def matches_steps(events: Sequence[Event], places: Sequence[int], steps: Sequenc
     return True
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(st.tuples(NAMES, st.integers(0, 12)), max_size=9), sequences())
 def test_sequencing_equals_naive_search(happened: list[tuple[str, int]], written: Any) -> None:
     log_builder = LogBuilder()
@@ -65,7 +66,7 @@ def test_sequencing_equals_naive_search(happened: list[tuple[str, int]], written
         assert results.detail.startswith("step ")
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(NAMES, min_size=1, max_size=8), st.data())
 def test_any_subsequence_of_a_log_matches(names: list[str], data: st.DataObject) -> None:
     log_builder = LogBuilder()
@@ -88,7 +89,7 @@ MADE: dict[str, Callable[[str], Payload]] = {
 ACTIONS = st.tuples(st.sampled_from(BARE), NAMES)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(ACTIONS | st.none(), max_size=12), st.lists(ACTIONS, min_size=1, max_size=4), st.none() | st.integers(0, 3)
 )

@@ -10,6 +10,7 @@ from clerkship.assertions.registry import load_assertions
 from clerkship.events import agent
 from clerkship.events.event import Payload
 from tests.assertions.log_builder import LogBuilder
+from tests.examples import examples
 
 BY_NAME = {assertion.name: assertion for assertion in load_assertions()}
 NAMES = st.sampled_from("ab")
@@ -43,7 +44,7 @@ def passes(name: str, entry: dict[str, Any], history: list[Payload | None], comp
 
 
 @pytest.mark.parametrize("at", [{}, {"at": "end"}])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(slots | st.none(), max_size=8), entries())
 def test_exactly_one_slot_assertion_holds(at: dict[str, str], history: list[Any], entry: dict[str, Any]) -> None:
     entry = entry | at
@@ -51,14 +52,14 @@ def test_exactly_one_slot_assertion_holds(at: dict[str, str], history: list[Any]
 
 
 @pytest.mark.parametrize("at", [{}, {"at": "end"}])
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(memories | st.none(), max_size=8), entries().filter(lambda entry: entry.get("value", 0) is not None))
 def test_exactly_one_memory_assertion_holds(at: dict[str, str], history: list[Any], entry: dict[str, Any]) -> None:
     entry = entry | at
     assert passes("memory_was_set", entry, history, None) != passes("memory_was_not_set", entry, history, None)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(slots | st.none(), max_size=8), entries())
 def test_under_rasa_slot_was_not_set_is_the_negation_of_the_last_value(
     history: list[Any], entry: dict[str, Any]
@@ -69,7 +70,7 @@ def test_under_rasa_slot_was_not_set_is_the_negation_of_the_last_value(
     assert not_set == passes("slot_was_not_set", at_end, history, "rasa")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.lists(slots, max_size=8), NAMES)
 def test_a_reset_to_null_never_counts_as_set(history: list[Any], name: str) -> None:
     without = [payload for payload in history if payload.value is not None]

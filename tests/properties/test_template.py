@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from clerkship.suite_files.template import BadTemplate, render
 from clerkship.suite_files.template_filler import TemplateFiller
+from tests.examples import examples
 
 PLAIN = st.text(max_size=40).filter(lambda text: "{{" not in text and "{%" not in text)
 DATA: st.SearchStrategy[Any] = st.recursive(
@@ -16,7 +17,7 @@ DATA: st.SearchStrategy[Any] = st.recursive(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(DATA)
 def test_data_without_double_braces_is_unchanged(data: Any) -> None:
     complaints: list[Any] = []
@@ -25,14 +26,14 @@ def test_data_without_double_braces_is_unchanged(data: Any) -> None:
     assert complaints == []
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(PLAIN.filter(lambda text: not text.endswith("{")), PLAIN, st.text(max_size=20))
 def test_expression_is_replaced_by_its_value(before: str, after: str, value: str) -> None:
     text = render(f"{before}{{{{ a.b }}}}{after}", {"a": {"b": value}})
     assert text == (value if not (before + after).strip() else f"{before}{value}{after}")
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(alphabet="{}%|()\"'.[] ab0\n", max_size=40))
 def test_any_text_is_filled_in_or_refused(text: str) -> None:
     try:

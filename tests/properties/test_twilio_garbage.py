@@ -5,6 +5,7 @@ from urllib.parse import urlencode
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.fuzz.message_targets import ADA, FORMS, GONE, OWN, TextDesk, check_form
 
 NAMES = st.sampled_from(
@@ -42,7 +43,7 @@ VALUES = st.text(max_size=20) | st.sampled_from(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(NAMES | st.text(max_size=5), VALUES), max_size=6))
 @example([("To", ADA), ("From", OWN), ("Body", "Hello")])
 @example([("To", ADA), ("From", OWN), ("Body", "\ufffd\u202e\0")])
@@ -50,7 +51,7 @@ def test_any_parameters_are_answered(pairs: list[tuple[str, str]]) -> None:
     check_form(urlencode(pairs, errors="replace").encode())
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.binary(max_size=200))
 @example(b"To=%2B15550100111&From=%2B15550100100&Body=%ED%A0%80")
 @example(b"&" * 90_000)

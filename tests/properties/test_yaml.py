@@ -7,6 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from clerkship.suite_files.yaml import InvalidYaml, parse_yaml
+from tests.examples import examples
 
 # json.dumps writes what lies beyond U+FFFF as a pair of escapes, which JSON has and YAML has not (§5.7).
 TEXT = st.text(st.characters(codec="utf-8", max_codepoint=0xFFFF), max_size=30)
@@ -30,7 +31,7 @@ def same(first: Any, other: Any) -> bool:
     return type(first) is type(other) and bool(first == other)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(DATA, st.sampled_from([None, 2]))
 @example(data=[1e16, 5e-324, -0.0, 1.0], indent=None)
 @example(data={"<<": {"a": 1}, "": "", "~": "null", "yes": "no"}, indent=None)
@@ -40,13 +41,13 @@ def test_json_document_parses_as_yaml(data: Any, indent: int | None) -> None:
     assert same(tree.data, data)
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), max_size=30))
 def test_printable_text_of_any_plane_round_trips(text: str) -> None:
     assert parse_yaml(json.dumps([text], ensure_ascii=False), "f.json").data == [text]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(st.text(alphabet="{}[]:,-?&*!|>'\"#%@`~ab01.\n\t <=", max_size=60))
 def test_any_text_is_parsed_or_refused_with_a_position(text: str) -> None:
     try:

@@ -15,6 +15,7 @@ from clerkship.sandbox.json_schema import InvalidSchema, check_schema, convert_t
 from clerkship.sandbox.operation import OperationContext, operation
 from clerkship.sandbox.route import Route
 from clerkship.simulators.registry import BrokenSimulator, check_spec
+from tests.examples import examples
 from tests.transports.site import SPEC, Site, open_site
 
 SCHEMA: dict[str, Any] = {
@@ -79,7 +80,7 @@ DEFINITIONS: Mapping[str, Any] = {
 }
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(schema=_build_object_schemas(SCHEMAS), instances=st.lists(INSTANCES, min_size=1, max_size=5))
 def test_violations_agree_with_the_jsonschema_package(schema: dict[str, Any], instances: list[Any]) -> None:
     whole = {**schema, "$defs": DEFINITIONS}

@@ -1,16 +1,18 @@
 """What the tests of every suite check: other correct ways pass, and a mistake fails on the criterion that names it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
+from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.run import TaskRun
+from clerkship.suite_files.library import Library
+from clerkship.suite_files.load import load_library
 from tests.workbench import Workbench
 
-MAX_QUICK_MISTAKES = 5
-"""How many wrong solutions of a task run each time."""
 Solve = Callable[[Any, Any], Any]
 
 
@@ -27,14 +29,31 @@ class Mistake(NamedTuple):
         return f"{self.task.strip('*')}: {self.name}"
 
 
+@lru_cache(maxsize=1)
+def load_suite(path: Path) -> Library:
+    """Return a suite that ships, loaded once for the tests of a module."""
+    return load_library(path, RegisteredCatalog())
+
+
 def mark_slow(mistakes: Sequence[Mistake]) -> list[Any]:
-    """Return mistakes as parameters of a test: all but the first few of each task are left to `make test-slow`."""
-    counts: dict[str, int] = {}
+    """Return mistakes as parameters of a test: all but the first of each task are left to `make test-all`."""
+    return mark_slow_but_first([(mistake.task, str(mistake), mistake) for mistake in mistakes])
+
+
+def mark_slow_ways(ways: Mapping[str, tuple[str, Any]]) -> list[Any]:
+    """Return the names of solutions as parameters of a test: all but the first of each task are left to
+    `make test-all`.
+    """
+    return mark_slow_but_first([(ways[how][0], how, how) for how in sorted(ways)])
+
+
+def mark_slow_but_first(values: Iterable[tuple[str, str, Any]]) -> list[Any]:
+    """Return parameters of a test, given the task, the name and the value of each; the first of each task is quick."""
+    tasks: set[str] = set()
     parameters = []
-    for mistake in mistakes:
-        counts[mistake.task] = counts.get(mistake.task, 0) + 1
-        marks = [pytest.mark.slow] if counts[mistake.task] > MAX_QUICK_MISTAKES else []
-        parameters.append(pytest.param(mistake, id=str(mistake), marks=marks))
+    for task, name, value in values:
+        parameters.append(pytest.param(value, id=name, marks=[pytest.mark.slow] if task in tasks else []))
+        tasks.add(task)
     return parameters
 
 
@@ -58,10 +77,3 @@ def check_mistake_fails(bench: Workbench, suite: Path, mistake: Mistake) -> None
     for run in runs:
         assert (run.status, run.agent_error, run.verdict) == ("completed", "", "fail")
         assert mistake.label in list_failed(run)
-
-
-def check_log_is_reproducible(bench: Workbench, suite: Path) -> None:
-    """Check that two runs of the reference solutions have the same log."""
-    bench.folder = suite
-    first, second = ({run.task: run.head for run in bench.run("oracle")} for _ in range(2))
-    assert first == second

@@ -15,24 +15,35 @@ ORDERS = ROOT / "examples" / "order_support"
 CONVERSATIONS = ("eval", "judged", "tests")
 
 
+SMALLEST = "demo"
+"""The suite on which `make test` runs the attacks."""
+
+
+def mark_slow(suite: str) -> list[pytest.MarkDecorator]:
+    """Return the mark that leaves a suite to `make test-all`."""
+    return [] if suite == SMALLEST else [pytest.mark.slow]
+
+
 def run_attacks(path: Path) -> AttackReport:
     """Run all attacks on a suite, without a judge."""
     return attack(AttackRequest(path=path), Settings(timeout=60), CATALOG)
 
 
-@pytest.mark.parametrize("suite", [pytest.param(path, id=path.name) for path in SUITES])
+@pytest.mark.parametrize("suite", [pytest.param(path, id=path.name, marks=mark_slow(path.name)) for path in SUITES])
 def test_no_attack_passes_a_shipped_suite(suite: Path) -> None:
     report = run_attacks(suite)
     assert report.problems() == []
     assert all(not one.ungraded for one in report.outcomes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [None, *get_args(ProjectKind)])
 def test_no_attack_passes_suite_of_init(tmp_path: Path, kind: ProjectKind | None) -> None:
     create_project(tmp_path / "new", kind)
     assert run_attacks(tmp_path / "new" / "practice").problems() == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", CONVERSATIONS)
 def test_no_attack_passes_order_example(part: str) -> None:
     report = run_attacks(ORDERS / part)

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.suite_files.load import load_library
 from tests.suites.chart_agents import RIGHT, WRONG
+from tests.suites.suite_checks import load_suite, mark_slow_ways
 from tests.suites.test_shipped import ROOT
 from tests.workbench import Workbench
 
@@ -34,7 +33,7 @@ def copy_suite_with(folder: Path, more: str) -> Path:
 
 
 def test_suite_has_many_kinds_of_tasks_with_solutions() -> None:
-    library = load_library(CHART, RegisteredCatalog())
+    library = load_suite(CHART)
     assert len({loaded.file for loaded in library.tasks.values()}) >= 24
     assert len({loaded.task.tags[0] for loaded in library.tasks.values()}) >= 8
     assert all(loaded.solution for loaded in library.tasks.values())
@@ -44,29 +43,34 @@ def test_suite_has_many_kinds_of_tasks_with_solutions() -> None:
 @pytest.mark.parametrize(
     "harm",
     [
-        'sandboxes["ehr"].patch("Patient", "pat-0050", [{"op": "replace", "path": "/active", "value": False}])',
-        'sandboxes["ehr"].delete("Observation", sandboxes["ehr"].search("Observation", patient="pat-0050")[0]["id"])',
-        'sandboxes["ehr"].create({"resourceType": "Basic", "code": {"text": "a note to myself"}})',
+        pytest.param(
+            'sandboxes["ehr"].patch("Patient", "pat-0050", [{"op": "replace", "path": "/active", "value": False}])',
+            id="changes another",
+        ),
+        pytest.param(
+            'ehr = sandboxes["ehr"]; ehr.delete("Observation", ehr.search("Observation", patient="pat-0050")[0]["id"])',
+            id="deletes",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            'sandboxes["ehr"].create({"resourceType": "Basic", "code": {"text": "a note to myself"}})',
+            id="creates",
+            marks=pytest.mark.slow,
+        ),
     ],
-    ids=["changes another", "deletes", "creates"],
 )
 def test_extra_harm_fails_every_task(bench: Workbench, tmp_path: Path, harm: str) -> None:
     bench.folder = copy_suite_with(tmp_path, harm)
     assert [t.task for t in bench.run("oracle") if t.verdict == "pass"] == []
 
 
+@pytest.mark.slow
 def test_extra_read_is_no_error(bench: Workbench, tmp_path: Path) -> None:
     bench.folder = copy_suite_with(tmp_path, 'sandboxes["ehr"].search("Organization")')
     assert {t.task: t.verdict for t in bench.run("oracle") if t.verdict != "pass"} == {}
 
 
-def test_log_is_reproducible(bench: Workbench) -> None:
-    bench.folder = CHART
-    first, second = ({t.task: t.head for t in bench.run("oracle")} for _ in range(2))
-    assert first == second
-
-
-@pytest.mark.parametrize("how", sorted(WRONG))
+@pytest.mark.parametrize("how", mark_slow_ways(WRONG))
 def test_wrong_solutions_fail(bench: Workbench, how: str) -> None:
     task, agent = WRONG[how]
     bench.folder = CHART
@@ -75,7 +79,7 @@ def test_wrong_solutions_fail(bench: Workbench, how: str) -> None:
     assert "pass" not in [t.verdict for t in runs]
 
 
-@pytest.mark.parametrize("how", sorted(RIGHT))
+@pytest.mark.parametrize("how", mark_slow_ways(RIGHT))
 def test_alternative_solutions_pass(bench: Workbench, how: str) -> None:
     task, agent = RIGHT[how]
     bench.folder = CHART

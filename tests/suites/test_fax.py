@@ -1,13 +1,9 @@
 """`suites/fax`: its content, other correct ways, and wrong solutions."""
 
 from fnmatch import fnmatch
-from functools import cache
 
 import pytest
 
-from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.suite_files.library import Library
-from clerkship.suite_files.load import load_library
 from tests.suites import (
     fax_cheats,
     fax_inbound_agents,
@@ -16,7 +12,14 @@ from tests.suites import (
     fax_outbound_agents,
 )
 from tests.suites.fax_ways import FAX, NOT_APPLICABLE, WAYS
-from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails, mark_slow
+from tests.suites.suite_checks import (
+    Mistake,
+    check_all_pass,
+    check_mistake_fails,
+    load_suite,
+    mark_slow,
+    mark_slow_ways,
+)
 from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
 
@@ -26,19 +29,13 @@ RIGHT_SOLUTIONS = {how: right for module in AGENTS for how, right in module.RIGH
 MIN_MISTAKES = 5
 
 
-@cache
-def load_fax() -> Library:
-    """Return the suite, loaded once."""
-    return load_library(FAX, RegisteredCatalog())
-
-
 def list_tasks() -> list[str]:
     """Return the names of all tasks."""
-    return sorted(load_fax().tasks)
+    return sorted(load_suite(FAX).tasks)
 
 
 def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
-    for name, loaded in load_fax().tasks.items():
+    for name, loaded in load_suite(FAX).tasks.items():
         assert loaded.solution, name
         assertions = {criterion.assertion.name for criterion in loaded.task.criteria}
         assert {"fhir_no_other_changes", "fax_sent"} <= assertions, name
@@ -51,10 +48,7 @@ def test_each_task_has_wrong_solutions() -> None:
     assert {name: count for name, count in counts.items() if count < MIN_MISTAKES} == {}
 
 
-def test_log_is_reproducible(bench: Workbench) -> None:
-    check_log_is_reproducible(bench, FAX)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_other_way_to_fax_or_read_passes(bench: Workbench, way: str) -> None:
     bench.folder = FAX
@@ -63,7 +57,7 @@ def test_other_way_to_fax_or_read_passes(bench: Workbench, way: str) -> None:
     check_all_pass(bench.run(Solution(way, "fax_ways"), tasks=tasks))
 
 
-@pytest.mark.parametrize("how", sorted(RIGHT_SOLUTIONS))
+@pytest.mark.parametrize("how", mark_slow_ways(RIGHT_SOLUTIONS))
 def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
     task, agent = RIGHT_SOLUTIONS[how]
     bench.folder = FAX

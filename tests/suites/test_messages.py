@@ -1,13 +1,9 @@
 """`suites/messages`: its content, other correct ways, and wrong solutions."""
 
 from fnmatch import fnmatch
-from functools import cache
 
 import pytest
 
-from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.suite_files.library import Library
-from clerkship.suite_files.load import load_library
 from tests.suites import (
     messages_cheats,
     messages_connected_agents,
@@ -17,7 +13,14 @@ from tests.suites import (
     messages_texts_agents,
 )
 from tests.suites.messages_ways import MESSAGES, NOT_APPLICABLE, WAYS
-from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails, mark_slow
+from tests.suites.suite_checks import (
+    Mistake,
+    check_all_pass,
+    check_mistake_fails,
+    load_suite,
+    mark_slow,
+    mark_slow_ways,
+)
 from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
 
@@ -38,20 +41,14 @@ DESKS = ("front desk", "connected desk")
 MIN_MISTAKES = 5
 
 
-@cache
-def load_messages() -> Library:
-    """Return the suite, loaded once."""
-    return load_library(MESSAGES, RegisteredCatalog())
-
-
 def list_tasks(*environments: str) -> list[str]:
     """Return the names of the tasks of these environments; of all if none is given."""
-    tasks = load_messages().tasks
+    tasks = load_suite(MESSAGES).tasks
     return sorted(name for name, each in tasks.items() if not environments or each.task.environment in environments)
 
 
 def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
-    library = load_messages()
+    library = load_suite(MESSAGES)
     assert all(loaded.solution for loaded in library.tasks.values())
     for name, loaded in library.tasks.items():
         assertions = {criterion.assertion.name for criterion in loaded.task.criteria}
@@ -59,7 +56,7 @@ def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
 
 
 def test_tasks_with_messages_check_who_else_was_written_to() -> None:
-    library = load_messages()
+    library = load_suite(MESSAGES)
     for name in list_tasks(*DESKS):
         criteria = library.tasks[name].task.criteria
         assert {"message_sent", "must_not_mention"} <= {criterion.assertion.name for criterion in criteria}, name
@@ -72,10 +69,7 @@ def test_each_task_has_wrong_solutions() -> None:
     assert {name: count for name, count in counts.items() if count < MIN_MISTAKES} == {}
 
 
-def test_log_is_reproducible(bench: Workbench) -> None:
-    check_log_is_reproducible(bench, MESSAGES)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_other_way_to_send_passes(bench: Workbench, way: str) -> None:
     bench.folder = MESSAGES
@@ -84,7 +78,7 @@ def test_other_way_to_send_passes(bench: Workbench, way: str) -> None:
     check_all_pass(bench.run(Solution(way, "messages_ways"), tasks=tasks))
 
 
-@pytest.mark.parametrize("how", sorted(RIGHT_SOLUTIONS))
+@pytest.mark.parametrize("how", mark_slow_ways(RIGHT_SOLUTIONS))
 def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
     task, agent = RIGHT_SOLUTIONS[how]
     bench.folder = MESSAGES

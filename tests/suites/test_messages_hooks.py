@@ -4,12 +4,17 @@ from collections.abc import Callable
 
 import pytest
 
-from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.suite_files.load import load_library
 from tests.suites import messages_hooks_agents, messages_hooks_cheats, messages_orders_agents
 from tests.suites.messages_hooks_ways import ASKING, SERVICES, WAYS, change_resources, change_solution
 from tests.suites.messages_ways import MESSAGES
-from tests.suites.suite_checks import Mistake, check_all_pass, check_mistake_fails, mark_slow
+from tests.suites.suite_checks import (
+    Mistake,
+    check_all_pass,
+    check_mistake_fails,
+    load_suite,
+    mark_slow,
+    mark_slow_but_first,
+)
 from tests.suites.wrapped_solutions import (
     ALTERNATIVES,
     HARM_TEXT,
@@ -37,7 +42,7 @@ HARMS_IN_RESOURCES: dict[str, Callable[[Resource], Resource]] = {
 
 
 def test_every_task_has_other_ways_and_wrong_solutions() -> None:
-    tasks = load_library(MESSAGES, RegisteredCatalog()).tasks
+    tasks = load_suite(MESSAGES).tasks
     names = {name for name, loaded in tasks.items() if loaded.task.environment == "decision support"}
     assert names == set(TASKS.values())
     for name, task in TASKS.items():
@@ -45,18 +50,23 @@ def test_every_task_has_other_ways_and_wrong_solutions() -> None:
         assert len([mistake for mistake in WRONG_SOLUTIONS if mistake.task == task]) >= 5, task
 
 
-@pytest.mark.parametrize(("way", "solution"), WAYS_OF_TASKS, ids=[f"{one}-{two}" for one, two in WAYS_OF_TASKS])
-def test_other_way_passes(bench: Workbench, way: str, solution: str) -> None:
+@pytest.mark.parametrize(
+    "chosen", mark_slow_but_first((solution, f"{way}-{solution}", (way, solution)) for way, solution in WAYS_OF_TASKS)
+)
+def test_other_way_passes(bench: Workbench, chosen: tuple[str, str]) -> None:
+    way, solution = chosen
     bench.folder = MESSAGES
     check_all_pass(bench.run(change_solution(solution, functions=None, **WAYS[way][1]), tasks=(TASKS[solution],)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ALTERNATIVES)
 def test_other_way_to_write_passes(bench: Workbench, way: str) -> None:
     bench.folder = MESSAGES
     check_all_pass(bench.run(Solution(way), tasks=tuple(ASKING.values())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", HARMS)
 def test_harm_inside_correct_work_fails(bench: Workbench, harm: str) -> None:
     bench.folder = MESSAGES
@@ -64,6 +74,7 @@ def test_harm_inside_correct_work_fails(bench: Workbench, harm: str) -> None:
     assert {(run.verdict, run.agent_error) for run in runs} == {("fail", "")}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solution", ["stop_what_an_order_replaces", "remind_of_an_overdue_a1c"])
 @pytest.mark.parametrize("harm", HARMS_IN_RESOURCES)
 def test_harm_inside_correct_suggestion_fails(bench: Workbench, harm: str, solution: str) -> None:
@@ -73,6 +84,7 @@ def test_harm_inside_correct_suggestion_fails(bench: Workbench, harm: str, solut
     assert (run.verdict, run.agent_error) == ("fail", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", REVERTED_HARMS)
 def test_reverted_harm_fails(bench: Workbench, harm: str) -> None:
     bench.folder = MESSAGES

@@ -1,13 +1,9 @@
 """`suites/phone`: its content, other correct ways, and wrong solutions."""
 
 from fnmatch import fnmatch
-from functools import cache
 
 import pytest
 
-from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.suite_files.library import Library
-from clerkship.suite_files.load import load_library
 from tests.suites import (
     phone_added_harm_agents,
     phone_payer_agents,
@@ -16,7 +12,14 @@ from tests.suites import (
     phone_socket,
     phone_trouble_agents,
 )
-from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails, mark_slow
+from tests.suites.suite_checks import (
+    Mistake,
+    check_all_pass,
+    check_mistake_fails,
+    load_suite,
+    mark_slow,
+    mark_slow_ways,
+)
 from tests.suites.test_shipped import ROOT
 from tests.workbench import Workbench
 
@@ -35,19 +38,13 @@ MIN_MISTAKES = 5
 MIN_WAYS = 3
 
 
-@cache
-def load_phone() -> Library:
-    """Return the suite, loaded once."""
-    return load_library(PHONE, RegisteredCatalog())
-
-
 def list_tasks() -> list[str]:
     """Return the names of all tasks."""
-    return sorted(load_phone().tasks)
+    return sorted(load_suite(PHONE).tasks)
 
 
 def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
-    for name, loaded in load_phone().tasks.items():
+    for name, loaded in load_suite(PHONE).tasks.items():
         assert loaded.solution, name
         assertions = {criterion.assertion.name for criterion in loaded.task.criteria}
         assert {"fhir_no_other_changes", "voice_call"} <= assertions, name
@@ -60,16 +57,13 @@ def test_each_task_has_other_ways_and_wrong_solutions() -> None:
         assert sum(fnmatch(name, mistake.task) for mistake in WRONG_SOLUTIONS) >= MIN_MISTAKES, name
 
 
+@pytest.mark.slow
 def test_reference_solutions_pass_whatever_the_waits_on_the_line_are(bench: Workbench) -> None:
     bench.folder = PHONE
     check_all_pass(bench.run("oracle", trials=6))
 
 
-def test_log_is_reproducible(bench: Workbench) -> None:
-    check_log_is_reproducible(bench, PHONE)
-
-
-@pytest.mark.parametrize("how", sorted(RIGHT_SOLUTIONS))
+@pytest.mark.parametrize("how", mark_slow_ways(RIGHT_SOLUTIONS))
 def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
     task, agent = RIGHT_SOLUTIONS[how]
     bench.folder = PHONE

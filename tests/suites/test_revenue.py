@@ -1,13 +1,9 @@
 """`suites/revenue`: its content, other correct ways, and wrong solutions."""
 
 from fnmatch import fnmatch
-from functools import cache
 
 import pytest
 
-from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.suite_files.library import Library
-from clerkship.suite_files.load import load_library
 from tests.suites import (
     revenue_authorization_agents,
     revenue_authorization_solutions,
@@ -17,7 +13,14 @@ from tests.suites import (
     revenue_envelope_agents,
 )
 from tests.suites.revenue_ways import NOT_APPLICABLE, REVENUE, WAYS
-from tests.suites.suite_checks import Mistake, check_all_pass, check_log_is_reproducible, check_mistake_fails, mark_slow
+from tests.suites.suite_checks import (
+    Mistake,
+    check_all_pass,
+    check_mistake_fails,
+    load_suite,
+    mark_slow,
+    mark_slow_ways,
+)
 from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
 
@@ -35,19 +38,13 @@ RIGHT_SOLUTIONS = {
 }
 
 
-@cache
-def load_revenue() -> Library:
-    """Return the suite, loaded once."""
-    return load_library(REVENUE, RegisteredCatalog())
-
-
 def list_tasks() -> list[str]:
     """Return the names of the tasks."""
-    return sorted(load_revenue().tasks)
+    return sorted(load_suite(REVENUE).tasks)
 
 
 def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
-    library = load_revenue()
+    library = load_suite(REVENUE)
     assert all(loaded.solution for loaded in library.tasks.values())
     for name, loaded in library.tasks.items():
         assertions = {criterion.assertion.name for criterion in loaded.task.criteria}
@@ -55,10 +52,7 @@ def test_tasks_have_solutions_and_check_what_else_was_done() -> None:
         assert "privacy" in {criterion.axis for criterion in loaded.task.criteria}, name
 
 
-def test_log_is_reproducible(bench: Workbench) -> None:
-    check_log_is_reproducible(bench, REVENUE)
-
-
+@pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
 def test_other_way_to_send_passes(bench: Workbench, way: str) -> None:
     bench.folder = REVENUE
@@ -67,7 +61,7 @@ def test_other_way_to_send_passes(bench: Workbench, way: str) -> None:
     check_all_pass(bench.run(Solution(way, "revenue_ways"), tasks=tasks))
 
 
-@pytest.mark.parametrize("how", sorted(RIGHT_SOLUTIONS))
+@pytest.mark.parametrize("how", mark_slow_ways(RIGHT_SOLUTIONS))
 def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
     task, agent = RIGHT_SOLUTIONS[how]
     bench.folder = REVENUE

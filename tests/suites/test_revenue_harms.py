@@ -8,6 +8,7 @@ from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [*HARMS, *PRIVACY_HARMS])
 def test_harm_beside_correct_work_fails(bench: Workbench, harm: str) -> None:
     bench.folder = REVENUE

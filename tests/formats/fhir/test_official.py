@@ -20,6 +20,7 @@ from clerkship.formats.fhir.resource import Resource, parse_resource, render_res
 from clerkship.formats.fhir.validation import validate
 from scripts.fhir_package import package_folder
 from scripts.fhir_tables import TABLE, compiled, unpacked, written
+from tests.examples import examples
 from tests.formats.fhir.mutations import GONE, change_value, iter_mutations, iter_swaps
 from tests.formats.fhir.other_validators import build_model_test, build_schema_test, is_modelled
 
@@ -125,7 +126,7 @@ def load_patterns() -> dict[str, str]:
 NO_TEXT = {"boolean", "decimal", "integer", "positiveInt", "unsignedInt"}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("name", sorted(set(PRIMITIVES) - NO_TEXT - {"xhtml", "base64Binary"}))
 def test_values_that_match_official_patterns_are_accepted(name: str, data: st.DataObject) -> None:
@@ -137,7 +138,7 @@ def test_values_that_match_official_patterns_are_accepted(name: str, data: st.Da
         assert text[8:10] in ("29", "30", "31"), text
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.data())
 @pytest.mark.parametrize("name", ["date", "dateTime", "instant", "time", "id", "oid", "uuid"])
 def test_accepted_values_match_official_patterns(name: str, data: st.DataObject) -> None:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES, element_names
 from clerkship.formats.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.formats.fhir.validation import MAX_DEPTH, MAX_ISSUES, split_lenient, validate
+from tests.examples import examples
 from tests.formats.fhir.cases import CASES
 from tests.formats.fhir.mutations import GONE, change_value, iter_mutations
 from tests.formats.fhir.samples import BUNDLE, OBSERVATION, PATIENT, QUESTIONNAIRE, SAMPLES, build_reference
@@ -62,7 +63,7 @@ def draw_resource(draw: st.DrawFn) -> Any:
     return {"resourceType": type, **draw(st.dictionaries(names, JSON, max_size=6))}
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(JSON | draw_resource())
 def test_validation_never_raises(value: Any) -> None:
     for issue in validate(value):

@@ -11,6 +11,7 @@ from clerkship.formats.x12.json_view import view_set
 from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Segment
 from clerkship.formats.x12.transaction_set import TransactionSet, parse_transaction_set
 from clerkship.formats.x12.validation import MAX_SET_ERRORS, validate_set
+from tests.examples import examples
 from tests.formats.x12.answers import (
     authorization_answer_set,
     authorization_inquiry_set,
@@ -63,7 +64,7 @@ def edited_sets(draw: st.DrawFn) -> TransactionSet:
     return TransactionSet(segments or ["ST"], group_version=ELIGIBILITY)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(edited_sets())
 def test_edited_sets_are_checked_without_exceptions_and_errors_have_places_inside_the_set(
     transaction: TransactionSet,
@@ -116,7 +117,7 @@ def segments_near_a_spec(draw: st.DrawFn) -> tuple[SegmentSpec, X12Segment]:
     return spec, X12Segment([spec.id, *elements])
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(segments_near_a_spec())
 def test_a_segment_that_matches_the_pattern_of_its_specification_has_no_errors_but_of_rules(
     case: tuple[SegmentSpec, X12Segment],

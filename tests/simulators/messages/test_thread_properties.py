@@ -10,6 +10,7 @@ from clerkship.sandbox.request import Refusal
 from clerkship.simulators.messages.mailbox import normalize_subject
 from clerkship.simulators.messages.outgoing import IncomingMessage, OutgoingMessage
 from clerkship.simulators.messages.state import MessagesState
+from tests.examples import examples
 from tests.simulators.messages.desk import OWN, FrontDesk
 
 SECOND = "+15550100101"
@@ -87,7 +88,7 @@ def check_keys(state: MessagesState) -> None:
 
 
 @given(ACTIONS)
-@settings(deadline=None, max_examples=80, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(80), suppress_health_check=[HealthCheck.too_slow])
 def test_threads_stay_consistent(actions: list[tuple[str, dict[str, Any], int]]) -> None:
     with FrontDesk(numbers=[OWN, SECOND]) as desk:
         for kind, fields, place in actions:
@@ -100,7 +101,7 @@ def test_threads_stay_consistent(actions: list[tuple[str, dict[str, Any], int]])
 
 
 @given(ACTIONS, st.integers(1, 7))
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=examples(40), suppress_health_check=[HealthCheck.too_slow])
 def test_pages_show_every_thread_and_message_once(actions: list[tuple[str, dict[str, Any], int]], count: int) -> None:
     with FrontDesk(numbers=[OWN, SECOND]) as desk:
         for kind, fields, place in actions:

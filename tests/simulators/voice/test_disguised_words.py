@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from clerkship.simulators.voice.assertions.spoken_text import SpokenText
 from clerkship.simulators.voice.assertions.voice_transcript import VoiceTranscript
 from clerkship.simulators.voice.assertions.voicemail_left import VoicemailWasLeft
+from tests.examples import examples
 from tests.simulators.voice.call_log_builder import CallLogBuilder
 
 DISGUISES = [
@@ -98,7 +99,7 @@ def test_words_side_by_side_are_not_another_word(text: str, value: str) -> None:
     assert not is_said(text, value)
 
 
-@settings(deadline=None, max_examples=100)
+@settings(deadline=None, max_examples=examples(100))
 @given(ORDINARY_TEXT)
 def test_ordinary_sentences_have_no_forbidden_words(text: str) -> None:
     expected = [value for value in FORBIDDEN if re.search(rf"(?i)\b{value}", text)]

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.examples import examples
 from tests.simulators.x12.clearinghouse import (
     Clearinghouse,
     authorization,
@@ -167,7 +168,7 @@ def test_unusual_bytes_in_values_are_refused_by_999() -> None:
 MUTATED = (VALID, interchange(group("278", authorization()), group("270", eligibility(), eligibility("B"), number=2)))
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_no_change_to_an_interchange_breaks_the_clearinghouse(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(MUTATED))
@@ -217,7 +218,7 @@ ODD_SEGMENTS = (
 REQUESTS = {"270": eligibility(), "276": claim_status(), "278": authorization()}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(code=st.sampled_from(list(REQUESTS)), data=st.data())
 def test_no_odd_value_or_segment_breaks_the_clearinghouse(code: str, data: st.DataObject) -> None:
     segments = list(REQUESTS[code])

@@ -20,6 +20,7 @@ from clerkship.simulators.messages.email.mime import (
 from clerkship.simulators.messages.email.render import render_email
 from clerkship.simulators.messages.email.text import html_to_text
 from clerkship.simulators.messages.outgoing import NewAttachment
+from tests.examples import examples
 from tests.waiting import processor_limit
 
 HEADER_TEXT = st.text(st.characters(exclude_categories=("Cs", "Cc", "Zl", "Zp")), min_size=1, max_size=300)
@@ -56,7 +57,7 @@ def test_rendered_email_parses_to_the_same_email(email: Email) -> None:
 
 
 @given(EMAIL)
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=examples(30))
 def test_rendered_email_is_read_alike_by_the_standard_library(email: Email) -> None:
     message = message_from_bytes(render_email(email), policy=policy.default)
     assert isinstance(message, EmailMessage)
@@ -94,7 +95,7 @@ def test_rendered_email_is_read_alike_by_the_standard_library(email: Email) -> N
         ).map(lambda line: line + b"\r\n")
     ).map(b"".join)
 )
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=examples(400))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     for allowed in (False, True):
         with suppress(InvalidEmail):

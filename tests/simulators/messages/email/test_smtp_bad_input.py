@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.messages.email.smtp import LIMITS, Smtp
+from tests.examples import examples
 from tests.simulators.messages.email.served import ANA, OWN, PLAIN, RawSmtp, SmtpClinic
 from tests.waiting import wait_until
 
@@ -204,7 +205,7 @@ def test_client_that_leaves_during_data_sends_nothing(clinic: SmtpClinic) -> Non
         max_size=12,
     )
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 def test_any_lines_get_replies_of_the_protocol(lines: list[bytes]) -> None:
     clinic, client = shared_clinic()
     with suppress(OSError):
