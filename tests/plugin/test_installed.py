@@ -67,6 +67,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Shell:
     return run
 
 
+@pytest.mark.long
 def test_scaffolded_simulator_can_be_installed_tested_used_and_removed(shell: Shell, tmp_path: Path) -> None:
     shell("clerkship new simulator acme_pager", tmp_path)
     project = tmp_path / "acme_pager"
@@ -83,6 +84,7 @@ def test_scaffolded_simulator_can_be_installed_tested_used_and_removed(shell: Sh
     assert "unknown simulator `acme.pager`; no plug-in `acme` is installed" in said
 
 
+@pytest.mark.long
 def test_ci_commands_pass_in_a_new_project(shell: Shell, wheel: Path, tmp_path: Path) -> None:
     shell("clerkship init", tmp_path)
     workflow = parse_yaml(
