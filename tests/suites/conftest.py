@@ -47,7 +47,7 @@ def loaded_once() -> Iterator[None]:
     def load_once(path: Path, catalog: RegisteredCatalog, **options: Any) -> Library:
         if not path.is_relative_to(ROOT):
             return load_library(path, catalog, **options)
-        options |= {"tasks": ()}  # all files are valid, so the whole suite serves any selection
+        options.pop("tasks", None)  # all files are valid, so the whole suite serves any selection
         return libraries.get_or_build(
             (path, id(catalog), repr(options)), lambda: load_library(path, catalog, **options)
         )
