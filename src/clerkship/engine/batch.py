@@ -1,4 +1,7 @@
-"""Run many trials concurrently: pass them to workers, watch their time limits, and save each one as it finishes."""
+"""Run many trials concurrently: pass them to workers, watch their time limits, and save each one as it finishes.
+
+See docs/decisions/0028-budgets.md.
+"""
 
 import contextlib
 import queue
