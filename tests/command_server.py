@@ -22,7 +22,7 @@ from contextlib import ExitStack, contextmanager
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 import clerkship
 from clerkship.__main__ import main
@@ -43,8 +43,10 @@ sys.exit(int(code) if code else "the command ended without an exit code")
 
 
 _running = ExitStack()
-_times: list[Path] = []
+_times: list[TextIO] = []
 """The file in which the server's processes note the processor time of commands, if the server runs."""
+_ended: list[float] = []
+"""The processor times of the commands that have ended."""
 _processes: list[int] = []
 """The server's process, if it runs."""
 
@@ -62,7 +64,9 @@ def get_command_server() -> int | None:
 
 def get_commands_processor_time() -> float:
     """Return the processor time of the commands that have ended, in seconds."""
-    return sum(float(line) for line in _times[0].read_text().split()) if _times else 0.0
+    if _times:  # an open file, because a test may have given up the right to open it
+        _ended.extend(map(float, _times[0].read().split()))
+    return sum(_ended)
 
 
 def stop_command_server() -> None:
@@ -83,8 +87,9 @@ def _start_server() -> Iterator[str]:
             try:
                 assert server.stdout is not None
                 assert server.stdout.readline() == b"ready\n"
-                _times[:] = [_get_times_path(address)]
-                yield os.pathsep.join([folder, str(Path(sys.executable).parent), os.environ["PATH"]])
+                with _get_times_path(address).open(encoding="utf-8") as times:
+                    _times[:] = [times]
+                    yield os.pathsep.join([folder, str(Path(sys.executable).parent), os.environ["PATH"]])
             finally:
                 _times.clear()
                 _processes.clear()

@@ -76,14 +76,14 @@ def test_full_disk_ends_the_run_and_resume_continues_it(bench: Workbench) -> Non
 def test_file_size_limit_ends_the_command_with_an_error(bench: Workbench) -> None:
     bench.write("a.yml", TASK.replace("file_present: big.txt", "never: {event: files.file.written}"))
     path = bench.store.path.with_name("small.db")
-    command = [sys.executable, "-m", "clerkship", "run", str(bench.folder), "--agent", "nop", "-k", "2000"]
+    command = [sys.executable, "-m", "clerkship", "run", str(bench.folder), "--agent", "nop", "-k", "1000"]
     ended = subprocess.run(
         [*command, "--store", str(path)],
         cwd=ROOT,
         capture_output=True,
         text=True,
         check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, 400_000)),
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000)),
         timeout=120,
     )
     assert ended.returncode == 2
@@ -99,7 +99,7 @@ def test_file_size_limit_ends_the_command_with_an_error(bench: Workbench) -> Non
     )
     assert again.returncode == 1, again.stderr  # an agent that does nothing fails
     with SqliteStore(path) as store:
-        assert len(whole(store)) == 2000
+        assert len(whole(store)) == 1000
 
 
 def test_clock_going_backwards_keeps_order_and_duration_of_runs(
