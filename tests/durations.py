@@ -171,7 +171,7 @@ def _describe_process(config: pytest.Config) -> Iterator[Phase]:
 
 
 def _list_files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.tsv"), reverse=True)
+    return sorted(folder.glob("*.tsv"), key=lambda path: path.stat().st_mtime, reverse=True)
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from benchmarks.calls import ROOT, Calls, describe_growth, load_budgets
 
+pytestmark = pytest.mark.long
 TOLERANCE = 1.02
 
 

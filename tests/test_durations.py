@@ -58,8 +58,9 @@ def test_a_test_or_its_program_with_too_much_processor_time_fails_unless_marked(
 
 
 def test_the_slowest_tests_and_files_of_the_last_run_are_shown(
-    project: pytest.Pytester, capsys: pytest.CaptureFixture[str]
+    project: pytest.Pytester, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
     project.runpytest_inprocess("-p", "tests.durations").assert_outcomes(passed=5)
     capsys.readouterr()
     durations.main(["--count", "3"])
