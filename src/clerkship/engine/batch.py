@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec, is_overloaded
 from clerkship.engine.worker import NoMoreWorkers, Worker, WorkerResult, finish_trial
 from clerkship.kit.stop_signals import handle_stop_signals
-from clerkship.kit.wall import monotonic
+from clerkship.kit.wall import monotonic, sleep
 
 WATCH_INTERVAL = 0.1
 """Seconds between two checks of the time limits."""
@@ -105,9 +105,10 @@ class TrialBatch:
         self.context.watchdog.beat()
         try:
             results.append(self._results.get(timeout=wait))
-            until = monotonic() + COLLECT_SECONDS
-            while len(results) < min(MAX_UNSAVED, self._unfinished):
-                results.append(self._results.get(timeout=max(0.0, until - monotonic())))
+            if self._unfinished > 1 and not self._stopping:
+                sleep(COLLECT_SECONDS)
+            while len(results) < MAX_UNSAVED:
+                results.append(self._results.get_nowait())
         except queue.Empty:
             if not self._stopping and not results:
                 self._start_more()

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 monotonic = time.monotonic
 perf_counter = time.perf_counter
 process_time = time.process_time
+sleep = time.sleep
 
 
 class Stopwatch:
