@@ -103,11 +103,11 @@ class Segment:
 
     def repetitions(self, field: int) -> list[str]:
         """Return the encoded repetitions of a field; an empty list if the field is empty."""
-        raw = self.raw(field)
+        raw = self.fields[field] if field < len(self.fields) else ""
         if not raw:
             return []
         separator = self.delimiters.repetition
-        if not separator or self._is_delimiter_field(field):
+        if not separator or separator not in raw or self._is_delimiter_field(field):
             return [raw]
         return raw.split(separator)
 

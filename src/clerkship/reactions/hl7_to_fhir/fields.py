@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta, timezone
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,10 +38,18 @@ class Repetition(NamedTuple):
 
     def text(self, component: int = 1, subcomponent: int | None = None) -> str:
         """Return a component or subcomponent; empty if it is missing or HL7's null."""
-        value = get_part(self.raw, self.delimiters.component, component)
-        if subcomponent is not None:
-            value = get_part(value, self.delimiters.subcomponent, subcomponent)
-        return _decode(value, self.delimiters)
+        value, delimiters = self.raw, self.delimiters
+        if component > 1 or (delimiters.component and delimiters.component in value):
+            value = get_part(value, delimiters.component, component)
+        if subcomponent is not None and value:
+            value = get_part(value, delimiters.subcomponent, subcomponent)
+        return _decode(value, delimiters) if value else ""
+
+    def texts(self, count: int) -> list[str]:
+        """Return the first components, as `text` does."""
+        mark = self.delimiters.component
+        parts = [_decode(part, self.delimiters) for part in (self.raw.split(mark) if mark else [self.raw])[:count]]
+        return parts + [""] * (count - len(parts))
 
     @property
     def whole(self) -> str:
@@ -49,25 +58,31 @@ class Repetition(NamedTuple):
 
 
 def _decode(text: str, delimiters: Delimiters) -> str:
-    return "" if text == NULL else unescape(text, delimiters).strip()
+    if text == NULL:
+        return ""
+    mark = delimiters.escape
+    return (unescape(text, delimiters) if mark and mark in text else text).strip()
+
+
+@cache
+def _list_blanks(delimiters: Delimiters) -> str:
+    """Return the characters of which an empty repetition may consist."""
+    return delimiters.encoding.replace("\\", "") + " "
 
 
 def read_repetitions(segment: Segment | None, field: int) -> list[Repetition]:
     """Return the repetitions of a field that are neither empty nor null."""
-    if segment is None:
+    if segment is None or not (parts := segment.repetitions(field)):
         return []
-    where = f"{segment.name}-{field}"
-    repetitions = [Repetition(raw, where, segment.delimiters) for raw in segment.repetitions(field)]
-    return [
-        repetition
-        for repetition in repetitions
-        if repetition.raw.strip(segment.delimiters.encoding.replace("\\", "") + " ") not in ("", NULL)
-    ]
+    where, delimiters = f"{segment.name}-{field}", segment.delimiters
+    blanks = _list_blanks(delimiters)
+    return [Repetition(part, where, delimiters) for part in parts if part.strip(blanks) not in ("", NULL)]
 
 
 def read_repetition(segment: Segment | None, field: int) -> Repetition | None:
     """Return the first repetition of a field that is neither empty nor null."""
-    return next(iter(read_repetitions(segment, field)), None)
+    repetitions = read_repetitions(segment, field)
+    return repetitions[0] if repetitions else None
 
 
 def read_text(segment: Segment | None, field: int) -> str:
@@ -107,13 +122,13 @@ def to_concept(repetition: Repetition | None, system: str = "") -> dict[str, Any
     """Convert a CE, CWE or CNE with its alternate to a CodeableConcept; `system` is for a code that names no system."""
     if repetition is None:
         return None
-    codings = []
-    for first in (1, 4):
-        code, display, name = (repetition.text(first + number) for number in range(3))
-        if code:
-            codings.append(build_coding(code, display, find_system(name) or (system if not name else "")))
-    display_text = repetition.text(9) or repetition.text(2) or repetition.text(5) or repetition.text(1)
-    return drop_empty({"coding": codings, "text": display_text}) or None
+    code, display, name, other_code, other_display, other_name, _, _, original = repetition.texts(9)
+    codings = [
+        build_coding(each, text, find_system(of) or (system if not of else ""))
+        for each, text, of in ((code, display, name), (other_code, other_display, other_name))
+        if each
+    ]
+    return drop_empty({"coding": codings, "text": original or display or other_display or code}) or None
 
 
 def build_hl7_concept(table: str, code: str, display: str) -> dict[str, Any]:
