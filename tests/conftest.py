@@ -12,7 +12,7 @@ from _pytest import pytester
 
 from tests.command_server import stop_command_server
 from tests.examples import register_profiles
-from tests.memory import get_memory
+from tests.memory import get_memory, return_free_memory
 from tests.waiting import time_limit
 from tests.workbench import Workbench
 
@@ -83,6 +83,7 @@ def pytest_runtest_logfinish() -> None:
     """
     if get_memory() > _memory_after_collection[0] + MAX_GROWTH:
         gc.collect()
+        return_free_memory()
         _memory_after_collection[0] = get_memory()
 
 
