@@ -5,6 +5,8 @@ from datetime import UTC, date, datetime
 from functools import lru_cache
 from typing import Any
 
+import pytest
+
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.suite_files.synthetic.generator import generate
 
@@ -57,9 +59,13 @@ def find_patient_key(resource: Resource) -> str | None:
     return None
 
 
-@lru_cache(maxsize=16)
+cases = pytest.mark.parametrize(("seed", "now"), CASES, scope="session")
+"""Runs a test for each clinic. All tests of one clinic follow each other, in whichever file they are."""
+
+
+@lru_cache(maxsize=2)
 def generate_clinic(seed: int, now: datetime, patients: int = 100) -> GeneratedClinic:
-    """Generate a clinic, cached for all tests."""
+    """Generate a clinic, cached for the next tests: a clinic takes up to 80 MB."""
     return GeneratedClinic(list(generate(patients, seed, now)), now)
 
 

@@ -16,9 +16,14 @@ from clerkship.suite_files.synthetic.labs import estimate_gfr, list_affected_ana
 from clerkship.suite_files.synthetic.people import PLANTED_ILLNESSES
 from clerkship.suite_files.synthetic.terms import ICD10, LOINC, RXNORM, SNOMED
 from clerkship.suite_files.synthetic.times import age_in_months, age_in_years
-from tests.suite_files.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
+from tests.suite_files.synthetic.generated_clinic import (
+    GeneratedClinic,
+    cases,
+    generate_clinic,
+    get_code,
+    parse_day,
+)
 
-cases = pytest.mark.parametrize(("seed", "now"), CASES)
 BY_SNOMED = {illness.snomed.code: illness for illness in ILLNESSES.values()}
 BY_RXNORM = {drug.term.code: drug for drug in DRUGS.values()}
 BY_LOINC = {analyte.term.code: analyte for analyte in ANALYTES.values()}

@@ -12,9 +12,8 @@ from clerkship.suite_files.synthetic.organizations import ORGANIZATIONS
 from clerkship.suite_files.synthetic.people import PatientRegister, SyntheticPerson
 from clerkship.suite_files.synthetic.times import age_in_years
 from clerkship.text.known_names import ORIGINS
-from tests.suite_files.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic, parse_day
+from tests.suite_files.synthetic.generated_clinic import GeneratedClinic, cases, generate_clinic, parse_day
 
-cases = pytest.mark.parametrize(("seed", "now"), CASES)
 NAMES = {
     "female": {name for origin in ORIGINS for name in origin.female},
     "male": {name for origin in ORIGINS for name in origin.male},

@@ -4,14 +4,17 @@ import base64
 import re
 from datetime import datetime
 
-import pytest
-
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.suite_files.synthetic.conditions import ALLERGENS, ILLNESSES
 from clerkship.suite_files.synthetic.drugs import DRUGS, Drug
-from tests.suite_files.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
+from tests.suite_files.synthetic.generated_clinic import (
+    GeneratedClinic,
+    cases,
+    generate_clinic,
+    get_code,
+    parse_day,
+)
 
-cases = pytest.mark.parametrize(("seed", "now"), CASES)
 BY_RXNORM = {drug.term.code: drug for drug in DRUGS.values()}
 BY_ALLERGEN = {allergen.term.code: allergen for allergen in ALLERGENS}
 CLASSES = ("statin", "antibiotic", "anticoag", "antihistamine", "nsaid", "iron", "continue", "insulin", "taper")

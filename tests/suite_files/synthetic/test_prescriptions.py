@@ -10,9 +10,15 @@ from clerkship.suite_files.synthetic.conditions import ILLNESSES
 from clerkship.suite_files.synthetic.drugs import DRUGS, compute_dose
 from clerkship.suite_files.synthetic.terms import SNOMED
 from clerkship.suite_files.synthetic.times import age_in_years
-from tests.suite_files.synthetic.generated_clinic import CASES, GeneratedClinic, generate_clinic, get_code, parse_day
+from tests.suite_files.synthetic.generated_clinic import (
+    CASES,
+    GeneratedClinic,
+    cases,
+    generate_clinic,
+    get_code,
+    parse_day,
+)
 
-cases = pytest.mark.parametrize(("seed", "now"), CASES)
 BY_SNOMED = {illness.snomed.code: illness for illness in ILLNESSES.values()}
 BY_RXNORM = {drug.term.code: drug for drug in DRUGS.values()}
 PER_DAY = {
@@ -93,6 +99,7 @@ def test_stimulants_and_courses_have_no_refills(seed: int, now: datetime) -> Non
             assert resource["dispenseRequest"]["numberOfRepeatsAllowed"] == 0, get_key(resource)
 
 
+@pytest.mark.long
 def test_children_get_liquids_dosed_by_weight() -> None:
     assert sum(count_weighed_doses(generate_clinic(seed, now, 300)) for seed, now in CASES) > 5
 

@@ -6,12 +6,9 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from clerkship.formats.fhir.resource import Resource, get_key
-from tests.suite_files.synthetic.generated_clinic import CASES, generate_clinic, parse_day
+from tests.suite_files.synthetic.generated_clinic import cases, generate_clinic, parse_day
 
-cases = pytest.mark.parametrize(("seed", "now"), CASES)
 EASTERN = ZoneInfo("America/New_York")
 COMBINED = {"I11.0": "I10", "I12.9": "I10", "I13.0": "I10", "E11.22": "E11.9"}
 """What is billed together with something else, and what it is alone."""

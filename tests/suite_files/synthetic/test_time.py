@@ -4,13 +4,10 @@ from datetime import datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo
 
-import pytest
-
 from clerkship.formats.fhir.resource import get_key
 from clerkship.suite_files.synthetic.times import clinic_time, to_local
-from tests.suite_files.synthetic.generated_clinic import CASES, generate_clinic, list_dates, parse_day
+from tests.suite_files.synthetic.generated_clinic import cases, generate_clinic, list_dates, parse_day
 
-cases = pytest.mark.parametrize(("seed", "now"), CASES)
 EASTERN = ZoneInfo("America/New_York")
 PLANNED = {"Slot": {".start", ".end"}, "Schedule": {".planningHorizon.end", ".planningHorizon.start"}}
 CLINICAL = (

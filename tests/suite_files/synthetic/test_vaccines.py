@@ -3,13 +3,9 @@
 from collections import defaultdict
 from datetime import date, datetime
 
-import pytest
-
 from clerkship.formats.fhir.resource import get_key
 from clerkship.suite_files.synthetic.times import age_in_months, age_in_years
-from tests.suite_files.synthetic.generated_clinic import CASES, generate_clinic, get_code, parse_day
-
-cases = pytest.mark.parametrize(("seed", "now"), CASES)
+from tests.suite_files.synthetic.generated_clinic import cases, generate_clinic, get_code, parse_day
 
 
 @cases

@@ -2,11 +2,9 @@
 
 from datetime import datetime
 
-import pytest
-
 from clerkship.formats.fhir.resource import get_key, iter_references, parse_reference
 from clerkship.formats.fhir.validation import validate
-from tests.suite_files.synthetic.generated_clinic import CASES, find_patient_key, generate_clinic
+from tests.suite_files.synthetic.generated_clinic import cases, find_patient_key, generate_clinic
 
 TYPES = {
     "Organization",
@@ -30,7 +28,6 @@ TYPES = {
     "Appointment",
     "Claim",
 }
-cases = pytest.mark.parametrize(("seed", "now"), CASES)
 
 
 @cases
