@@ -45,7 +45,10 @@ def project(keep_imports: None, pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-def test_a_test_or_its_program_with_too_much_processor_time_fails_unless_marked(project: pytest.Pytester) -> None:
+def test_a_test_or_its_program_with_too_much_processor_time_fails_unless_marked(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(durations, "SLOWDOWN_MARGIN", 0.0)
     result = project.runpytest_inprocess("-p", "tests.durations", "--cpu-limit", "0.2")
     result.assert_outcomes(passed=3, failed=2)
     result.stdout.fnmatch_lines(
@@ -75,3 +78,9 @@ def test_a_folder_without_runs_is_an_error(project: pytest.Pytester, capsys: pyt
     with pytest.raises(SystemExit):
         durations.main([])
     assert "no run is recorded in .cache/durations: run some tests first" in capsys.readouterr().err
+
+
+def test_a_slow_machine_has_more_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    normal = durations.measure_slowdown()
+    monkeypatch.setattr(durations, "LOOP_SECONDS", durations.LOOP_SECONDS / 100)
+    assert durations.measure_slowdown() > normal * 5

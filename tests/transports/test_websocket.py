@@ -405,10 +405,10 @@ def test_client_that_answers_pings_stays_and_a_dead_one_is_dropped(monkeypatch: 
         ping(frames)
 
     monkeypatch.setattr(WebSocketFrames, "ping", count_and_ping)
-    with open_site(*ROUTES, limits=ConnectionLimits(idle=0.2)) as site:
+    with open_site(*ROUTES, limits=ConnectionLimits(idle=0.5)) as site:
         with open_websocket(site, ping_interval=None) as client:
             assert client.recv(timeout=10) == "welcome"
-            wait_until(lambda: len(pings) == 4)  # twice the idle limit; the client answers by itself
+            wait_until(lambda: len(pings) >= 4)  # twice the idle limit; the client answers by itself
             client.send("still here")
             assert read_replies(client, 1) == [{"said": "still here"}]
         with socket.create_connection((site.place.hostname, site.place.port), timeout=10) as dead:
