@@ -10,8 +10,7 @@ import pytest
 from benchmarks.calls import ROOT, Calls, describe_growth, load_budgets
 
 pytestmark = pytest.mark.long
-TOLERANCE, SLACK = 1.02, 10
-"""Above a budget: a share, and some calls that depend on the folder, such as one for each part of its path."""
+TOLERANCE = 1.02
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +27,7 @@ def test_nothing_costs_more_than_its_budget(counted: dict[str, Calls]) -> None:
     over = [
         f"{name}: {calls.total():.0f} calls, {budgets[name]} are budgeted; grown: {describe_growth(name, calls)}"
         for name, calls in counted.items()
-        if calls.total() > budgets.get(name, 0) * TOLERANCE + SLACK
+        if calls.total() > budgets.get(name, 0) * TOLERANCE
     ]
     assert not over, "\n".join(over)
     assert budgets.keys() == counted.keys(), budgets.keys() ^ counted.keys()
