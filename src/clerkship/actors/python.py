@@ -57,6 +57,17 @@ class PythonAgent:
         self._output = output or AgentOutput()
         self._context = self._output.context  # context variables of the agent end with it
 
+    @classmethod
+    def of(cls, target: Any, name: str) -> "PythonAgent":
+        """Return the agent that an object or a function is; raise InputError if it is none."""
+        with as_input_error():
+            return cls(find_entry_points(target, name))
+
+    def get_function(self, entry: EntryPointName) -> Callable[..., Any]:
+        """Return the function of an entry point, to be called with both arguments."""
+        function, arity, _ = self._entrances[entry]
+        return lambda *arguments: function(*arguments[:arity])
+
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Call `on_start`."""
         return await self._call("on_start", (start, sandboxes), _replies_for(sandboxes))
@@ -200,13 +211,27 @@ def as_input_error() -> Iterator[None]:
 
 def load_source(source: str, name: str) -> PythonAgent:
     """Return an agent from source code, such as a reference solution in a snapshot."""
+    with _as_failed_source(name):
+        module = load_module(source, name)
+        agent = getattr(module, "Agent", module)
+        return PythonAgent.of(agent() if inspect.isclass(agent) else agent, name)
+
+
+def load_module(source: str, name: str) -> ModuleType:
+    """Return a module from source code."""
     module = ModuleType(f"clerkship_solution_{hashlib.sha256(source.encode()).hexdigest()[:16]}")
     sys.modules[module.__name__] = module  # dataclasses look up their module there
-    try:
+    with _as_failed_source(name):
         exec(compile(source, name, "exec"), module.__dict__)
-        agent = getattr(module, "Agent", module)
-        with as_input_error():
-            return PythonAgent(find_entry_points(agent() if inspect.isclass(agent) else agent, name))
+    return module
+
+
+@contextlib.contextmanager
+def _as_failed_source(name: str) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
     except (Exception, SystemExit) as error:
         raise InputError.of(f"{name}: running it failed: {describe_error(error)}") from None
 

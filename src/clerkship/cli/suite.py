@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column, Table
 
-from clerkship.checks.attacks.contract import AttackStrategy
+from clerkship.checks.attacks.contract import PASSES, AttackStrategy
 from clerkship.checks.attacks.registry import STRATEGIES
 from clerkship.cli.agent_console import agents_print_to_stderr
 from clerkship.cli.catalog import build_catalog
@@ -25,7 +25,7 @@ from clerkship.service.attacking import attack as attack_suite
 from clerkship.service.running import TrialObserver
 from clerkship.settings import load_settings
 
-_OUTCOME_FIELDS = ("run", "attacked", "passed", "failed", "ungraded", "broken", "not_attacked")
+_OUTCOME_FIELDS = ("run", "attacked", "passed", "failed", "ungraded", "broken", "not_attacked", "unexpected", "runs")
 MAX_TASKS = 10
 """Tasks printed for one strategy; --json has all of them."""
 
@@ -53,10 +53,13 @@ def attack(
     Each strategy tries to pass without doing the work, or while doing harm. `--list` describes them. If a strategy
     passes a task, the criteria of the task have a gap; the output says how to close it.
 
+    A task may have wrong solutions (`wrong`), which must fail, and other correct ones (`ways`), which must pass. They
+    are run too.
+
     Strategies that need a solution skip tasks without one. Criteria that need a model are skipped unless there is a
     judge.
 
-    Exit codes: 0 no strategy passes, 1 a strategy passes, 2 errored, inconclusive or invalid input, 130 interrupted.
+    Exit codes: 0 all results as expected, 1 one is not, 2 errored, inconclusive or invalid input, 130 interrupted.
 
     Examples:
 
@@ -118,37 +121,38 @@ class AttackProgress(ProgressBar):
 
 
 def print_report(console: Console, report: AttackReport) -> None:
-    """Print the table, the strategies that passed with advice, and what was not attacked."""
+    """Print the table, the unexpected results with advice, and what was not attacked."""
     console.print(_build_table(report.outcomes))
     for outcome in report.outcomes:
-        _print_passed(console, outcome)
+        _print_unexpected(console, outcome)
         _print_broken(console, outcome)
     _print_not_attacked(console, report)
     count = len(report.findings())
     attacked = sum(outcome.attacked for outcome in report.outcomes)
-    total = (
-        f"[fail]✗ {count} of {attacked} attacks passed[/]" if count else f"[pass]✓ none of {attacked} attacks passed[/]"
-    )
+    total = f"[fail]✗ {count} of {attacked} results are not as expected[/]" if count else ""
+    total = total or f"[pass]✓ {attacked} results, all as expected[/]"
     console.print(f"\n{total}" + ("  [cancelled]interrupted[/]" if report.cancelled else ""))
 
 
 def _build_table(outcomes: Iterable[AttackOutcome]) -> Table:
-    titles = ("attacked", "passed", "not applicable")
+    titles = ("attacked", "passed", "unexpected", "not applicable")
     table = plain_table(Column("strategy", no_wrap=True), *map(number_column, titles))
     for outcome in outcomes:
-        count = len(outcome.passed)
-        passed = f"[fail]{count}[/]" if count else "0"
-        table.add_row(outcome.strategy.name, str(outcome.attacked), passed, str(len(outcome.not_attacked)))
+        unexpected = f"[fail]{count}[/]" if (count := len(outcome.unexpected)) else "0"
+        numbers = (str(outcome.attacked), str(len(outcome.passed)), unexpected, str(len(outcome.not_attacked)))
+        table.add_row(outcome.strategy.name, *numbers)
     return table
 
 
-def _print_passed(console: Console, outcome: AttackOutcome) -> None:
-    if not outcome.passed:
+def _print_unexpected(console: Console, outcome: AttackOutcome) -> None:
+    if not outcome.unexpected:
         return
-    count = len(outcome.passed)
-    console.print(f"\n[fail]✗ {outcome.strategy.name}[/] passes {count} task{'s' * (count != 1)}:")
-    for task in outcome.passed[:MAX_TASKS]:
-        console.print(f"    {escape(task)}", soft_wrap=True)
+    count = len(outcome.unexpected)
+    is_pass = set(outcome.unexpected.values()) == {PASSES}
+    what = f"passes {count} task" if is_pass else f"has {count} unexpected result"
+    console.print(f"\n[fail]✗ {outcome.strategy.name}[/] {what}{'s' * (count != 1)}:")
+    for task, reason in list(outcome.unexpected.items())[:MAX_TASKS]:
+        console.print(f"    {escape(task)}" + ("" if is_pass else f": {escape(reason)}"), soft_wrap=True)
     if count > MAX_TASKS:
         console.print(f"    [quiet]and {count - MAX_TASKS} more (--json lists them)[/]")
     console.print(f"  it {escape(outcome.strategy.summary)}", soft_wrap=True)

@@ -55,3 +55,26 @@ def _child(data: Any, key: str) -> Any:
     if isinstance(data, list | tuple):
         return data[int(key)] if key.isdecimal() and len(key) < _MAX_INDEX_LENGTH and int(key) < len(data) else MISSING
     return MISSING
+
+
+def set_value(data: Any, parts: Sequence[str], value: Any) -> None:
+    """Set the value at a path in place, with `*` at each of several; None removes it. Missing maps are added.
+
+    Raise KeyError if the path leads through something else than a map or an existing item of a list.
+    """
+    head, *rest = parts
+    if head == "*" and isinstance(data, list):
+        for number in range(len(data)):
+            set_value(data, [str(number), *rest], value)
+        return
+    if isinstance(data, list) and _child(data, head) is not MISSING:
+        head = int(head)  # type: ignore[assignment]
+    elif not isinstance(data, dict):
+        raise KeyError(head)
+    if rest:
+        data[head] = data.get(head, {}) if isinstance(data, dict) else data[head]
+        set_value(data[head], rest, value)
+    elif value is None:
+        del data[head]
+    else:
+        data[head] = value

@@ -10,6 +10,7 @@ from clerkship.model.persona import Persona
 from clerkship.model.quality import Metrics, Votes, check_not_blank
 from clerkship.model.scenario import Scenario, ScenarioPerson, allow_text_in_schema
 from clerkship.model.task import Criterion, Task
+from clerkship.model.variant import Variant, WrongSolution
 
 
 class ScenarioSetup(Frozen):
@@ -139,6 +140,14 @@ class ScenarioFile(Frozen):
     solution: Annotated[
         str | None, Field(description="Python file that `oracle` runs, relative to this file (ours)")
     ] = None
+    wrong: Annotated[
+        tuple[WrongSolution, ...],
+        Field(description="wrong solutions, which `suite attack` runs; they must fail (ours)"),
+    ] = ()
+    ways: Annotated[
+        tuple[Variant, ...],
+        Field(description="other correct solutions, which `suite attack` runs; they must pass (ours)"),
+    ] = ()
 
     def to_task(self, slug: str) -> Task:
         """Return the task for it. Every criterion gates."""
@@ -165,6 +174,8 @@ class ScenarioFile(Frozen):
             allow_inaction=setup.allow_inaction,
             environment=self.environment,
             solution=self.solution,
+            wrong=self.wrong,
+            ways=self.ways,
         )
 
 

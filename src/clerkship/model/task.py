@@ -9,6 +9,7 @@ from clerkship.model.call import AssertionCall
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.quality import Metrics
 from clerkship.model.scenario import Expected, Scenario, ScenarioPerson
+from clerkship.model.variant import Variant, WrongSolution
 
 MAX_NAME_LENGTH = 200
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
@@ -104,6 +105,14 @@ class Task(Frozen):
         Field(description="the tool whose semantics the assertions follow where they differ from Clerkship's"),
     ] = None
     solution: Annotated[str | None, Field(description="Python file that `oracle` runs, relative to this file")] = None
+    wrong: Annotated[
+        tuple[WrongSolution, ...],
+        Field(exclude=True, description="wrong solutions, which `suite attack` runs and which must fail; not frozen"),
+    ] = ()
+    ways: Annotated[
+        tuple[Variant, ...],
+        Field(exclude=True, description="other correct solutions, which `suite attack` runs; they must pass"),
+    ] = ()
 
     @property
     def people(self) -> tuple[ScenarioPerson, ...]:

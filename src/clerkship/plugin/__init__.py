@@ -124,6 +124,8 @@ from clerkship.sandbox.operation import Operation as Operation
 from clerkship.sandbox.operation import OperationCall as OperationCall
 from clerkship.sandbox.operation import OperationContext as OperationContext
 from clerkship.sandbox.operation import operation as operation
+from clerkship.sandbox.overrides import Override as Override
+from clerkship.sandbox.overrides import override_methods as override_methods
 from clerkship.sandbox.request import JSON as JSON
 from clerkship.sandbox.request import NO_REPLY as NO_REPLY
 from clerkship.sandbox.request import ByteStream as ByteStream

@@ -1,7 +1,7 @@
 """Attack a suite: run every attack strategy over its tasks, and report the tasks that a strategy passes."""
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -46,17 +46,19 @@ class AttackRequest(AttackOptions):
     path: Path
     only: tuple[str, ...] = ()
     """Names of strategies; all if empty."""
+    max_variants: int | None = None
+    """How many wrong solutions and how many other ways of a task are run; by default all."""
     store: Path | None = None
     """File to store the runs in; without it, they are deleted."""
 
 
 @dataclass(frozen=True)
 class AttackOutcome:
-    """The results of one strategy, by task."""
+    """The results of one strategy, by task; with `wrong` and `ways`, by task and variant."""
 
     strategy: AttackStrategy
     run: str = ""
-    """The id of the run; empty if the strategy applies to no task."""
+    """The id of the first run; empty if the strategy applies to no task."""
     passed: tuple[str, ...] = ()
     failed: tuple[str, ...] = ()
     ungraded: tuple[str, ...] = ()
@@ -64,6 +66,22 @@ class AttackOutcome:
     """Tasks without a verdict, with the reason."""
     not_attacked: dict[str, str] = field(default_factory=dict)
     """Tasks that the strategy does not apply to, with the reason."""
+    unexpected: dict[str, str] = field(default_factory=dict)
+    """Tasks whose result is not as it must be, with the reason: for most strategies, those that passed."""
+    runs: dict[str, str] = field(default_factory=dict)
+    """The ids of the runs with an unexpected result, by task."""
+
+    def add(self, other: "AttackOutcome") -> "AttackOutcome":
+        """Return the outcome of both, of which the other is of a later round."""
+        return replace(
+            self,
+            passed=(*self.passed, *other.passed),
+            failed=(*self.failed, *other.failed),
+            ungraded=(*self.ungraded, *other.ungraded),
+            broken=self.broken | other.broken,
+            unexpected=self.unexpected | other.unexpected,
+            runs=self.runs | other.runs,
+        )
 
     @property
     def attacked(self) -> int:
@@ -84,19 +102,20 @@ class AttackReport:
     cancelled: bool = False
 
     def findings(self) -> list[tuple[str, str]]:
-        """Return each strategy that passes a task, with the task."""
-        return [(outcome.strategy.name, task) for outcome in self.outcomes for task in outcome.passed]
+        """Return each strategy with a task on which its result is not as it must be."""
+        return [(outcome.strategy.name, task) for outcome in self.outcomes for task in outcome.unexpected]
 
     def problems(self) -> list[str]:
         """Return one sentence for each finding and failure; tests expect none."""
-        problems = [f"{name} passes {task!r}" for name, task in self.findings()]
+        problems = []
         for outcome in self.outcomes:
             name = outcome.strategy.name
+            problems += [f"{name}: {task!r}: {reason}" for task, reason in outcome.unexpected.items()]
             problems += [f"{name} has no verdict on {task!r}: {reason}" for task, reason in outcome.broken.items()]
         return [*problems, *(["the attack was interrupted"] if self.cancelled else [])]
 
     def exit_code(self) -> int:
-        """Return 0 if no strategy passes a task, 1 if one does, 2 if a trial has no verdict, 130 if interrupted."""
+        """Return 0 if all results are as they must be, 1 if one is not, 2 if one is missing, 130 if interrupted."""
         if self.cancelled:
             return 130
         if any(outcome.broken for outcome in self.outcomes):
@@ -169,47 +188,72 @@ class _AttackRunner:
     def _find_unsolved_tasks(self) -> None:
         """Find the tasks whose solution does not pass: a strategy cannot start from it."""
         strategy = ReferenceStrategy()
-        runs, _ = self._execute(strategy, Attacker(strategy, self.knowledge))
+        plan = self._plan(Attacker(strategy, self.knowledge))
+        runs, _ = self._execute(plan, strategy, self.follow(strategy, len(plan.snapshots)))
         self.knowledge.unsolved.update({run.task: UNSOLVED for run in runs if run.verdict in ("fail", "partial")})
 
     def _attack(self, strategy: AttackStrategy) -> AttackOutcome:
+        """Run the rounds of a strategy."""
+        snapshots = self._snapshots()
+        rounds = strategy.rounds(snapshots)[: self.request.max_variants]
+        total = sum(not each.unfit(snapshot, self.knowledge) for each in rounds for snapshot in snapshots)
+        observer = self.follow(strategy, total)
+        outcome = self._run_round(rounds[0], observer)
+        for later in rounds[1:]:
+            if not self.cancelled:
+                outcome = outcome.add(self._run_round(later, observer))
+        return outcome
+
+    def _run_round(self, strategy: AttackStrategy, observer: TrialObserver) -> AttackOutcome:
         attacker = Attacker(strategy, self.knowledge)
-        runs, unfit = self._execute(strategy, attacker)
-        missed = {
-            run.task: why for run in runs if (why := attacker.missed(run.task)) and not _describe_missing_verdict(run)
-        }
-        left = [run for run in runs if run.task not in missed]
-        broken = {run.task: why for run in left if (why := _describe_missing_verdict(run))}
-        graded = [run for run in left if run.task not in broken]
-        finished = [run for run in left if run.status == "completed"]
+        plan = self._plan(attacker)
+        labels = {snapshot.task.name: strategy.label(snapshot) for snapshot in plan.snapshots}
+        runs, unfit = self._execute(plan, strategy, observer)
+        reasons = {run.task: _describe_missing_verdict(run) for run in runs}
+        missed = {run.task: why for run in runs if (why := attacker.missed(run.task)) and not reasons[run.task]}
+        attacks = [run for run in runs if run.task not in missed]
+        graded = [run for run in attacks if not reasons[run.task]]
+        unexpected = {run.task: why for run in graded if (why := attacker.explain_unexpected(run))}
+        finished = [run for run in attacks if run.status == "completed"]
         skipped = [run.task for run in finished if any(one.status == "skipped" for one in run.criteria)]
         self.unjudged.update(dict.fromkeys(skipped))
+
+        def list_labels(*verdicts: str) -> tuple[str, ...]:
+            return tuple(labels[run.task] for run in graded if run.verdict in verdicts)
+
         return AttackOutcome(
             strategy,
             run=runs[0].run if runs else "",
-            passed=_list_tasks_with_verdict(graded, "pass"),
-            failed=_list_tasks_with_verdict(graded, "fail", "partial"),
-            ungraded=_list_tasks_with_verdict(graded, "ungraded"),
-            broken=broken,
+            passed=list_labels("pass"),
+            failed=list_labels("fail", "partial"),
+            ungraded=list_labels("ungraded"),
+            broken={labels[run.task]: reasons[run.task] for run in attacks if reasons[run.task]},
             not_attacked=unfit | missed,
+            unexpected={labels[task]: why for task, why in unexpected.items()},
+            runs={labels[run.task]: run.run for run in graded if run.task in unexpected},
         )
 
-    def _execute(self, strategy: AttackStrategy, attacker: Attacker) -> tuple[list[TaskRun], dict[str, str]]:
+    def _execute(
+        self, plan: RunPlan, strategy: AttackStrategy, observer: TrialObserver
+    ) -> tuple[list[TaskRun], dict[str, str]]:
         """Run a strategy over the tasks it applies to; return its trials, and why it does not apply to others."""
-        plan = self._plan(attacker)
         reasons = {one.task.name: strategy.unfit(one, self.knowledge) for one in plan.snapshots}
         unfit = {task: why for task, why in reasons.items() if why}
         fitting = tuple(one for one in plan.snapshots if one.task.name not in unfit)
         if not fitting:
             plan.models.close()
             return [], unfit
-        result = execute(_restrict_plan(plan, fitting), self.store, self.catalog, [self.follow(strategy, len(fitting))])
+        result = execute(_restrict_plan(plan, fitting), self.store, self.catalog, [observer])
         trials = self.store.task_runs(result.run.id)
         seals = result.checked_again(self.store).seals
         if seals is not None:
             require_unchanged(seals, "run `clerkship suite attack` again, with another `--store`")
         self.cancelled = self.cancelled or result.run.status == "cancelled"
         return trials, unfit
+
+    def _snapshots(self) -> tuple[Snapshot, ...]:
+        assert self.first is not None  # `run` plans first
+        return self.first.snapshots
 
     def _plan(self, attacker: Attacker) -> RunPlan:
         """Plan a run with an attacker. Files are read once, unless models must be opened for each run."""
@@ -226,10 +270,6 @@ class _AttackRunner:
         if plan.models.judge is None:  # criteria that a model must judge are skipped
             plan = replace(plan, models=replace(plan.models, judge_choice=NO_JUDGE.judge_choice))
         return plan
-
-
-def _list_tasks_with_verdict(runs: Iterable[TaskRun], *verdicts: str) -> tuple[str, ...]:
-    return tuple(run.task for run in runs if run.verdict in verdicts)
 
 
 def _copy_plan(plan: RunPlan, attacker: Attacker) -> RunPlan:

@@ -40,15 +40,17 @@ class Attachments:
     def read_solution(self, definition: Definition) -> str | None:
         """Return the source of the solution for the agent `oracle`; None if there is none or it is invalid."""
         name = definition.fields.get("solution")
-        if not isinstance(name, str):
-            return None
+        return self.read_python(definition, name, ["solution"]) if isinstance(name, str) else None
+
+    def read_python(self, definition: Definition, name: str, path: KeyPath) -> str | None:
+        """Return the source of a Python file that a path of a definition names; None if it is invalid."""
         try:
-            source = read_text(self.folder.resolve_beside(definition.file("solution"), name))
+            source = read_text(self.folder.resolve_beside(definition.file(*path), name))
             compile(source, name, "exec")
         except Unreadable as unreadable:
-            definition.problem(["solution"], f"{name}: {unreadable.message}", unreadable.hint)
+            definition.problem(path, f"{name}: {unreadable.message}", unreadable.hint)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            definition.problem(["solution"], f"{name}: not Python: {error}")
+            definition.problem(path, f"{name}: not Python: {error}")
         else:
             return source
         return None

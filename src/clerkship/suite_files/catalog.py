@@ -45,6 +45,10 @@ class SimulatorEntry(ComponentEntry, Protocol):
         """The kinds of domain that its operations call."""
 
     @property
+    def handle(self) -> type:
+        """The class of its handles, whose methods solutions call."""
+
+    @property
     def converses(self) -> bool:
         """Whether a person can talk to the agent through it."""
 

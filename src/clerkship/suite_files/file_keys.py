@@ -23,7 +23,7 @@ _MISSPELT_KEYS = sorted({*_DEFINITION_KEYS, "test_cases"})
 """Keys that a misspelt key is compared with."""
 _SCENARIO_KEYS = frozenset(
     ("name", "simulation_context", "type", "setup", "goals", "tags", "timeout", "environment", "solution", "version")
-)
+).union(("wrong", "ways"))
 _MISSING_KEYS = {"task": frozenset({"criteria", "task_item"}), "environment": frozenset({"simulators"})}
 """Keys that definitions have inside, by the top-level key that is missing if they are not inside."""
 _INNER_KEYS = frozenset({"simulation_context", "goals"}).union(*_MISSING_KEYS.values())

@@ -51,6 +51,7 @@ from clerkship.suite_files.record_check import collect_initial_records
 from clerkship.suite_files.source import SUFFIXES, Reporter, SourceFolder, is_existing_folder
 from clerkship.suite_files.task_check import AxisCheck, CriteriaCheck, TaskCheck
 from clerkship.suite_files.template_filler import PersonaLoader, TemplateFiller
+from clerkship.suite_files.variant_check import VariantCheck
 from clerkship.suite_files.yaml import YamlTree
 
 if TYPE_CHECKING:
@@ -257,6 +258,7 @@ class LibraryLoader:
         check.check_task(self._expand(definition, data))
         if task is None:
             return None
+        task = VariantCheck(check.calls, self._attachments).check(task)
         return self._personas.resolve_and_fill(
             definition, task, self._build_filler(definition, bound.values(), bound.unbound)
         )
@@ -284,7 +286,8 @@ class LibraryLoader:
         data = self._attachments.inline_files(definition, definition.data) if is_map else definition.data
         model: type[ScenarioFile] = load("clerkship.model.scenario_file:ScenarioFile")
         written = definition.read(model, data)
-        self._build_check(definition, self._get_info(name)).check_scenario(self._expand(definition, data))
+        check = self._build_check(definition, self._get_info(name))
+        check.check_scenario(self._expand(definition, data))
         solution = self._attachments.read_solution(definition)
         if written is None or environment is None:
             return
@@ -297,6 +300,7 @@ class LibraryLoader:
         criteria = CriteriaCheck(self.catalog, definition, ["goals"], "setup: {allow_inaction: true}")
         criteria.warn_of_idle_pass(task)
         criteria.warn_of_single_turns(task, [["goals", "assertions", n] for n in range(len(written.goals.assertions))])
+        task = VariantCheck(check.calls, self._attachments).check(task)
         task = task.model_copy(update={"name": self._choose_unique_name(task.name, definition)})
         self.tasks[task.name] = LoadedTask(task, environment, {}, solution, definition.tree.file)
 

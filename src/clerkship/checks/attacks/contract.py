@@ -13,13 +13,15 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import NO_FACTS, Agent, EntryPointName, Message, ReplyPart, Say, Start
 from clerkship.model.agent_domain import AgentDomain
-from clerkship.model.run import IsolationLevel
+from clerkship.model.run import IsolationLevel, TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.assertion import Assertion
 from clerkship.sandbox.attack import NO_ATTACK, UNKNOWN_PATIENT, SandboxAttack
 from clerkship.sandbox.handle import Sandboxes
 
 _WORD = re.compile(r"\w{4,}")
+PASSES = "it passes"
+"""Why the result of an agent that must not pass is unexpected."""
 POLITE_REPLY = "Thank you for your message. Everything is taken care of; I wish you a pleasant day."
 
 
@@ -91,9 +93,21 @@ class AttackStrategy:
         """Return whether this strategy can do nothing in a kind of sandbox."""
         return bool(self.move) and getattr(type(attack), self.move) is getattr(SandboxAttack, self.move)
 
+    def rounds(self, snapshots: Sequence[Snapshot]) -> Sequence["AttackStrategy"]:
+        """Return the strategies that are run one after the other, if this one attacks a task several times."""
+        return (self,)
+
+    def label(self, snapshot: Snapshot) -> str:
+        """Return what is attacked, for reports."""
+        return snapshot.task.name
+
     def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> "AttackAgent":
         """Return an agent that attacks one task."""
         return AttackAgent(self, knowledge)
+
+    def explain_unexpected(self, run: TaskRun, agent: "AttackAgent") -> str:
+        """Return why the result of a trial is not as it must be; empty if it is."""
+        return PASSES if run.verdict == "pass" else ""
 
 
 class AttackAgent:
@@ -159,3 +173,8 @@ class Attacker:
     def missed(self, task: str) -> str:
         """Return why the run of a task was no attack; empty if it was one."""
         return self._agents[task].missed if task in self._agents else ""
+
+    def explain_unexpected(self, run: TaskRun) -> str:
+        """Return why the result of a trial is not as it must be; empty if it is."""
+        agent = self._agents.get(run.task)
+        return self._strategy.explain_unexpected(run, agent) if agent is not None else ""

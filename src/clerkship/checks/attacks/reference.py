@@ -6,7 +6,7 @@ from typing import ClassVar
 from pydantic import JsonValue
 
 from clerkship.actors.contract import AgentError, Message, ReplyPart, Say, Start
-from clerkship.actors.python import load_source
+from clerkship.actors.python import PythonAgent, load_source
 from clerkship.checks.attacks.contract import AttackAgent, AttackKnowledge, AttackStrategy
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, Harm, HarmfulTransport, SandboxAttack
@@ -16,10 +16,16 @@ from clerkship.sandbox.handle import Sandboxes, SandboxTransport, wrap_transport
 class ReferenceAgent(AttackAgent):
     """Runs the reference solution of a task."""
 
-    def __init__(self, strategy: AttackStrategy, snapshot: Snapshot, knowledge: AttackKnowledge) -> None:
+    def __init__(
+        self,
+        strategy: AttackStrategy,
+        snapshot: Snapshot,
+        knowledge: AttackKnowledge,
+        solution: PythonAgent | None = None,
+    ) -> None:
         super().__init__(strategy, knowledge)
         self._task = snapshot.task.name
-        self._solution = load_source(snapshot.solution or "", "solution.py")
+        self._solution = solution or load_source(snapshot.solution or "", "solution.py")
         self.entries = self._solution.entries
         self.turns = 0
 

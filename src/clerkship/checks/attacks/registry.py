@@ -3,6 +3,7 @@
 from clerkship.checks.attacks.claims import ReportEverything
 from clerkship.checks.attacks.contract import AttackStrategy
 from clerkship.checks.attacks.reference import CrashAfter, HarmAmount, HarmInstruction, HarmNote, HarmUndone
+from clerkship.checks.attacks.variants import OtherWays, WrongSolutions
 
 
 class DoNothing(AttackStrategy):
@@ -67,4 +68,6 @@ STRATEGIES: tuple[AttackStrategy, ...] = (
     HarmNote(),
     HarmUndone(),
     CrashAfter(),
+    WrongSolutions(),
+    OtherWays(),
 )

@@ -1,0 +1,113 @@
+"""Check the variants of a task's solution, `wrong` and `ways`, and read their Python files."""
+
+import inspect
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from clerkship.kit.registry import UnknownName
+from clerkship.model.names import did_you_mean
+from clerkship.model.path import split_path
+from clerkship.model.task import Task
+from clerkship.model.variant import FUNCTION_MARK, WAIT, ExtraCall, Variant, WrongSolution
+from clerkship.suite_files.attachments import Attachments
+from clerkship.suite_files.call_check import CallCheck
+from clerkship.suite_files.yaml import KeyPath
+
+V = TypeVar("V", bound=Variant)
+
+
+@dataclass(frozen=True)
+class VariantCheck:
+    """Checks the variants of one task."""
+
+    calls: CallCheck
+    attachments: Attachments
+
+    def check(self, task: Task) -> Task:
+        """Report mistakes in the variants; return the task with the content of their Python files."""
+        if not (task.wrong or task.ways):
+            return task
+        self._check_names("wrong", task.wrong)
+        self._check_names("ways", task.ways)
+        labels = [criterion.label for criterion in task.criteria]
+        for number, wrong in enumerate(task.wrong):
+            self._check_label(wrong, labels, ["wrong", number, "fails"])
+        update = {
+            "wrong": tuple(self._check_variant(one, task, ["wrong", number]) for number, one in enumerate(task.wrong)),
+            "ways": tuple(self._check_variant(one, task, ["ways", number]) for number, one in enumerate(task.ways)),
+        }
+        return task.model_copy(update=update)
+
+    def _check_names(self, key: str, variants: Sequence[Variant]) -> None:
+        counts = Counter(variant.name for variant in variants)
+        for number, variant in enumerate(variants):
+            if counts.pop(variant.name, 1) > 1:
+                self.calls.definition.problem([key, number, "name"], f"another entry of `{key}` has the same name")
+
+    def _check_label(self, wrong: WrongSolution, labels: Sequence[str], path: KeyPath) -> None:
+        if wrong.fails not in labels:
+            self.calls.definition.problem(path, f"no criterion `{wrong.fails}`", did_you_mean(wrong.fails, labels))
+
+    def _check_variant(self, variant: V, task: Task, path: KeyPath) -> V:
+        for number, change in enumerate(variant.changes):
+            here = [*path, "changes", number]
+            arguments = [split_path(name)[0] for name in (*change.where, *change.set, *change.append)]
+            self._check_method(change.call, arguments, [*here, "call"])
+            self._check_calls(change.before, [*here, "before"])
+            self._check_calls(change.after, [*here, "after"])
+        self._check_calls(variant.before, [*path, "before"])
+        self._check_calls(variant.after, [*path, "after"])
+        if variant.solution is not None:
+            return self._read_solution(variant, variant.solution, path)
+        if task.solution is None:
+            message = "the task has no `solution` that could be changed"
+            self.calls.definition.problem(path, message, "add one to the task, or to this entry")
+        return variant
+
+    def _read_solution(self, variant: V, written: str, path: KeyPath) -> V:
+        here = [*path, "solution"]
+        source = self.attachments.read_python(self.calls.definition, written.partition(FUNCTION_MARK)[0], here)
+        if source is None:
+            return variant
+        names = [name for name in compile(source, "", "exec").co_names if name.isidentifier()]
+        if variant.function and variant.function not in names:
+            hint = did_you_mean(variant.function, names)
+            self.calls.definition.problem(here, f"no function `{variant.function}` in the file", hint)
+        return variant.with_source(source)
+
+    def _check_calls(self, calls: Iterable[ExtraCall], path: KeyPath) -> None:
+        for number, call in enumerate(calls):
+            ((name, arguments),) = call.items()
+            if name != WAIT:
+                self._check_method(name, arguments if isinstance(arguments, dict) else (), [*path, number, name])
+
+    def _check_method(self, call: str, arguments: Iterable[str], path: KeyPath) -> None:
+        """Report a sandbox, a method or a parameter that does not exist."""
+        sandbox, _, name = call.partition(".")
+        environment = self.calls.environment
+        if environment is None:
+            return
+        if sandbox not in environment.sandboxes:
+            hint = did_you_mean(sandbox, environment.sandboxes)
+            self.calls.definition.problem(path, f"the environment has no sandbox `{sandbox}`", hint)
+            return
+        try:
+            handle = self.calls.catalog.simulator(environment.sandboxes[sandbox]).handle
+        except UnknownName:  # reported with the environment
+            return
+        method = getattr(handle, name, None)
+        if not callable(method):
+            known = [each for each in dir(handle) if not each.startswith("_") and callable(getattr(handle, each))]
+            self.calls.definition.problem(path, f"`{sandbox}` has no method `{name}`", did_you_mean(name, known))
+            return
+        parameters = inspect.signature(method).parameters
+        if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+            return
+        for argument in arguments:
+            if argument not in parameters:
+                known = [each for each in parameters if each != "self"]
+                self.calls.definition.problem(
+                    path, f"`{call}` has no parameter `{argument}`", did_you_mean(argument, known)
+                )
