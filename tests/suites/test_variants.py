@@ -1,0 +1,41 @@
+"""Wrong solutions and other ways that the tasks of shipped suites have: those fail where they must, these pass."""
+
+import pytest
+
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.service.attacking import AttackReport, AttackRequest, attack
+from clerkship.settings import Settings
+from tests.suites.suite_checks import load_suite
+from tests.suites.test_shipped import ROOT
+
+MIN_WRONG = {"fax": 5, "messages": 5, "phone": 5, "revenue": 5}
+"""How many wrong solutions each task of a suite has at least."""
+STRATEGIES = ("wrong", "ways")
+
+
+def run_variants(suite: str, strategy: str, max_variants: int | None = None) -> AttackReport:
+    """Run the variants of all tasks of a suite."""
+    request = AttackRequest(path=ROOT / "suites" / suite, only=(strategy,), max_variants=max_variants)
+    report = attack(request, Settings(), RegisteredCatalog())
+    assert report.outcomes[0].attacked
+    return report
+
+
+@pytest.mark.parametrize("suite", MIN_WRONG)
+def test_each_task_has_wrong_solutions(suite: str) -> None:
+    counts = {name: len(loaded.task.wrong) for name, loaded in load_suite(ROOT / "suites" / suite).tasks.items()}
+    assert counts
+    assert {name: count for name, count in counts.items() if count < MIN_WRONG[suite]} == {}
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("suite", MIN_WRONG)
+def test_first_variant_of_each_task_has_the_right_verdict(suite: str, strategy: str) -> None:
+    assert run_variants(suite, strategy, max_variants=1).problems() == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("suite", MIN_WRONG)
+def test_all_variants_have_the_right_verdict(suite: str, strategy: str) -> None:
+    assert run_variants(suite, strategy).problems() == []
