@@ -37,6 +37,7 @@ from clerkship.model.scenario_file import (
     ToolGroupEntry,
 )
 from clerkship.model.task import Benchmark, Criterion, Entity, ForEach, Task
+from clerkship.model.variant import CallChange, Variant, WrongSolution
 from clerkship.rasa.e2e_case import ActionStub, E2eCase, E2eFile, E2eStep
 from clerkship.simulators.fhir.datasets.pid import RecordWithPid
 from scripts.reference.render import render_page
@@ -47,6 +48,9 @@ _MODELS: tuple[tuple[str, type[BaseModel]], ...] = (
     ("task.entities[]", Entity),
     ("task.for_each", ForEach),
     ("task.criteria[]", Criterion),
+    ("task.wrong[]", WrongSolution),
+    ("task.ways[]", Variant),
+    ("task.wrong[].changes[]", CallChange),
     ("task.scenario", Scenario),
     ("task.scenario.person", ScenarioPerson),
     ("task.scenario.person.by_trial[]", PersonVariant),

@@ -17,7 +17,9 @@ def run_variants(suite: str, strategy: str, max_variants: int | None = None) -> 
     """Run the variants of all tasks of a suite."""
     request = AttackRequest(path=ROOT / "suites" / suite, only=(strategy,), max_variants=max_variants)
     report = attack(request, Settings(), RegisteredCatalog())
-    assert report.outcomes[0].attacked
+    [outcome] = report.outcomes
+    assert outcome.attacked
+    assert set(outcome.not_attacked.values()) <= {f"the task has no `{strategy}`"}
     return report
 
 

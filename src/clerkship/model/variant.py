@@ -1,6 +1,7 @@
 """Variants of a task's reference solution: wrong solutions that must fail, and other ways that must pass.
 
 They are written beside the task, and `clerkship suite attack` runs them. They are not part of what is frozen for a run.
+See docs/decisions/0029-variants.md.
 """
 
 import re

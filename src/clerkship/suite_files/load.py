@@ -57,7 +57,7 @@ from clerkship.suite_files.yaml import YamlTree
 if TYPE_CHECKING:
     from clerkship.model.scenario_file import ScenarioFile
 
-_TEMPLATE_KEYS = ("task_item", "scenario", "criteria")
+_TEMPLATE_KEYS = ("task_item", "scenario", "criteria", "wrong", "ways")
 
 
 @dataclass

@@ -10,7 +10,7 @@ from pydantic import JsonValue
 
 from clerkship.model.duration import parse_duration
 from clerkship.model.matcher import matches_expected
-from clerkship.model.path import lookup, set_value, split_path
+from clerkship.model.path import MISSING, lookup, set_value, split_path
 from clerkship.model.variant import WAIT, CallChange, ExtraCall
 from clerkship.sandbox.handle import Refused, Sandboxes
 from clerkship.sandbox.overrides import override_methods
@@ -74,7 +74,9 @@ class _AppliedChange:
         for path, value in self.change.set.items():
             set_value(arguments, split_path(path), deepcopy(value))
         for path, text in self.change.append.items():
-            set_value(arguments, split_path(path), f"{lookup(arguments, path)}{text}")
+            value = lookup(arguments, path)
+            added = text.encode() if isinstance(value, bytes) else text
+            set_value(arguments, split_path(path), added if value is MISSING else value + added)
         for old, new in self.change.replace.items():
             replaced = {name: _replace_text(value, old, new) for name, value in arguments.items()}
             if replaced != arguments:

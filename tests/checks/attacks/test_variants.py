@@ -1,0 +1,263 @@
+"""A task's own wrong solutions and other ways: what they change, what is reported, and what stays out of snapshots."""
+
+import json
+from typing import Any
+
+import pytest
+
+from clerkship.model.errors import InputError
+from clerkship.model.snapshot import Snapshot
+from clerkship.suite_files.load import load_library
+from tests.checks.attacks.test_strategies import CLINIC, run
+from tests.workbench import CATALOG, Workbench
+
+SOLUTION = """
+def on_task(task_item, sandboxes):
+    order = {"resourceType": "MedicationRequest", "status": "active", "intent": "order"}
+    drug = {"coding": [{"system": "http://www.nlm.nih.gov/research/umls/rxnorm", "code": "243670"}], "text": "aspirin"}
+    ehr, drop = sandboxes["ehr"], sandboxes["drop"]
+    [patient] = ehr.search("Patient", family="Silva")
+    ehr.create({**order, "medicationCodeableConcept": drug, "subject": {"reference": f"Patient/{patient['id']}"}})
+    drop.write("first.txt", "Ordered aspirin.")
+    drop.write("second.txt", drop.read("first.txt"))
+    return {"ordered": "aspirin", "at": sandboxes.now.isoformat()}
+"""
+START = "2026-03-02T09:00:00-05:00"
+OWN_PYTHON = """
+from clerkship.plugin import override_methods
+
+def write_less(task_item, sandboxes, reference):
+    def write(original, path, text):
+        original(path, text[:7])
+    return reference(task_item, override_methods(sandboxes, {"drop.write": write}))
+
+def give_up(task_item):
+    return {"ordered": "aspirin", "at": "2026-03-02T09:00:00-05:00"}
+
+def crash(task_item, sandboxes):
+    raise RuntimeError("not today")
+"""
+CRITERIA = {
+    "ordered": {
+        "fhir_resource_state": {
+            "resource_type": "MedicationRequest",
+            "search": {"patient": "ana"},
+            "count": 1,
+            "fields": [
+                {"path": "status", "expected": "active"},
+                {"path": "medicationCodeableConcept.coding.code", "expected": "243670"},
+            ],
+        }
+    },
+    "first file": {"file_present": {"path": "first.txt", "text": {"matches": "Ordered (aspirin|ASA)[.]"}}},
+    "second file": {"file_present": {"path": "second.txt"}},
+    "kept": {"fhir_resource_state": {"resource_type": "MedicationRequest", "search": {"_id": "aspirin"}, "count": 1}},
+    "answer": {"answer_matches": {"fields": [{"path": "ordered", "expected": "aspirin"}]}},
+    "in time": {"answer_matches": {"fields": [{"path": "at", "expected": {"within": {"of": START, "by": "1m"}}}]}},
+}
+
+
+@pytest.fixture
+def clinic(bench: Workbench) -> Workbench:
+    bench.write("clinic.yml", CLINIC)
+    bench.write("solution.py", SOLUTION)
+    bench.write("own.py", OWN_PYTHON)
+    return bench
+
+
+def write_task(bench: Workbench, solution: str | None = "solution.py", **variants: Any) -> None:
+    """Write the task with these variants."""
+    criteria = [{"label": label, "gate": True, "assertion": assertion} for label, assertion in CRITERIA.items()]
+    task = {"name": "Order", "task_item": {}, "criteria": criteria, "solution": solution, **variants}
+    bench.write("task.yml", json.dumps({"task": task}))
+
+
+def find_problems(bench: Workbench, **variants: Any) -> list[str]:
+    """Return the unexpected results of variants."""
+    write_task(bench, **variants)
+    report = run(bench, *variants.keys() & {"wrong", "ways"})
+    assert [outcome.not_attacked for outcome in report.outcomes] == [{}]
+    return report.problems()
+
+
+def load_mistakes(bench: Workbench, **variants: Any) -> list[tuple[int, str]]:
+    """Return the line and message of each mistake in the files."""
+    write_task(bench, **variants)
+    with pytest.raises(InputError) as raised:
+        load_library(bench.folder, CATALOG)
+    return [(problem.line, problem.message) for problem in raised.value.problems]
+
+
+WRONG: list[tuple[str, dict[str, Any]]] = [
+    ("ordered", {"changes": [{"call": "ehr.create", "times": 0}]}),
+    ("ordered", {"changes": [{"call": "ehr.create", "times": 2}]}),
+    ("ordered", {"changes": [{"call": "ehr.create", "set": {"resource.status": "stopped"}}]}),
+    ("ordered", {"changes": [{"call": "ehr.create", "set": {"resource.medicationCodeableConcept.coding": None}}]}),
+    ("ordered", {"changes": [{"call": "ehr.create", "replace": {"Patient/ana": "Patient/eva"}}]}),
+    ("ordered", {"changes": [{"call": "ehr.search", "set": {"family": "Lund"}}]}),
+    ("ordered", {"changes": [{"call": "ehr.search", "returns": [{"id": "eva"}]}]}),
+    (
+        "first file",
+        {
+            "changes": [{"call": "drop.write", "where": {"path": "first.txt"}, "set": {"path": "other.txt"}}],
+            "before": [{"drop.write": ["first.txt", "Empty."]}],
+        },
+    ),
+    (
+        "first file",
+        {
+            "changes": [{"call": "drop.write", "occurrence": 1, "append": {"data": " Or not."}}],
+            "after": [{"drop.write": {"path": "first.txt", "data": "Nothing."}}],
+        },
+    ),
+    ("second file", {"changes": [{"call": "drop.write", "where": {"path": {"matches": "second"}}, "times": 0}]}),
+    ("kept", {"after": [{"ehr.delete": ["MedicationRequest", "aspirin"]}]}),
+    ("answer", {"answer": {"ordered": "all"}}),
+    ("answer", {"answer": None}),
+    ("in time", {"changes": [{"call": "ehr.create", "after": [{"wait": "20m"}]}]}),
+    ("in time", {"before": [{"wait": "2d"}]}),
+    ("first file", {"solution": "own.py::write_less"}),
+    ("ordered", {"solution": "own.py::give_up"}),
+]
+
+
+def test_wrong_solutions_fail_on_the_criteria_that_they_name(clinic: Workbench) -> None:
+    wrong = [{"name": f"wrong {n}", "fails": label, **changes} for n, (label, changes) in enumerate(WRONG)]
+    assert find_problems(clinic, wrong=wrong) == []
+
+
+def test_other_ways_pass(clinic: Workbench) -> None:
+    ways = [
+        {"name": "other words", "changes": [{"call": "drop.write", "replace": {"aspirin": "ASA"}}]},
+        {
+            "name": "code only",
+            "changes": [{"call": "ehr.create", "set": {"resource.medicationCodeableConcept.text": None}}],
+        },
+        {"name": "a refused call", "before": [{"ehr.read": ["Patient", "nobody"]}]},
+        {"name": "looks first", "before": [{"ehr.search": {"type": "Patient", "family": "Silva"}}]},
+    ]
+    assert find_problems(clinic, ways=ways) == []
+
+
+def test_texts_are_appended_to_bytes_and_to_missing_arguments(clinic: Workbench) -> None:
+    second = {"call": "drop.write", "where": {"path": "second.txt"}, "append": {"data": " Or not."}}  # it writes bytes
+    note = {"call": "ehr.create", "append": {"resource.language": "en"}}
+    ways = [{"name": "appended", "changes": [second, note]}]
+    assert find_problems(clinic, ways=ways) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "variant", "reason"),
+    [
+        ("wrong", {"fails": "kept", "answer": {"ordered": "aspirin"}}, "it passes"),
+        (
+            "wrong",
+            {"fails": "kept", "answer": None},
+            "it must fail on 'kept', but the verdict is fail on 'answer', 'in time'",
+        ),
+        ("ways", {"answer": None}, "it must pass, but the verdict is fail on 'answer', 'in time'"),
+        ("wrong", {"fails": "kept", "solution": "own.py::crash"}, "the agent failed: RuntimeError: not today (own.py:"),
+        (
+            "wrong",
+            {"fails": "kept", "changes": [{"call": "drop.delete", "times": 0}]},
+            "the solution does not call `drop.delete`",
+        ),
+        (
+            "wrong",
+            {"fails": "kept", "changes": [{"call": "drop.write", "occurrence": 3, "times": 0}]},
+            "the solution does not call `drop.write` 3 times",
+        ),
+        (
+            "ways",
+            {"changes": [{"call": "drop.write", "replace": {"morphine": "aspirin"}}]},
+            "no argument of `drop.write` has the text 'morphine'",
+        ),
+    ],
+)
+def test_an_unexpected_result_is_reported(clinic: Workbench, key: str, variant: dict[str, Any], reason: str) -> None:
+    [problem] = find_problems(clinic, **{key: [{"name": "it", **variant}]})
+    assert problem.startswith(f"{key}: 'Order: it': {reason}")
+
+
+def test_report_names_the_run_of_each_unexpected_result(clinic: Workbench) -> None:
+    write_task(clinic, ways=[{"name": "right", "before": [{"wait": "0s"}]}, {"name": "silent", "answer": None}])
+    report = run(clinic, "ways", store=clinic.folder / "attacks.db")
+    [outcome] = report.outcomes
+    assert (outcome.passed, outcome.failed) == (("Order: right",), ("Order: silent",))
+    assert outcome.runs.keys() == {"Order: silent"}
+    assert outcome.runs["Order: silent"] != outcome.run
+    assert report.exit_code() == 1
+
+
+def test_variants_are_neither_in_snapshots_nor_in_hashes(clinic: Workbench) -> None:
+    write_task(clinic)
+    plain = freeze(clinic)
+    write_task(clinic, wrong=[{"name": "silent", "fails": "answer", "answer": "secret-word"}])
+    with_variants = freeze(clinic)
+    assert with_variants.task.wrong[0].answer == "secret-word"
+    assert (with_variants.hash, with_variants.task_hash) == (plain.hash, plain.task_hash)
+    assert b"secret-word" not in with_variants.data
+
+
+def freeze(bench: Workbench) -> Snapshot:
+    library = load_library(bench.folder, CATALOG)
+    return library.snapshot(library.tasks["Order"], timeout=20)
+
+
+@pytest.mark.parametrize(
+    ("variant", "message"),
+    [
+        ({"fails": "Ordered", "answer": 1}, "no criterion `Ordered`"),
+        ({"fails": "kept"}, "it does what the solution does: add `changes`, `before`, `after`, `answer` or `solution`"),
+        ({"changes": [{"call": "ehr.create"}]}, "it changes nothing: add one of set, replace, append"),
+        ({"changes": [{"call": "create", "times": 0}]}, "`create` is not a sandbox and a method, such as `ehr.create`"),
+        ({"changes": [{"call": "fax.send", "times": 0}]}, "the environment has no sandbox `fax`"),
+        ({"changes": [{"call": "ehr.creates", "times": 0}]}, "`ehr` has no method `creates`"),
+        ({"changes": [{"call": "ehr.create", "set": {"status": 1}}]}, "`ehr.create` has no parameter `status`"),
+        ({"changes": [{"call": "ehr.create", "replace": {"": "a"}}]}, "a text to replace is empty"),
+        ({"changes": [{"call": "ehr.create", "set": {".": "a"}}]}, "a path is empty"),
+        ({"after": [{"ehr.remove": ["Patient", "ana"]}]}, "`ehr` has no method `remove`"),
+        ({"after": [{"ehr.delete": {"kind": "Patient"}}]}, "`ehr.delete` has no parameter `kind`"),
+        ({"after": [{"ehr.delete": 1, "wait": 2}]}, "a call is a map with one key"),
+        ({"solution": "none.py"}, "none.py: there is no such file"),
+        ({"solution": "own.py::write_all"}, "no function `write_all` in the file"),
+        ({"solution": "clinic.yml"}, "clinic.yml: not Python"),
+    ],
+)
+def test_mistakes_in_a_variant_are_reported_with_file_and_line(
+    clinic: Workbench, variant: dict[str, Any], message: str
+) -> None:
+    [(line, reported)] = load_mistakes(clinic, wrong=[{"name": "it", "fails": "kept", **variant}])
+    assert line
+    assert message in reported
+
+
+def test_two_variants_of_a_name_and_a_variant_of_no_solution_are_mistakes(clinic: Workbench) -> None:
+    twice = [{"name": "it", "answer": 1}] * 2
+    [(_, reported)] = load_mistakes(clinic, ways=twice)
+    assert reported == "another entry of `ways` has the same name"
+    [(_, reported)] = load_mistakes(clinic, solution=None, ways=twice[:1])
+    assert reported == "the task has no `solution` that could be changed"
+
+
+def test_templates_in_variants_are_filled(clinic: Workbench) -> None:
+    entity = {"id": "patient", "dataset": "chart", "type": "Patient", "where": {"_id": "eva"}}
+    changes = [{"call": "ehr.create", "set": {"resource.subject.reference": "{{ patient.reference }}"}}]
+    wrong = [{"name": "for {{ patient.id }}", "fails": "ordered", "changes": changes}]
+    assert find_problems(clinic, entities=[entity], wrong=wrong) == []
+
+
+def test_a_scenario_file_may_have_variants(bench: Workbench) -> None:
+    scenario = {
+        "name": "Greets",
+        "simulation_context": "You say hello.",
+        "setup": {"person": {"opening": "Hello"}},
+        "goals": {"assertions": [{"bot_uttered": {"text_matches": "Good day"}}]},
+        "solution": "right.py",
+        "wrong": [{"name": "rude", "fails": "bot_uttered(Good day)", "solution": "rude.py"}],
+        "ways": [{"name": "long", "solution": "long.py"}],
+    }
+    bench.write("greets.yml", json.dumps({"scenario": scenario}))
+    for name, reply in {"right": "Good day.", "rude": "What?", "long": "Good day to you."}.items():
+        bench.write(f"{name}.py", f"def on_turn(message):\n    return {reply!r}\n")
+    assert run(bench, "wrong", "ways").problems() == []
