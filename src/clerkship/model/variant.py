@@ -11,6 +11,7 @@ from pydantic import AfterValidator, Field, JsonValue, PrivateAttr, model_valida
 
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.model.path import split_path
+from clerkship.model.pattern import Regex
 from clerkship.model.scenario import Expected
 
 T = TypeVar("T")
@@ -51,7 +52,10 @@ def _check_texts(values: dict[str, str]) -> dict[str, str]:
 MethodName = Annotated[str, AfterValidator(_check_method)]
 ExtraCall = Annotated[dict[str, JsonValue], AfterValidator(_check_extra_call)]
 """A method with its arguments: a map by name, a list in order, or the only one; or `wait` with a duration."""
-_EFFECTS = ("set", "replace", "append", "times", "returns", "before", "after")
+_EFFECTS = (
+    *("set", "replace", "substitute", "append", "times"),
+    *("returns", "set_result", "replace_result", "before", "after"),
+)
 
 
 class CallChange(Frozen):
@@ -73,6 +77,10 @@ class CallChange(Frozen):
         AfterValidator(_check_texts),
         Field(description="texts to replace in all arguments, each with the new text"),
     ] = {}
+    substitute: Annotated[
+        dict[Regex, str],
+        Field(description="patterns to replace in all arguments, each with the new text; \\1 is its first group"),
+    ] = {}
     append: Annotated[
         dict[str, str],
         AfterValidator(_check_paths),
@@ -82,6 +90,16 @@ class CallChange(Frozen):
     returns: Annotated[
         JsonValue, Field(description="what the solution gets instead; an object replaces only its own keys")
     ] = None
+    set_result: Annotated[
+        dict[str, JsonValue],
+        AfterValidator(_check_paths),
+        Field(description="new values in what the solution gets, by dotted path, * for any item; null removes one"),
+    ] = {}
+    replace_result: Annotated[
+        dict[str, str],
+        AfterValidator(_check_texts),
+        Field(description="texts to replace in what the solution gets, each with the new text"),
+    ] = {}
     before: Annotated[tuple[ExtraCall, ...], Field(description="further calls before it, such as wait: 20m")] = ()
     after: Annotated[tuple[ExtraCall, ...], Field(description="further calls after it")] = ()
 

@@ -118,6 +118,11 @@ WRONG: list[tuple[str, dict[str, Any]]] = [
     ("in time", {"before": [{"wait": "2d"}]}),
     ("first file", {"solution": "own.py::write_less"}),
     ("ordered", {"solution": "own.py::give_up"}),
+    ("first file", {"changes": [{"call": "drop.write", "substitute": {"(?s)ed .*": ""}}]}),
+    ("first file", {"changes": [{"call": "drop.write", "substitute": {"^(\\w+) (\\w+)": "\\2 \\1"}}]}),
+    ("first file", {"changes": [{"call": "drop.write", "replace": {"Ordered": "\\1 [Written"}}]}),
+    ("ordered", {"changes": [{"call": "ehr.search", "replace_result": {"ana": "eva"}}]}),
+    ("ordered", {"changes": [{"call": "ehr.search", "set_result": {"*.id": "eva"}}]}),
 ]
 
 
@@ -172,6 +177,11 @@ def test_texts_are_appended_to_bytes_and_to_missing_arguments(clinic: Workbench)
             {"changes": [{"call": "drop.write", "replace": {"morphine": "aspirin"}}]},
             "no argument of `drop.write` has the text 'morphine'",
         ),
+        (
+            "ways",
+            {"changes": [{"call": "ehr.search", "replace_result": {"morphine": "aspirin"}}]},
+            "no result of `ehr.search` has the text 'morphine'",
+        ),
     ],
 )
 def test_an_unexpected_result_is_reported(clinic: Workbench, key: str, variant: dict[str, Any], reason: str) -> None:
@@ -209,7 +219,7 @@ def freeze(bench: Workbench) -> Snapshot:
     [
         ({"fails": "Ordered", "answer": 1}, "no criterion `Ordered`"),
         ({"fails": "kept"}, "it does what the solution does: add `changes`, `before`, `after`, `answer` or `solution`"),
-        ({"changes": [{"call": "ehr.create"}]}, "it changes nothing: add one of set, replace, append"),
+        ({"changes": [{"call": "ehr.create"}]}, "it changes nothing: add one of set, replace, substitute"),
         ({"changes": [{"call": "create", "times": 0}]}, "`create` is not a sandbox and a method, such as `ehr.create`"),
         ({"changes": [{"call": "fax.send", "times": 0}]}, "the environment has no sandbox `fax`"),
         ({"changes": [{"call": "ehr.creates", "times": 0}]}, "`ehr` has no method `creates`"),

@@ -1,6 +1,7 @@
 """Change the calls that a solution makes to its sandboxes, as a variant of the task says."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from functools import partial
@@ -37,21 +38,19 @@ class ChangedCalls:
         signature = inspect.signature(method)
         arguments = _bind(signature, args, kwargs)
         selected = [applied for applied in self._changes if applied.change.call == name and applied.selects(arguments)]
-        times, changes = 1, [applied.change for applied in selected]
+        times = 1
         if selected:
             arguments = deepcopy(arguments)
         for applied in selected:
             applied.change_arguments(arguments)
             times *= applied.change.times
-        for change in changes:
-            make_calls(sandboxes, change.before)
+            make_calls(sandboxes, applied.change.before)
         result = None
         for _ in range(times):
             result = _invoke(method, signature, arguments)
-        for change in changes:
-            make_calls(sandboxes, change.after)
-            if "returns" in change.model_fields_set:
-                result = merge(result, change.returns)
+        for applied in selected:
+            make_calls(sandboxes, applied.change.after)
+            result = applied.change_result(result)
         return result
 
 
@@ -59,7 +58,8 @@ class _AppliedChange:
     def __init__(self, change: CallChange) -> None:
         self.change = change
         self._calls = 0
-        self._missing_texts = set(change.replace)
+        self._missing_texts = {*change.replace, *change.substitute}
+        self._missing_results = set(change.replace_result)
 
     def selects(self, arguments: Arguments) -> bool:
         """Return whether it changes a call with these arguments, and count the call."""
@@ -77,11 +77,29 @@ class _AppliedChange:
             value = lookup(arguments, path)
             added = text.encode() if isinstance(value, bytes) else text
             set_value(arguments, split_path(path), added if value is MISSING else value + added)
-        for old, new in self.change.replace.items():
-            replaced = {name: _replace_text(value, old, new) for name, value in arguments.items()}
+        patterns = {re.escape(old): (old, _quote(new)) for old, new in self.change.replace.items()}
+        patterns |= {pattern: (pattern, new) for pattern, new in self.change.substitute.items()}
+        for pattern, (old, new) in patterns.items():
+            replaced = _substitute(arguments, pattern, new)
             if replaced != arguments:
                 self._missing_texts.discard(old)
             arguments.update(replaced)
+
+    def change_result(self, result: Any) -> Any:
+        """Return what the solution gets in place of the result of a call."""
+        change = self.change
+        if "returns" in change.model_fields_set:
+            result = merge(result, change.returns)
+        if change.set_result or change.replace_result:
+            result = deepcopy(result)
+        for path, value in change.set_result.items():
+            set_value(result, split_path(path), deepcopy(value))
+        for old, new in change.replace_result.items():
+            replaced = _substitute(result, re.escape(old), _quote(new))
+            if replaced != result:
+                self._missing_results.discard(old)
+            result = replaced
+        return result
 
     def explain_unused(self) -> str:
         change = self.change
@@ -89,8 +107,10 @@ class _AppliedChange:
             often = f" {change.occurrence} times" if change.occurrence else ""
             arguments = " with these arguments" if change.where else ""
             return f"the solution does not call `{change.call}`{arguments}{often}"
-        texts = ", ".join(repr(text) for text in sorted(self._missing_texts))
-        return f"no argument of `{change.call}` has the text {texts}" if texts else ""
+        for part, texts in (("argument", self._missing_texts), ("result", self._missing_results)):
+            if texts:
+                return f"no {part} of `{change.call}` has the text {min(texts)!r}"
+        return ""
 
 
 def make_calls(sandboxes: Sandboxes, calls: Iterable[ExtraCall]) -> None:
@@ -144,13 +164,19 @@ def _invoke(method: Callable[..., Any], signature: inspect.Signature, arguments:
     return method(*positional, **named)
 
 
-def _replace_text(value: Any, old: str, new: str) -> Any:
+def _substitute(value: Any, pattern: str, new: str) -> Any:
+    """Return a value with a pattern replaced in all its texts."""
     if isinstance(value, str):
-        return value.replace(old, new)
+        return re.sub(pattern, new, value)
     if isinstance(value, bytes):
-        return value.replace(old.encode(), new.encode())
+        return re.sub(pattern.encode(), new.encode(), value)
     if isinstance(value, dict):
-        return {key: _replace_text(item, old, new) for key, item in value.items()}
+        return {key: _substitute(item, pattern, new) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(_replace_text(item, old, new) for item in value)
+        return type(value)(_substitute(item, pattern, new) for item in value)
     return value
+
+
+def _quote(text: str) -> str:
+    """Return a text as a replacement without groups."""
+    return text.replace("\\", r"\\")
