@@ -34,7 +34,7 @@ class ChangedCalls:
         """Return which change had no effect; empty if all had."""
         return next((reason for applied in self._changes if (reason := applied.explain_unused())), "")
 
-    def _call(self, sandboxes: Sandboxes, name: str, method: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def _call(self, sandboxes: Sandboxes, name: str, method: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         signature = inspect.signature(method)
         arguments = _bind(signature, args, kwargs)
         selected = [applied for applied in self._changes if applied.change.call == name and applied.selects(arguments)]
