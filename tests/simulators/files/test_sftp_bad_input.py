@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from clerkship.events.lifecycle import RequestRefused
 from clerkship.playground.listeners import ListenerPool
 from clerkship.simulators.files.sftp.handler import MAX_HANDLES
-from clerkship.simulators.files.sftp.listener import LIMITS, SETTINGS, Sftp, max_connections
+from clerkship.simulators.files.sftp.listener import LIMITS, SETTINGS, Sftp
 from clerkship.simulators.files.sftp.upload import Uploads
+from clerkship.transports.user_listener import max_connections
 from tests.examples import examples
 from tests.simulators.files.conftest import Serve
 from tests.simulators.files.packets import (

@@ -84,9 +84,9 @@ class SftpConnection(asyncssh.SSHServer):
         self._listener, self._table = listener, listener.tcp.table
         self._connection: asyncssh.SSHServerConnection | None = None
         self._agreed = False
-        self._tries = self._channels = 0
+        self._tries = self.channels = 0
         self.account: SftpAccount | None = None
-        self._opened_at = self._active_at = monotonic()
+        self._opened_at = self.active_at = monotonic()
 
     @property
     def is_evictable(self) -> bool:
@@ -132,11 +132,11 @@ class SftpConnection(asyncssh.SSHServer):
 
     def validate_password(self, username: str, password: str) -> bool:
         """Return whether it is the token of the sandbox with this address."""
-        return self._count_failure(self._listener.has_password(username, password))
+        return self._count_failure(self._listener.log_in(username, password) is not None)
 
     def validate_public_key(self, username: str, key: asyncssh.SSHKey) -> bool:
         """Return whether it is the key of the sandbox with this address."""
-        return self._count_failure(self._listener.has_key(username, key.public_data.hex()))
+        return self._count_failure(self._listener.has_key(username, key.export_public_key().decode().strip()))
 
     def _count_failure(self, admitted: bool) -> bool:
         """Disconnect after too many failures. Each key a client offers counts, as in OpenSSH."""
@@ -146,14 +146,10 @@ class SftpConnection(asyncssh.SSHServer):
         return admitted
 
     def session_requested(self) -> Any:
-        if self.account is None or self._channels >= MAX_CHANNELS:
+        if self.account is None or self.channels >= MAX_CHANNELS:
             return False
-        self._channels += 1
+        self.channels += 1
         return SftpChannel(self, self.account)
-
-    def channel_closed(self) -> None:
-        """Note that a channel was closed."""
-        self._channels -= 1
 
     def run(self, session: Awaitable[None]) -> None:
         """Run a session in the background. The listener waits for it when it closes."""
@@ -164,10 +160,6 @@ class SftpConnection(asyncssh.SSHServer):
             await session
         except Exception:  # a fault, the end of the connection, or a bug, which the run has recorded
             self.drop()
-
-    def note_activity(self) -> None:
-        """Note that the client has sent something."""
-        self._active_at = monotonic()
 
     def drop(self) -> None:
         """Close the connection at once."""
@@ -187,7 +179,7 @@ class SftpConnection(asyncssh.SSHServer):
         limits, age = self._table.limits, now - self._opened_at
         if self.account is not None and not self.account.client.open:
             self.disconnect("the run is over")
-        elif now - self._active_at > limits.idle:
+        elif now - self.active_at > limits.idle:
             self.disconnect("nothing has come for too long")
         elif self.progress < KEYS_AGREED and age > (limits.head if self.progress else limits.first):
             self.drop()
@@ -212,6 +204,7 @@ class SftpChannel(SSHServerStreamSession[bytes]):
         """Run SFTP or scp."""
         channel: Any = self._chan
         channel.set_write_buffer_limits(MAX_UNSENT_BYTES)
+        channel.log_sent_packet = channel.log_received_packet = lambda *args: None  # the text costs too much
         server = self._build_server(channel)
         writer: asyncssh.SSHWriter[bytes] = asyncssh.SSHWriter(self, channel)
         if channel.get_subsystem() == "sftp":
@@ -224,13 +217,13 @@ class SftpChannel(SSHServerStreamSession[bytes]):
 
     def data_received(self, data: bytes, datatype: int | None) -> None:
         """Note that the client is active."""
-        self._connection.note_activity()
+        self._connection.active_at = monotonic()
         super().data_received(data, datatype)
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Note that the channel was closed."""
         super().connection_lost(exc)
-        self._connection.channel_closed()
+        self._connection.channels -= 1
 
 
 class ScpReader(asyncssh.SSHReader[bytes]):

@@ -73,6 +73,9 @@ class SftpHandler(SFTPServerHandler):
         except EOFError:  # before the first packet
             await self._cleanup(None)
 
+    def _log_packet(self, *args: object) -> None:
+        """Log nothing: to describe a packet costs as much as to parse it."""
+
     def break_connection(self) -> None:
         """Close the connection at once."""
         self._server.connection.abort()

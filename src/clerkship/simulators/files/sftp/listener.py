@@ -4,20 +4,18 @@ Each sandbox is an SSH user, named by its address.
 """
 
 import asyncio
-import base64
 import threading
 from collections.abc import Coroutine
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from clerkship.by_name import load
-from clerkship.kit.descriptors import raise_limit
 from clerkship.sandbox.authentication.listener_schemes import SshUser
-from clerkship.sandbox.listener import ProtocolListener, SandboxClient, SandboxDirectory
+from clerkship.sandbox.listener import SandboxClient, SandboxDirectory
 from clerkship.sandbox.request import ConnectionInfo
 from clerkship.simulators.files.sftp.upload import Uploads
 from clerkship.transports.limits import ConnectionLimits
-from clerkship.transports.tcp import TcpListener
+from clerkship.transports.user_listener import GRACE_SECONDS, UserListener
 
 if TYPE_CHECKING:
     from asyncssh import SSHAcceptor
@@ -25,12 +23,7 @@ if TYPE_CHECKING:
 LIMITS = ConnectionLimits(first=5.0, head=20.0, idle=900.0, connections=600)
 """`first` is until the first byte, which every client sends at once; `head` is until the agreement on keys, which takes
 some time for five hundred connections at once."""
-MIN_CONNECTIONS = 32
-RESERVED_DESCRIPTORS = 256
-"""Open files of this process that are not for connections."""
 DEFAULT_PORT = 22
-GRACE_SECONDS = 1.0
-"""Seconds that connections and open uploads have when the listener closes."""
 WINDOW_BYTES = 4 * 1024 * 1024
 MAX_PACKET_BYTES = 128 * 1024
 SETTINGS: dict[str, Any] = {
@@ -59,24 +52,13 @@ SETTINGS: dict[str, Any] = {
 """No broken algorithms, and nothing but files."""
 
 
-def max_connections() -> int:
-    """Return how many connections the limit of open files allows."""
-    return max(MIN_CONNECTIONS, raise_limit() - RESERVED_DESCRIPTORS)
-
-
-@dataclass(frozen=True)
-class SshKeyPair:
+class SshKeyPair(NamedTuple):
     """An Ed25519 key pair of SSH, generated from the system's randomness and never logged."""
 
     private: str
     """The private key as a file of OpenSSH."""
     public: str
     """The public key as a line of OpenSSH: its kind, and its bytes in base64."""
-
-    @property
-    def data(self) -> bytes:
-        """The public key as in a packet (RFC 4253 §6.6)."""
-        return base64.b64decode(self.public.split()[1])
 
 
 def generate_key() -> SshKeyPair:
@@ -96,7 +78,7 @@ class SftpAccount:
     uploads: Uploads = field(default_factory=Uploads)
 
 
-class Sftp(ProtocolListener):
+class Sftp(UserListener):
     """The listener. It imports asyncssh, an optional dependency, when it is opened."""
 
     name: ClassVar[str] = "sftp"
@@ -107,9 +89,6 @@ class Sftp(ProtocolListener):
 
     def __init__(self, directory: SandboxDirectory) -> None:
         super().__init__(directory)
-        limit = min(self.limits.connections, max_connections())
-        self.tcp = TcpListener(replace(self.limits, per_sandbox=min(self.limits.per_sandbox, limit * 5 // 6)), limit)
-        self._host, self._port = "", 0
         self._key: SshKeyPair | None = None
         self._accounts: dict[str, SftpAccount] = {}
         self._lock = threading.Lock()
@@ -117,19 +96,18 @@ class Sftp(ProtocolListener):
         self._acceptor: SSHAcceptor | None = None
 
     async def open(self, host: str, port: int) -> None:
-        opened = self.tcp.open_port(host, port)
+        opened = self._bind(host, port)
         self._key = generate_key()
         # Loaded here because asyncssh is an extra.
         listen = load("clerkship.simulators.files.sftp.connection:listen")
         self._acceptor = await listen(self, opened.socket, self._key)
-        self._host, self._port = host, opened.number
         self.tcp.start_sweeping(self._forget_accounts)
 
     async def close(self) -> None:
         """Accept no more connections and close the open ones; their uploads are stored as incomplete files."""
         if self._acceptor is not None:
             self._acceptor.close()
-        await self.tcp.close(GRACE_SECONDS)
+        await super().close()
         if self._sessions:
             await asyncio.wait(self._sessions, timeout=GRACE_SECONDS)
 
@@ -138,33 +116,18 @@ class Sftp(ProtocolListener):
         account = self._account_of(client)
         assert self._key is not None
         known = self._host if self._port == DEFAULT_PORT else f"[{self._host}]:{self._port}"
-        return {
-            "host": self._host,
-            "port": self._port,
-            "user": client.address.lower(),
-            "password": client.token,
-            "private_key": account.key.private,
-            "host_key": f"{known} {self._key.public}",
-        }
+        keys = {"private_key": account.key.private, "host_key": f"{known} {self._key.public}"}
+        return {**super().connection_info(client), **keys}
 
     def example(self, info: ConnectionInfo) -> str:
         """Return an OpenSSH command that connects."""
         return f"sftp -P {info['port']} {info['user']}@{info['host']}"
 
-    def has_password(self, user: str, password: str) -> bool:
-        """Return whether a password is that of a user. A wrong password and an unknown user are not distinguished."""
-        client = self.directory.find(user)
-        if SshUser.has_password(client, password):
-            return True
-        self.directory.list_refused(user, "login", "wrong user or password")
-        return False
-
     def has_key(self, user: str, key: str) -> bool:
-        """Return whether a key, in hexadecimal, is that of a user."""
+        """Return whether a public key, as a line of OpenSSH, is that of a user."""
         account = self.find_account(user)
-        if account is None:
-            return SshUser.has_key(None, "", key)
-        return SshUser.has_key(account.client, account.key.data.hex(), key)
+        client, expected = (None, "") if account is None else (account.client, account.key.public)
+        return SshUser.has_key(client, expected, key)
 
     def find_account(self, user: str) -> SftpAccount | None:
         """Return the account of a user whose run has not ended."""

@@ -22,7 +22,6 @@ from clerkship.simulators.files.sftp.call import SftpCall
 from clerkship.simulators.files.sftp.upload import Upload, Uploads, UploadTooLarge
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.files.volume import FileEntry
-from clerkship.text.spoken_words import MONTH_NAMES
 
 MAX_DATA_BYTES = 255 * 1024
 """Bytes of a file in one packet, as in OpenSSH."""
@@ -437,6 +436,4 @@ def build_name(name: str, attrs: asyncssh.SFTPAttrs, now: int) -> asyncssh.SFTPN
 @lru_cache(maxsize=1024)
 def _format_time(modified: int, *, is_old: bool) -> str:
     """Return a time as `ls -l` shows it: with the year instead of the hour if it is old."""
-    at = time.gmtime(modified)
-    hour = f"{at.tm_year:5}" if is_old else f"{at.tm_hour:02}:{at.tm_min:02}"
-    return f"{MONTH_NAMES[at.tm_mon - 1][:3]} {at.tm_mday:2} {hour}"
+    return time.strftime("%b %e  %Y" if is_old else "%b %e %H:%M", time.gmtime(modified))

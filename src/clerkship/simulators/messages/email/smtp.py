@@ -6,29 +6,23 @@ Each sandbox is a user, named by its address. aiosmtpd is loaded when the listen
 import ssl
 import tempfile
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
 from typing import ClassVar
 
 from clerkship.by_name import load
-from clerkship.kit.descriptors import raise_limit
 from clerkship.kit.wall import monotonic
-from clerkship.sandbox.authentication.listener_schemes import SmtpUser
-from clerkship.sandbox.listener import ProtocolListener, SandboxClient, SandboxDirectory
+from clerkship.sandbox.listener import SandboxClient, SandboxDirectory
 from clerkship.sandbox.request import ConnectionInfo
 from clerkship.transports.limits import ConnectionLimits
-from clerkship.transports.tcp import TcpListener, to_reachable_host
+from clerkship.transports.tcp import to_reachable_host
+from clerkship.transports.user_listener import UserListener
 
 LIMITS = ConnectionLimits(
     first=10.0, head=30.0, body=60.0, idle=300.0, connections=600, held=400_000_000, held_per_sandbox=200_000_000
 )
 """`head` is until the login, `body` between two pieces of an e-mail."""
-MIN_CONNECTIONS = 32
-RESERVED_DESCRIPTORS = 256
-"""Open files of this process that are not for connections."""
-GRACE_SECONDS = 1.0
 HOST_NAME = "localhost"
 NOT_BEFORE, NOT_AFTER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2049, 12, 31, tzinfo=UTC)
 """A fixed validity, so that no clock is needed; clients compare it with theirs."""
@@ -71,7 +65,7 @@ def make_certificate(host: str) -> tuple[str, ssl.SSLContext]:
     return pem.decode(), context
 
 
-class Smtp(ProtocolListener):
+class Smtp(UserListener):
     """The listener."""
 
     name: ClassVar[str] = "smtp"
@@ -81,23 +75,16 @@ class Smtp(ProtocolListener):
 
     def __init__(self, directory: SandboxDirectory) -> None:
         super().__init__(directory)
-        limit = min(self.limits.connections, max(MIN_CONNECTIONS, raise_limit() - RESERVED_DESCRIPTORS))
-        self.tcp = TcpListener(replace(self.limits, per_sandbox=min(self.limits.per_sandbox, limit * 5 // 6)), limit)
-        self._host, self._port, self._certificate = "", 0, ""
+        self._certificate = ""
 
     async def open(self, host: str, port: int) -> None:
         """Start listening."""
-        opened = self.tcp.open_port(host, port)
-        self._host, self._port = host, opened.number
+        opened = self._bind(host, port)
         self._certificate, context = make_certificate(to_reachable_host(host))
         # Loaded here because aiosmtpd is an extra.
         serve = load("clerkship.simulators.messages.email.connection:serve")
         await serve(self, opened, context)
         self.tcp.start_sweeping()
-
-    async def close(self) -> None:
-        """Accept no more connections and close the open ones."""
-        await self.tcp.close(GRACE_SECONDS)
 
     async def run_ended(self, address: str) -> None:
         """Close the connections of a sandbox whose run has ended."""
@@ -110,13 +97,7 @@ class Smtp(ProtocolListener):
 
     def connection_info(self, client: SandboxClient) -> ConnectionInfo:
         """Return host, port, user, password, and the certificate of STARTTLS in PEM."""
-        return {
-            "host": self._host,
-            "port": self._port,
-            "user": client.address.lower(),
-            "password": client.token,
-            "certificate": self._certificate,
-        }
+        return {**super().connection_info(client), "certificate": self._certificate}
 
     def example(self, info: ConnectionInfo) -> str:
         """Return a swaks command that connects."""
@@ -124,11 +105,3 @@ class Smtp(ProtocolListener):
             f"swaks --server {info['host']}:{info['port']} --tls --auth PLAIN --auth-user {info['user']}"
             " --from OWN_ADDRESS --to ADDRESS"
         )
-
-    def log_in(self, user: str, password: str) -> SandboxClient | None:
-        """Return the sandbox of a user. A wrong password and an unknown user are not distinguished."""
-        client = self.directory.find(user)
-        if SmtpUser.has_password(client, password):
-            return client
-        self.directory.list_refused(user, "login", "wrong user or password")
-        return None
