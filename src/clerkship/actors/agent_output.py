@@ -49,11 +49,9 @@ class Sink(Protocol):
 
     def takes(self) -> bool:
         """Return whether it also takes what the current thread writes outside an agent's code."""
-        ...
 
     def write(self, text: str) -> None:
         """Show text."""
-        ...
 
 
 class CopyingStream:

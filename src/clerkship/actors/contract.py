@@ -36,18 +36,15 @@ class Agent(Protocol):
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Reply to a message of a person. An empty reply means silence."""
-        ...
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Do a task, and return the answer."""
-        ...
 
     def close(self) -> Mapping[str, JsonValue]:
         """Release all resources, from any thread; the returned facts are stored beside the log.
 
         Called once and last, whatever the outcome of the trial. It may take a second at most.
         """
-        ...
 
 
 @runtime_checkable
@@ -56,7 +53,6 @@ class AgentProgram(Protocol):
 
     def program_seconds(self) -> float | None:
         """Return the processor time it has used; None before it starts, or if the system does not provide it."""
-        ...
 
 
 @runtime_checkable
@@ -65,7 +61,6 @@ class AgentWithEnd(Protocol):
 
     async def check_end(self) -> None:
         """Raise AgentError if it failed after its answer, or after its last reply in a conversation."""
-        ...
 
 
 class AgentWithStart(Protocol):
@@ -73,7 +68,6 @@ class AgentWithStart(Protocol):
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
         """Prepare for a conversation. A reply is a greeting, sent before the person's first message."""
-        ...
 
 
 class AgentWithHistory(Protocol):
@@ -81,7 +75,6 @@ class AgentWithHistory(Protocol):
 
     async def on_history(self, history: History, sandboxes: Sandboxes) -> None:
         """Take over a conversation. Called after `on_start`, if the agent has it; replies are not sent."""
-        ...
 
 
 class Solver(Protocol):
@@ -105,7 +98,6 @@ class Solver(Protocol):
 
         `solution` is the task's reference solution, for solvers with `takes_solution`; None for others.
         """
-        ...
 
 
 @runtime_checkable
@@ -114,7 +106,6 @@ class SolverWithSnapshot(Protocol):
 
     def open_for(self, snapshot: Snapshot, trial: int = 1) -> Agent:
         """Return a new agent for one trial of a task."""
-        ...
 
 
 def takes_solution(solver: Solver) -> bool:
@@ -128,7 +119,6 @@ class SolverWithCapabilities(Protocol):
 
     def capabilities(self) -> AgentCapabilities:
         """Return the capabilities; raise InputError if they cannot be read."""
-        ...
 
 
 @runtime_checkable
@@ -137,7 +127,6 @@ class SolverWithPreflight(Protocol):
 
     def preflight(self) -> None:
         """Check within a few seconds, without giving the agent work; raise InputError if it cannot be reached."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,27 +220,21 @@ class SimulatedPerson(Protocol):
 
     def join(self, messages: Sequence[Event]) -> None:
         """Join the conversation; `messages` grows with everything that is said in it."""
-        ...
 
     def open(self) -> PersonAction | None:
         """Return the first message, if the person starts the conversation."""
-        ...
 
     def hear(self, reply: AgentReply) -> PersonAction:
         """Respond to a reply of the agent."""
-        ...
 
     def wait(self) -> PersonAction | None:
         """Respond to silence of the agent; None if the person leaves."""
-        ...
 
     def notice(self, event: Event) -> PersonAction | None:
         """Respond to an event; None if it does not concern the person."""
-        ...
 
     def recall(self, past: Sequence[PastPersonTurn]) -> Mapping[int, PersonStep]:
         """Restore the state after an earlier conversation, and wait for the next reply. Replaces `open`.
 
         Returns what they do after each pause, by its number, for the pauses that are not over.
         """
-        ...

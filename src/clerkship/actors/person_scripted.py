@@ -40,7 +40,6 @@ class LineSource(Protocol):
 
     def improvise(self, hint: str = ..., progress: ScriptProgress = ...) -> PersonAction:
         """Return the next action."""
-        ...
 
 
 class ScriptedPerson:

@@ -14,27 +14,21 @@ class Clock(Protocol):
     @property
     def now(self) -> datetime:
         """The simulated time."""
-        ...
 
     def tick(self) -> None:
         """Advance by one tick, because something happened."""
-        ...
 
     def advance(self, by: timedelta) -> None:
         """Let this much time pass."""
-        ...
 
     def schedule(self, at: datetime, due: DueCallback) -> None:
         """Call a function at a time."""
-        ...
 
     def next_due(self) -> datetime | None:
         """Return the time of the next scheduled call; None if there is none."""
-        ...
 
     def settle(self) -> None:
         """Run the calls that are due."""
-        ...
 
 
 class DueQueue:

@@ -90,19 +90,15 @@ class Model(Protocol):
     @property
     def name(self) -> str:
         """The name that is stored and shown."""
-        ...
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Ask; raise ModelOutage if it cannot be reached, BadAnswer if its answer has the wrong shape."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector per text; raise like `ask`. Embeddings also report their usage."""
-        ...
 
     def close(self) -> None:
         """Release its resources; it is not asked again."""
-        ...
 
 
 def is_instant(model: object) -> bool:

@@ -142,7 +142,6 @@ class ModelApi(Protocol):
 
     async def send(self, request: ChatRequest, connections: HostConnections) -> ModelReply:
         """Send one request; raise ModelOutage or RequestDeclined."""
-        ...
 
 
 class Embedder(Protocol):
@@ -150,7 +149,6 @@ class Embedder(Protocol):
 
     async def embed(self, texts: list[str], limits: Sequence[ConcurrencyLimit]) -> Embeddings:
         """Return one vector per text, in order."""
-        ...
 
 
 class RemoteModel:

@@ -40,17 +40,14 @@ class TrialRecord(Protocol):
     @property
     def log(self) -> bytes:
         """Its log, one event per line."""
-        ...
 
     @property
     def blobs(self) -> Mapping[str, bytes]:
         """Bodies too large for the log, by hash."""
-        ...
 
     @property
     def sidecar(self) -> bytes:
         """Facts that differ between machines."""
-        ...
 
 
 class RunLock(Protocol):
@@ -59,17 +56,14 @@ class RunLock(Protocol):
     @property
     def begun(self) -> Sequence[Attempt]:
         """Attempts that earlier holders began; some may never have been saved."""
-        ...
 
     def begin(self, attempt: Attempt) -> None:
         """Record that an attempt begins, so that it is known even if the process is killed. Thread-safe."""
-        ...
 
     def __enter__(self) -> Self: ...
 
     def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Release the lock. The list of attempts is deleted, unless an exception ended the work."""
-        ...
 
 
 class Store(Protocol):
@@ -80,74 +74,57 @@ class Store(Protocol):
 
     def open_run(self, run: BenchmarkRun, frozen: Mapping[str, bytes]) -> None:
         """Save a new run, and its plan, tasks and datasets by hash."""
-        ...
 
     def hold(self, run_id: str) -> RunLock:
         """Lock a run; raise RunBusy if another process has it."""
-        ...
 
     def held(self, run_id: str) -> bool:
         """Return whether a process has locked a run."""
-        ...
 
     def save(self, finished: Sequence[TrialRecord], after: ChainEnd) -> Sequence[TrialSeal]:
         """Save finished trials of one run; return their seals, chained to the last one in the caller's ledger."""
-        ...
 
     def save_regraded(self, task_run: TaskRun, graded: TaskRun, after: ChainEnd) -> TrialSeal:
         """Save a trial that was graded again; its log, bodies and sidecar are those of the original."""
-        ...
 
     def mark(self, run_id: str, status: str, at: str, ledger: Ledger | None = None) -> None:
         """Save that a run ended or was resumed, with a seal over the trials of the ledger.
 
         The caller has kept the ledger since it saved the trials. Without one, the seals in the store are used.
         """
-        ...
 
     def ledger(self, run_id: str) -> Ledger:
         """Load the seals of a run, to add to them."""
-        ...
 
     def check_seals(self, run_id: str, *, task: str | None = None, ledger: Ledger | None = None) -> SealCheck:
         """Check a run against its seals, or one task of it; with a ledger, against what the caller has in memory."""
-        ...
 
     def data_version(self) -> int:
         """Return a number that differs if another connection has written to the store since."""
-        ...
 
     def is_replaced(self) -> bool:
         """Return whether the store's file was replaced or deleted since it was opened."""
-        ...
 
     def check_head(self, run_id: str) -> SealCheck:
         """Check a run's record, status and counts against their seals; no trial is read."""
-        ...
 
     def check_plan(self, run_id: str) -> SealCheck:
         """Check a run's record and its plan against their seals."""
-        ...
 
     def save_calibration(self, calibration: Calibration) -> None:
         """Save a calibration of a judge."""
-        ...
 
     def calibrations(self, model: str) -> tuple[Calibration, ...]:
         """Return the calibrations of a model, oldest first."""
-        ...
 
     def runs(self, limit: int = 50, damaged: list[str] | None = None) -> list[tuple[BenchmarkRun, Counts]]:
         """Return the newest runs, newest first. For `damaged` see `task_runs`."""
-        ...
 
     def run(self, reference: str) -> BenchmarkRun:
         """Return a run by id, by the start of its id, by `latest`, or by `latest~1` for the one before."""
-        ...
 
     def counts(self, run_id: str) -> Counts:
         """Return the number of trials by outcome."""
-        ...
 
     def task_runs(
         self,
@@ -163,26 +140,20 @@ class Store(Protocol):
         Only the last attempt of each is returned, unless all are requested. A record that cannot be parsed raises
         StoreDamaged; with a list `damaged` it is left out, and a sentence about it is added to the list.
         """
-        ...
 
     def each(self, run_id: str, *, attempts: bool = False) -> Iterator[TaskRun]:
         """Yield a run's trials in the same order, one at a time, for runs too large for memory."""
-        ...
 
     def outcomes(self, run_id: str) -> list[TrialOutcome]:
         """Return the outcome of each trial's last attempt, without its record."""
-        ...
 
     def log(self, task_run: TaskRun, after: int = 0) -> Iterator[bytes]:
         """Yield the lines of a trial's log after a position, without loading all of it."""
-        ...
 
     def sidecar(self, task_run: TaskRun) -> bytes:
         """Return the sidecar of a trial."""
-        ...
 
     def blob(self, digest: str) -> bytes:
         """Return a blob by its hash."""
-        ...
 
     def close(self) -> None: ...

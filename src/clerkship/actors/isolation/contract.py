@@ -108,11 +108,9 @@ class Isolated(Protocol):
 
     def isolate(self, isolation: Isolation) -> None:
         """Start later agents under this isolation."""
-        ...
 
     def paths(self) -> tuple[Path, ...]:
         """Return what the programs must see: the working folder, and the files that the command line names."""
-        ...
 
 
 def _memory_file(data: bytes) -> int:

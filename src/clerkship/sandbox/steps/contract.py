@@ -19,19 +19,15 @@ class StepHost(Protocol):
     @property
     def now(self) -> datetime:
         """The simulated time."""
-        ...
 
     def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
         """Return the state of a sandbox or domain, and the context in which the scenario changes it."""
-        ...
 
     def advance(self, by: timedelta) -> None:
         """Let simulated time pass."""
-        ...
 
     def inject(self, fault: Fault | EventFault) -> None:
         """Add a fault that affects later requests, or later events of a sandbox."""
-        ...
 
 
 class Step(Frozen):
