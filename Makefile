@@ -7,7 +7,7 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo 2>/dev/null)
 install = { command -v apt-get >/dev/null && $(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq $(1); } || echo "$(1) is missing: tests that need it are skipped"
 
 help: ## List the targets
-	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
+	@grep -E '^[a-z%-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
 
 setup: ## Install what the tests need: Python packages, and programs where it may
 	@command -v $(UV) >/dev/null || pip install --quiet uv
@@ -69,47 +69,20 @@ new-simulator: setup ## Start a simulator of ours: make new-simulator NAME=pager
 	@$(RUN) ruff format --quiet src/clerkship/simulators
 	@$(RUN) python -m scripts.reference
 
-bench: setup ## Measure, and print the table of docs/performance.md
-	@$(RUN) python benchmarks/overhead.py
+bench: bench-overhead ## Measure what a trial costs, and print the table
 
-bench-start: setup ## Measure the processor time that commands take to start: a minute
-	@$(RUN) python -m benchmarks.startup $(ARGS)
+bench-%: setup ## Measure one part, and print its tables: bench-overhead, bench-peers, bench-start and so on, as in docs/performance.md
+	@$(RUN) python -m benchmarks.$* $(ARGS)
 
-bench-scenarios: setup ## Measure scenario files, and draw docs/scenarios.svg: a minute
-	@$(RUN) python -m benchmarks.scenarios --picture docs/scenarios.svg
+bench-all: setup sshd ## Measure everything, and write docs/performance.md: 20 minutes; ARGS="fhir feeds" for some. First use installs 3 GB under .cache
+	@$(RUN) python -m benchmarks.page $(ARGS)
 
-bench-judging: setup ## Measure models that are asked: what a call costs, how busy an endpoint is kept: a minute
-	@$(RUN) python -m benchmarks.judging
+bench-feeds: sshd
 
-bench-load: setup ## Measure under load, and draw docs/load.svg: two minutes
-	@$(RUN) python -m benchmarks.load --picture docs/load.svg
-
-bench-slow: setup ## Measure how long a client waits while others send slow requests: a minute and a half
-	@$(RUN) python -m benchmarks.slow $(ARGS)
-
-bench-fhir: setup ## Measure the FHIR sandbox beside Medplum's router, which it installs under .cache/peers: minutes
-	@$(RUN) python -m benchmarks.fhir $(ARGS)
-
-bench-feeds: setup ## Measure MLLP beside the server of `hl7`, and SFTP beside OpenSSH's: minutes
+sshd:
 	@command -v sshd >/dev/null || test -x /usr/sbin/sshd || $(call install,openssh-server)
-	@$(RUN) python -m benchmarks.feeds $(ARGS)
-
-bench-x12: setup ## Measure X12 beside linuxforhealth-x12 and pyx12, and the sandbox: minutes
-	@$(RUN) python -m benchmarks.x12 $(ARGS)
-
-bench-messages: setup ## Measure messages and CDS Hooks beside plain servers: a minute
-	@$(RUN) python -m benchmarks.messages $(ARGS)
-
-bench-fax: setup ## Measure faxes beside pypdfium2 and tesserocr alone: a minute
-	@$(RUN) python -m benchmarks.fax $(ARGS)
-
-bench-voice: setup ## Measure phone calls beside a plain server and a chat: a minute
-	@$(RUN) python -m benchmarks.voice $(ARGS)
-
-bench-peers: setup ## Install other harnesses under .cache/peers and measure them beside us: minutes, gigabytes
-	@$(RUN) python benchmarks/peers.py $(ARGS)
 
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format docs new-simulator bench bench-start bench-scenarios bench-judging bench-load bench-slow bench-fhir bench-feeds bench-x12 bench-messages bench-fax bench-voice bench-peers pins
+.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format docs new-simulator bench bench-all sshd pins

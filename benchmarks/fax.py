@@ -20,6 +20,7 @@ from typing import Any
 
 from benchmarks.fax_documents import write_letter_pdf
 from benchmarks.processes import BenchmarkSite, measure_case, measure_idle, resident
+from benchmarks.table import render_table
 from clerkship.formats.fax_pages.conversion import convert
 from clerkship.formats.fax_pages.degradation import Degradation
 from clerkship.formats.fax_pages.degrade import degrade
@@ -35,11 +36,11 @@ from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.templates.registry import TEMPLATES
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = 100
+PAGES = 40
 """Pages that are drawn and degraded."""
 PDFS = 40
 PDF_PAGES = 3
-OCR_PAGES = 10
+OCR_PAGES = 4
 UNDER_WAY = 100
 """Faxes under way at once, of three pages each."""
 IDLE = 300
@@ -233,10 +234,13 @@ def compare(conversion: dict[str, float], ocr: dict[str, float]) -> str:
         ("OCR of a clean page", " s", ocr["clean"], "tesserocr", ocr["clean_plain"]),
         ("OCR of a degraded page", " s", ocr["bad"], "tesserocr", ocr["bad_plain"]),
     ]
-    lines = ["| what | sandbox | library alone | ratio |", "|---|---|---|---|"]
-    for what, unit, ours, library, plain in rows:
-        lines.append(f"| {what} | {ours:.2f}{unit} | {plain:.2f}{unit} ({library}) | {ours / plain:.2f} |")
-    return "\n".join(lines)
+    return render_table(
+        ("what", "sandbox", "library alone", "ratio"),
+        [
+            (what, f"{ours:.2f}{unit}", f"{plain:.2f}{unit} ({library})", f"{ours / plain:.2f}")
+            for what, unit, ours, library, plain in rows
+        ],
+    )
 
 
 def list_costs(sizes: dict[str, int], pages: dict[str, float], conversion: dict[str, float]) -> str:
@@ -255,7 +259,7 @@ def list_costs(sizes: dict[str, int], pages: dict[str, float], conversion: dict[
         ("an idle playground with a fax line", f"{idle['kilobytes']:.1f} KB"),
         ("… a simulated day passes", f"{idle['microseconds']:.0f} µs"),
     ]
-    return "\n".join(["| sandbox | measured |", "|---|---|", *(f"| {name} | {value} |" for name, value in rows)])
+    return render_table(("sandbox", "measured"), rows)
 
 
 def main() -> None:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from benchmarks.table import print_table, times
 from clerkship.formats.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.formats.fhir.validation import validate
 from scripts.fhir_package import package_folder
@@ -103,13 +104,20 @@ def main() -> None:
     print(
         f"{len(resources)} official examples, {size:,.0f} bytes on average; aim: {AIM:,} of {TYPICAL:,} bytes a second"
     )
-    print("| who | resources/s | MB/s | of 1.4 KB/s | ours is faster by | refused |\n|---|---|---|---|---|---|")
-    for rate in rates:
-        beside = rates[0].per_second / rate.per_second
-        print(
-            f"| {rate.who} | {rate.per_second:,.0f} | {rate.megabytes:.1f} | {rate.typical:,.0f} "
-            f"| {beside:.2f}× | {rate.refused} |"
-        )
+    print_table(
+        ("who", "resources/s", "MB/s", "of 1.4 KB/s", "ours is faster by", "refused"),
+        (
+            (
+                rate.who,
+                f"{rate.per_second:,.0f}",
+                f"{rate.megabytes:.1f}",
+                f"{rate.typical:,.0f}",
+                times(rates[0].per_second / rate.per_second),
+                str(rate.refused),
+            )
+            for rate in rates
+        ),
+    )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Measure the engine under load: many trials, high concurrency, many playgrounds, a long log.
 
-    python benchmarks/load.py [--picture docs/load.svg]
+    python -m benchmarks.load [--picture docs/load.svg]
 
 Each case runs in its own process, so that its peak memory can be measured.
 """
@@ -15,12 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from benchmarks.picture import Curve, draw
+from benchmarks.processes import ROOT, run_case
+from benchmarks.table import print_table
 from clerkship.actors.contract import Message
 from clerkship.actors.python import PythonSolver
 from clerkship.checks.conformance.rig import SimulatorRig
@@ -44,7 +46,6 @@ from clerkship.simulators.files.events import FileRead
 from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
 
-ROOT = Path(__file__).parent.parent
 TASK = """
 task:
   name: Two turns with a pause
@@ -56,6 +57,10 @@ task:
       assertion: {sequencing: [{event: chat.message.sent, actor: person}, {event: chat.message.sent, actor: agent}]}
 """
 PAUSE = 0.05
+WAITING = 1_000
+"""Trials whose agents wait."""
+RowsAndCurves = tuple[Sequence[tuple[str, ...]], list[Curve]]
+"""Rows of the table, and curves."""
 
 
 async def waits(message: Message) -> str:
@@ -109,8 +114,7 @@ def playgrounds(folder: Path, count: int) -> dict[str, float]:
 def long_log(folder: Path, count: int) -> dict[str, float]:
     """Measure a log of so many events: store, read in another process, verify and query."""
     write = folder / "long.db"
-    child = [sys.executable, "-m", "benchmarks.load", "--case", f"write_log:{count}:{write}"]
-    wrote = json.loads(subprocess.run(child, cwd=ROOT, capture_output=True, check=True).stdout)
+    wrote = measure(f"write_log:{count}:{write}")
     before = peak()
     with SqliteStore(write) as store:
         [task_run] = store.task_runs(store.run("latest").id)
@@ -216,21 +220,83 @@ CASES: dict[str, Callable[..., dict[str, float]]] = {
 
 def measure(case: str) -> dict[str, float]:
     """Measure one case in its own process."""
-    command = [sys.executable, "-m", "benchmarks.load", "--case", case]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{case}: {done.stderr}")
-    found: dict[str, float] = json.loads(done.stdout)
-    return found
+    return run_case("benchmarks.load", case)
 
 
-def row(what: str, *cells: str) -> None:
-    """Print one row of the table."""
-    print(f"| {what} | {' | '.join(cells)} |", flush=True)
+def grow_in_trials() -> RowsAndCurves:
+    """Measure batches of growing size."""
+    found = {size: measure(f"busy:{size}:200") for size in (1_000, 2_000, 5_000, 10_000)}
+    rows = [
+        (
+            f"{size:,} trials, 200 at once",
+            f"{case['seconds']:.1f} s ({case['seconds'] / size * 1000:.2f} ms each)",
+            f"{case['peak']:.0f} MB",
+        )
+        for size, case in found.items()
+    ]
+    return rows, [
+        Curve("one batch, 200 at once", "trials", "ms each", {n: c["seconds"] / n * 1000 for n, c in found.items()}),
+        Curve("one batch, 200 at once", "trials", "MB at most", {n: c["peak"] for n, c in found.items()}),
+    ]
+
+
+def grow_at_once() -> RowsAndCurves:
+    """Measure growing concurrency with agents that wait."""
+    found = {at_once: measure(f"waiting:{WAITING}:{at_once}") for at_once in (10, 50, 100, 200)}
+    rows = []
+    for at_once, case in found.items():
+        ideal = WAITING * 2 * PAUSE / at_once
+        spent = f"{case['seconds']:.1f} s ({case['seconds'] / ideal:.2f}× the agents' own {ideal:.1f} s)"
+        what = f"{WAITING:,} trials with {2 * PAUSE} s of waiting each, {at_once} at once"
+        rows.append((what, spent, f"{case['peak']:.0f} MB"))
+    rates = {at_once: WAITING / case["seconds"] for at_once, case in found.items()}
+    return rows, [Curve(f"{WAITING:,} trials that wait {2 * PAUSE} s", "at once", "trials/s", rates)]
+
+
+def grow_in_playgrounds() -> RowsAndCurves:
+    """Measure growing numbers of open playgrounds."""
+    found = {number: measure(f"playgrounds:{number}") for number in (1, 100, 500, 1_000)}
+    rows = []
+    for number, case in found.items():
+        each = (case["peak"] - case["before"]) * 1024 / number
+        spent = f"{case['seconds'] * 1000:.0f} ms to open, {case['request_ms']:.3f} ms a request"
+        memory = f"{each:.0f} KB each" if number > 1 else f"{case['peak']:.0f} MB"
+        rows.append((f"{number:,} playgrounds open together", spent, memory))
+    waits = {number: case["request_ms"] for number, case in found.items()}
+    return rows, [Curve("playgrounds open together", "playgrounds", "ms a request", waits)]
+
+
+def grow_in_length() -> RowsAndCurves:
+    """Measure logs of growing length."""
+    found = {number: measure(f"long_log:{number}") for number in (10_000, 100_000, 300_000)}
+    rows: list[tuple[str, ...]] = []
+    for number, case in found.items():
+        checked = f"{case['checked_seconds']:.2f} s to open and check against its head"
+        asked = f"{case['parsed_seconds']:.1f} s to read back as objects, {case['asked_seconds']:.2f} s to count a kind"
+        rows += [
+            (f"log of {number:,} events, {case['size_mb']:.0f} MB", checked, f"{case['streamed_peak']:.0f} MB"),
+            ("… its last 20 events", f"{case['sought_ms']:.1f} ms"),
+            ("… a criterion over all of it", asked, f"{case['peak']:.0f} MB"),
+            ("… to write and keep it", f"{case['write_seconds']:.1f} s", f"{case['write_peak']:.0f} MB"),
+        ]
+    return rows, [
+        Curve("a long log", "events", "s to open and check", {n: c["checked_seconds"] for n, c in found.items()}),
+        Curve("a long log", "events", "MB to open and check", {n: c["streamed_peak"] for n, c in found.items()}),
+    ]
+
+
+def measure_all(curves: list[Curve]) -> Iterator[tuple[str, ...]]:
+    """Yield all rows, and add the curves to a list."""
+    for grow in (grow_in_trials, grow_at_once, grow_in_playgrounds, grow_in_length):
+        rows, drawn = grow()
+        yield from rows
+        curves += drawn
+    stopping = measure("stopped:200")["seconds"]
+    yield "Ctrl-C with 200 agents at work: until it has ended", f"{stopping:.2f} s"
 
 
 def main() -> None:
-    """Print the tables, and draw the curves."""
+    """Print the table, and draw the curves."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--case", help="one case, as JSON")
     parser.add_argument("--picture", type=Path, help="where to draw the curves")
@@ -240,71 +306,10 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             print(json.dumps(CASES[name](Path(folder), *values)))
         return
-    curves = [*grow_in_trials(), *grow_at_once(), *grow_in_playgrounds(), *grow_in_length()]
-    found = measure("stopped:200")
-    row("Ctrl-C with 200 agents at work: until it has ended", f"{found['seconds']:.2f} s", "")
+    curves: list[Curve] = []
+    print_table(("what", "time", "memory at most"), measure_all(curves))
     if options.picture:
         options.picture.write_text(draw(curves), encoding="utf-8")
-
-
-def grow_in_trials() -> list[Curve]:
-    """Measure batches of growing size."""
-    print("| what | time | memory at most |\n|---|---|---|")
-    sizes = (1_000, 2_000, 5_000, 10_000)
-    found = {size: measure(f"busy:{size}:200") for size in sizes}
-    for size, case in found.items():
-        each = case["seconds"] / size * 1000
-        row(f"{size:,} trials, 200 at once", f"{case['seconds']:.1f} s ({each:.2f} ms each)", f"{case['peak']:.0f} MB")
-    return [
-        Curve("one batch, 200 at once", "trials", "ms each", {n: c["seconds"] / n * 1000 for n, c in found.items()}),
-        Curve("one batch, 200 at once", "trials", "MB at most", {n: c["peak"] for n, c in found.items()}),
-    ]
-
-
-def grow_at_once() -> list[Curve]:
-    """Measure growing concurrency with agents that wait."""
-    found = {at_once: measure(f"waiting:2000:{at_once}") for at_once in (10, 50, 100, 200)}
-    for at_once, case in found.items():
-        ideal = 2000 * 2 * PAUSE / at_once
-        told = f"{case['seconds']:.1f} s ({case['seconds'] / ideal:.2f}× the agents' own {ideal:.1f} s)"
-        row(f"2,000 trials with 0.1 s of waiting each, {at_once} at once", told, f"{case['peak']:.0f} MB")
-    return [
-        Curve("2,000 trials that wait 0.1 s", "at once", "trials/s", {n: 2000 / c["seconds"] for n, c in found.items()})
-    ]
-
-
-def grow_in_playgrounds() -> list[Curve]:
-    """Measure growing numbers of open playgrounds."""
-    found = {count: measure(f"playgrounds:{count}") for count in (1, 100, 500, 1_000)}
-    for count, case in found.items():
-        each = (case["peak"] - case["before"]) * 1024 / count
-        told = f"{case['seconds'] * 1000:.0f} ms to open, {case['request_ms']:.3f} ms a request"
-        row(
-            f"{count:,} playgrounds open together",
-            told,
-            f"{each:.0f} KB each" if count > 1 else f"{case['peak']:.0f} MB",
-        )
-    return [
-        Curve(
-            "playgrounds open together", "playgrounds", "ms a request", {n: c["request_ms"] for n, c in found.items()}
-        )
-    ]
-
-
-def grow_in_length() -> list[Curve]:
-    """Measure logs of growing length."""
-    found = {count: measure(f"long_log:{count}") for count in (10_000, 100_000, 1_000_000)}
-    for count, case in found.items():
-        checked = f"{case['checked_seconds']:.2f} s to open and check against its head"
-        row(f"log of {count:,} events, {case['size_mb']:.0f} MB", checked, f"{case['streamed_peak']:.0f} MB")
-        row("… its last 20 events", f"{case['sought_ms']:.1f} ms", "")
-        asked = f"{case['parsed_seconds']:.1f} s to read back as objects, {case['asked_seconds']:.2f} s to count a kind"
-        row("… a criterion over all of it", asked, f"{case['peak']:.0f} MB")
-        row("… to write and keep it", f"{case['write_seconds']:.1f} s", f"{case['write_peak']:.0f} MB")
-    return [
-        Curve("a long log", "events", "s to open and check", {n: c["checked_seconds"] for n, c in found.items()}),
-        Curve("a long log", "events", "MB to open and check", {n: c["streamed_peak"] for n, c in found.items()}),
-    ]
 
 
 if __name__ == "__main__":

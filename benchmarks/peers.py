@@ -1,6 +1,6 @@
 """Other harnesses beside us: each in an environment of its own, the same work, one table of ratios.
 
-    python benchmarks/peers.py [--only inspect_ai,deepeval] [--cases 1000] [--repeat 3]
+    python -m benchmarks.peers [--only inspect_ai,deepeval] [--cases 1000] [--repeat 2]
 
 Theirs and ours take turns, in processes of their own, and the best of the repetitions counts for both. Imports are
 not in the seconds, nor is a warm-up of ten cases; the driver imports nothing of ours, so that it stays small. A peer
@@ -20,6 +20,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, NamedTuple
+
+from benchmarks.table import render_table, times
 
 ROOT = Path(__file__).resolve().parent.parent
 WORK = Path(__file__).resolve().parent / "peer_work"
@@ -154,15 +156,9 @@ class Row:
 HEAD = ("beside", "what", "theirs", "ours", "theirs ÷ ours", "in CPU", "peak memory", "note")
 
 
-def times(ratio: float | None) -> str:
-    """Return a ratio as text."""
-    return "" if ratio is None else f"{ratio:.2f}×" if ratio < 10 else f"{ratio:,.0f}×"
-
-
 def render(rows: Sequence[Row]) -> str:
     """Return the table as Markdown."""
-    lines = [HEAD, ("---",) * len(HEAD), *(row.cells() for row in rows)]
-    return "\n".join("| " + " | ".join(cell.replace("|", "/") for cell in line) + " |" for line in lines)
+    return render_table(HEAD, [row.cells() for row in rows])
 
 
 def seconds(value: float) -> str:
@@ -266,23 +262,22 @@ def our_start(argument: str) -> Cost:
 
 
 def work_rows(peer: Peer, title: str, cases: int, repeat: int) -> Iterator[Row]:
-    """Return rows for a tenth of the cases and for all of them, in each shape that the peer supports."""
-    whole = min(cases, peer.most)
+    """Return a row for each shape that the peer supports."""
+    count = min(cases, peer.most)
     for shape in peer.shapes:
-        for count in sorted({max(1, whole // 10), whole}):
-            what = f"{count:,} {SHAPES[shape]}"
-            try:
-                theirs, ours = taking_turns(
-                    repeat,
-                    lambda s=shape, n=count: worked(  # type: ignore[misc]
-                        lambda scratch: peer.script(scratch, s, n), peer.folder if peer.npm else None, peer.environment
-                    ),
-                    lambda s=shape, n=count: our_work(s, n),  # type: ignore[misc]
-                )
-            except PeerFailed as problem:
-                yield Row(what, title, "failed", note=str(problem))
-            else:
-                yield cost_row(what, title, theirs, ours)
+        what = f"{count:,} {SHAPES[shape]}"
+        try:
+            theirs, ours = taking_turns(
+                repeat,
+                lambda s=shape: worked(  # type: ignore[misc]
+                    lambda scratch: peer.script(scratch, s, count), peer.folder if peer.npm else None, peer.environment
+                ),
+                lambda s=shape: our_work(s, count),  # type: ignore[misc]
+            )
+        except PeerFailed as problem:
+            yield Row(what, title, "failed", note=str(problem))
+        else:
+            yield cost_row(what, title, theirs, ours)
 
 
 def start_rows(peer: Peer, title: str, repeat: int) -> Iterator[Row]:
@@ -294,7 +289,7 @@ def start_rows(peer: Peer, title: str, repeat: int) -> Iterator[Row]:
             started(line, peer.environment)
             our_start(argument)
             theirs, ours = taking_turns(
-                max(3, repeat),
+                repeat,
                 lambda command=line: started(command, peer.environment),  # type: ignore[misc]
                 lambda wanted=argument: our_start(wanted),  # type: ignore[misc]
             )
@@ -421,7 +416,7 @@ def main() -> None:
     parser.add_argument(
         "--cases", type=int, default=1000, help="at most; slow peers get fewer, and so do we beside them"
     )
-    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--repeat", type=int, default=2)
     options = parser.parse_args()
     CACHE.mkdir(parents=True, exist_ok=True)
     peers = chosen(options.only)

@@ -64,14 +64,19 @@ def resident() -> float:
     return pages * resource.getpagesize() / 1024
 
 
+def run_case(module: str, *words: str, at_start: Callable[[], None] | None = None) -> dict[str, Any]:
+    """Run `python -m MODULE --case WORDS`, and return the figures that it prints."""
+    command = [sys.executable, "-m", module, "--case", *words]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, preexec_fn=at_start)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(words)}: {done.stderr}")
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
 def measure_case(module: str, case: str, size: int) -> dict[str, float]:
     """Run `python -m MODULE --case CASE --size SIZE`, and return the figures that it prints."""
-    command = [sys.executable, "-m", module, "--case", case, "--size", str(size)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{case}: {done.stderr}")
-    figures: dict[str, float] = json.loads(done.stdout)
-    return figures
+    return run_case(module, case, "--size", str(size))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ import gc
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ import yaml
 
 from benchmarks.overhead import best_of
 from benchmarks.picture import Curve, draw
+from benchmarks.table import print_table, seconds, times
 from clerkship.actors.contract import Message, ReplyPart, Say
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
@@ -245,25 +246,41 @@ def peer(place: Path) -> float | None:
         return None
 
 
-def row(name: str, mine: float, beside: float, what: str, each: str) -> None:
-    """Print one row of the table."""
-    print(f"| {name} | {_time(mine)} | {each} | {_time(beside)} ({what}) | {mine / beside:.1f}× |", flush=True)
+class Growth:
+    """Rows and a curve of something that is measured at several sizes, beside something bare that does the same."""
+
+    def __init__(self, what: str, unit: str, bare: str) -> None:
+        self.what, self.unit, self.bare = what, unit, bare
+        self.points: dict[int, float] = {}
+
+    def rows(
+        self, sizes: Iterable[int], mine: Callable[[int], float], beside: Callable[[int], float], count: int = 1
+    ) -> Iterator[tuple[str, ...]]:
+        """Measure at each size; `count` says how many things of this size are measured together."""
+        for size in sizes:
+            ours, theirs = best_of(2, lambda: mine(size)), best_of(2, lambda: beside(size))  # noqa: B023  (called at once)
+            self.points[size] = ours
+            each = f"{ours / size / count * 1e6:,.1f} µs per {self.unit}"
+            yield self.what.format(size), seconds(ours), each, f"{seconds(theirs)} ({self.bare})", times(ours / theirs)
 
 
-def _time(seconds: float) -> str:
-    return f"{seconds:.2f} s" if seconds >= 0.5 else f"{seconds * 1000:.1f} ms"
-
-
-def grow(
-    sizes: Sequence[int], measure: Callable[[int], tuple[float, float]], tell: Callable[..., None]
-) -> dict[int, float]:
-    """Measure at each size, print the results, and return the curve."""
-    points = {}
-    for size in sizes:
-        mine, beside = measure(size)
-        tell(size, mine, beside)
-        points[size] = mine
-    return points
+def rows(folder: Path, growths: Sequence[Growth], *, quick: bool) -> Iterator[tuple[str, ...]]:
+    """Measure everything, in small sizes if it has to be quick."""
+    talk, twelve, parsed = growths
+    count = 100 if quick else 1000
+    conversations(20, 2)
+    turns = (2, 6) if quick else (2, 6, 12, 24)
+    yield from talk.rows(turns, lambda size: conversations(count, size), lambda size: bare(count, size), count)
+    histories = {size: history(size) for size in ((1_000, 10_000) if quick else (1_000, 10_000, 100_000))}
+    yield from twelve.rows(histories, lambda size: graded(histories[size]), lambda size: searched(histories[size]))
+    places = {size: files(size, folder) for size in ((100,) if quick else (250, 1_000, 2_000))}
+    yield from parsed.rows(places, lambda size: read(places[size]), lambda size: only_read(places[size]))
+    least = min(places)
+    theirs, ours = peer(places[least]), parsed.points[least]
+    if theirs is not None:
+        each = f"{theirs / least * 1e6:,.1f} µs per file there"
+        beside = f"{seconds(theirs)} (ruamel.yaml, reading alone)"
+        yield f"{least:,} scenario files, beside ruamel.yaml", seconds(ours), each, beside, times(ours / theirs)
 
 
 def main() -> None:
@@ -272,60 +289,18 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, help="an SVG to draw the curves into")
     parser.add_argument("--quick", action="store_true", help="small sizes only")
     options = parser.parse_args()
-    small = options.quick
-    print("| what | ours | each | beside it | ratio |\n|---|---|---|---|---|")
-    conversations(20, 2)
-    count = 100 if small else 1000
-
-    talk = grow(
-        (2, 6) if small else (2, 6, 12, 24),
-        lambda turns: (best_of(2, lambda: conversations(count, turns)), best_of(2, lambda: bare(count, turns))),
-        lambda turns, mine, beside: row(
-            f"{count:,} conversations of {turns} turns, five assertions each",
-            mine,
-            beside,
-            "bare calls",
-            f"{mine / count / turns * 1e6:.0f} µs per turn",
-        ),
+    number = "100" if options.quick else "1,000"
+    growths = (
+        Growth(number + " conversations of {:,} turns, five assertions each", "turn", "the agent's calls alone"),
+        Growth("all twelve assertions over {:,} events", "event", "twelve bare searches"),
+        Growth("{:,} scenario files parsed and validated", "file", "PyYAML's C loader, reading alone"),
     )
-    histories = {size: history(size) for size in ((1_000, 10_000) if small else (1_000, 10_000, 50_000, 100_000))}
-    twelve = grow(
-        list(histories),
-        lambda size: (best_of(3, lambda: graded(histories[size])), best_of(3, lambda: searched(histories[size]))),
-        lambda size, mine, beside: row(
-            f"all twelve assertions over {size:,} events",
-            mine,
-            beside,
-            "bare searches",
-            f"{mine / size * 1e6:.2f} µs per event",
-        ),
-    )
-    with tempfile.TemporaryDirectory() as name:
-        places = {size: files(size, Path(name)) for size in ((100,) if small else (250, 500, 1_000, 2_000))}
-        parsed = grow(
-            list(places),
-            lambda size: (best_of(2, lambda: read(places[size])), best_of(2, lambda: only_read(places[size]))),
-            lambda size, mine, beside: row(
-                f"{size:,} scenario files parsed and validated",
-                mine,
-                beside,
-                "PyYAML's C loader, reading alone",
-                f"{mine / size * 1000:.2f} ms per file",
-            ),
-        )
-        most = max(places)
-        theirs = peer(places[most])
-        if theirs is not None:
-            row(
-                f"{most:,} scenario files, beside ruamel.yaml",
-                parsed[most],
-                theirs,
-                "ruamel.yaml, reading alone",
-                f"{theirs / most * 1000:.2f} ms per file there",
-            )
+    with tempfile.TemporaryDirectory() as folder:
+        print_table(("what", "ours", "each", "beside it", "ratio"), rows(Path(folder), growths, quick=options.quick))
     if options.picture is not None:
+        talk, twelve, parsed = (growth.points for growth in growths)
         curves = [
-            Curve(f"{count:,} conversations", "turns each", "seconds", talk),
+            Curve(f"{number} conversations", "turns each", "seconds", talk),
             Curve("Twelve assertions", "events", "milliseconds", {size: took * 1000 for size, took in twelve.items()}),
             Curve("Scenario files", "files", "seconds", parsed),
         ]

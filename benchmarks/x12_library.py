@@ -14,7 +14,8 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from benchmarks.peers import LIMIT, WORK, PeerFailed, last_line, times
+from benchmarks.peers import LIMIT, WORK, PeerFailed, last_line
+from benchmarks.table import render_table, times
 from tests.clients.installs import CannotInstall
 from tests.clients.x12_judges.environments import linuxforhealth_python, pyx12_python
 from tests.clients.x12_judges.messages import interchange, valid_message
@@ -114,17 +115,21 @@ def measure(sets: int = SETS, turns: int = TURNS) -> list[Comparison]:
 
 def table(rows: Sequence[Comparison]) -> str:
     """Return the table as Markdown."""
-    lines = [
-        "| set | what | ours, sets per CPU second | beside it | theirs | ratio | aim |",
-        "|---|---|---:|---|---:|---:|---:|",
-    ]
-    for row in rows:
-        theirs = f"{row.theirs:,.0f}" if row.theirs is not None else row.note
-        aim = f"≥ {AIM:.0f}×" if row.operation == "validate" else ""
-        lines.append(
-            f"| {row.kind} | {row.operation} | {row.ours:,.0f} | {row.peer} | {theirs} | {times(row.ratio)} | {aim} |"
-        )
-    return "\n".join(lines)
+    return render_table(
+        ("set", "what", "ours, sets per CPU second", "beside it", "theirs", "ratio", "aim"),
+        [
+            (
+                row.kind,
+                row.operation,
+                f"{row.ours:,.0f}",
+                row.peer,
+                f"{row.theirs:,.0f}" if row.theirs is not None else row.note,
+                times(row.ratio),
+                f"≥ {AIM:.0f}×" if row.operation == "validate" else "",
+            )
+            for row in rows
+        ],
+    )
 
 
 def main() -> None:

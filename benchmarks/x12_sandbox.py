@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.http_load import keep_asking, render_request
 from benchmarks.processes import measure_case, resident, start_server
+from benchmarks.table import render_table
 from clerkship import payer
 from clerkship.model.environment import Environment
 from clerkship.payer.config import PayerConfig
@@ -214,8 +215,7 @@ def table(seconds: float = 3.0, batch: int = BATCH, playgrounds: int = IDLE) -> 
         (f"{playgrounds:,} idle playgrounds with X12, files and a payer, each", f"{idle['idle']:.1f} KB", ""),
         ("… after one 270 in each", f"{idle['used']:.1f} KB", ""),
     ]
-    lines = ["| sandbox | measured | per CPU second |", "|---|---|---|"]
-    return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
+    return render_table(("sandbox", "measured", "per CPU second"), rows)
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ def test_both_servers_do_each_workload() -> None:
     lines = table(found).splitlines()
     assert len(lines) == 2 + len(found)
     assert "put of 1 MB, `sftp`" in lines[2]
-    assert lines[2].endswith("| ≥ 0.6 |")
+    assert lines[2].endswith("| ≥ 0.8× |")
 
 
 def test_without_openssh_only_clerkship_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:

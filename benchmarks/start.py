@@ -1,6 +1,6 @@
 """Measure what a command costs before it does anything: the processor time of each, beside an empty Python.
 
-    python -m benchmarks.startup [--repeats 5]
+    python -m benchmarks.start [--repeats 5]
 
 Processor time is the user and system time of the process and its children. The smallest of several is printed: it
 varies least. Bytecode is cached, as it is from the second start on, whatever the environment says.
@@ -12,9 +12,11 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from benchmarks.table import print_table
 
 ROOT = Path(__file__).resolve().parent.parent
 CLERKSHIP = (str(Path(sys.executable).with_name("clerkship")),)
@@ -29,13 +31,6 @@ class Command(NamedTuple):
     aim: float | None = None
 
 
-class Measured(NamedTuple):
-    """A command, and the seconds of processor time that it took."""
-
-    command: Command
-    seconds: float
-
-
 COMMANDS = (
     Command("`python -c pass`", (sys.executable, "-c", "pass")),
     Command("`clerkship --version`", (*CLERKSHIP, "--version"), 0.02),
@@ -46,25 +41,24 @@ COMMANDS = (
     Command("`clerkship validate`, one task on files", (*CLERKSHIP, "validate", "practice"), 0.5),
     Command("`clerkship run`, one task on files", (*CLERKSHIP, "run", "practice", "--agent", "oracle")),
     Command(
-        "`clerkship run`, one task of `suites/chart`",
+        "`clerkship run suites/chart --task ...`",
         (*CLERKSHIP, "run", str(ROOT / "suites" / "chart"), "--task", "find_by_maiden_name", "--agent", "oracle"),
-        0.9,
+        1.0,
     ),
+    Command("`clerkship validate suites/feeds`", (*CLERKSHIP, "validate", str(ROOT / "suites" / "feeds")), 0.8),
 )
 
 
-def measure(commands: Sequence[Command], folder: Path, repeats: int) -> list[Measured]:
-    """Run each command in a folder with one task and one run, and return the smallest time of each."""
+def measure(commands: Sequence[Command], folder: Path, repeats: int) -> Iterator[tuple[str, ...]]:
+    """Run each command in a folder with one task and one run, and yield a row with its smallest time."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
     _run((*CLERKSHIP, "new", "task", TASK, "--in", "practice"), folder, environment)
     _run((*CLERKSHIP, "run", "practice", "--agent", "oracle"), folder, environment)
-    found = []
     for command in commands:
         _run(command.words, folder, environment)  # bytecode and datasets are cached from here on
-        times = [_run(command.words, folder, environment) for _ in range(repeats)]
-        found.append(Measured(command, min(times)))
-    return found
+        seconds = min(_run(command.words, folder, environment) for _ in range(repeats))
+        yield command.name, f"{seconds:.3f} s", "" if command.aim is None else f"≤ {command.aim:g} s"
 
 
 def _run(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> float:
@@ -76,22 +70,13 @@ def _run(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> 
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def render(measured: Sequence[Measured]) -> str:
-    """Return the table of docs/performance.md."""
-    rows = [
-        f"| {command.name} | {seconds:.3f} s | {'' if command.aim is None else f'≤ {command.aim:g} s'} |"
-        for command, seconds in measured
-    ]
-    return "\n".join(["| command | processor time | aim |", "|---|---|---|", *rows])
-
-
 def main() -> None:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeats", type=int, default=5)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        print(render(measure(COMMANDS, Path(folder), options.repeats)))
+        print_table(("command", "processor time", "aim"), measure(COMMANDS, Path(folder), options.repeats))
 
 
 if __name__ == "__main__":
