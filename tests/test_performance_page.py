@@ -2,12 +2,15 @@
 
 import re
 import sys
+import threading
 from pathlib import Path
 
+import orjson
 import pytest
 
 from benchmarks import page
 from benchmarks.page import BENCHMARKS, MACHINE, PAGE, ROOT, BenchmarkFailed, measure, replace_block, run
+from benchmarks.profiles import name_part, profile
 from benchmarks.table import render_table
 
 BLOCK = re.compile(r"^<!-- ([^\n]+) -->\n(.*?)^<!-- end -->$", re.DOTALL | re.MULTILINE)
@@ -57,3 +60,16 @@ def test_benchmark_that_prints_no_table_fails() -> None:
 
 def test_missing_cells_are_empty_and_bars_are_replaced() -> None:
     assert render_table(("a", "b"), [("x|y",)]) == "| a | b |\n|---|---|\n| x/y |  |"
+
+
+def test_profile_shows_parts_of_all_threads_by_package_and_library() -> None:
+    def work() -> None:
+        thread = threading.Thread(target=lambda: [orjson.dumps(list(range(2_000))) for _ in range(500)])
+        thread.start()
+        thread.join()
+
+    assert "orjson" in profile(work)
+    assert name_part("/x/src/clerkship/formats/fhir/search.py") == "`formats/fhir`"
+    assert name_part("/x/src/clerkship/events/log.py") == "`events`"
+    assert name_part("/y/site-packages/pydantic/main.py") == "pydantic"
+    assert name_part("/y/lib/python3.11/json/decoder.py") == "other libraries"
