@@ -36,12 +36,12 @@ from clerkship.simulators.fax.handle import Fax
 from clerkship.simulators.fax.templates.registry import TEMPLATES
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = 40
+PAGES = 20
 """Pages that are drawn and degraded."""
-PDFS = 40
+PDFS = 20
 PDF_PAGES = 3
-OCR_PAGES = 4
-UNDER_WAY = 100
+OCR_PAGES = 2
+UNDER_WAY = 30
 """Faxes under way at once, of three pages each."""
 IDLE = 300
 NUMBER = "+15550100900"

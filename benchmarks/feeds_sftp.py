@@ -1,6 +1,6 @@
 """Compare our SFTP server with OpenSSH's (`internal-sftp`), using OpenSSH's client and paramiko.
 
-    python -m benchmarks.feeds_sftp [--megabytes 256] [--files 1000] [--rounds 3] [--quick]
+    python -m benchmarks.feeds_sftp [--megabytes 256] [--files 500] [--rounds 3] [--quick]
 
 The servers are measured in turn, in rounds; the result is the median of the rounds. OpenSSH's server runs on
 loopback with its own configuration, keys and folder. All files are in memory if the machine has such a file system,
@@ -242,7 +242,7 @@ class Measured(NamedTuple):
     theirs: float | None
 
 
-def measure(megabytes: int = 256, count: int = 1000, rounds: int = ROUNDS) -> list[Measured]:
+def measure(megabytes: int = 256, count: int = 500, rounds: int = ROUNDS) -> list[Measured]:
     """Measure both servers, alternating."""
     sshd = find_sshd()
     with contextlib.ExitStack() as stack:
@@ -318,7 +318,7 @@ def main() -> None:
     """Parse the command line, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--megabytes", type=int, default=256)
-    parser.add_argument("--files", type=int, default=1000)
+    parser.add_argument("--files", type=int, default=500)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--quick", action="store_true", help="16 MB, 100 files, one round: that it works at all")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)

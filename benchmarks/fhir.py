@@ -1,6 +1,6 @@
 """Compare the FHIR sandbox with Medplum's router and memory store, in process and over HTTP; measure how it grows.
 
-    python -m benchmarks.fhir [--size 10000] [--seconds 3]
+    python -m benchmarks.fhir [--size 10000] [--seconds 2]
 
 The server runs on one core and the client on another, one side after the other in one run. If the machine is busy,
 the relevant figure is requests per CPU second of the server. The peer is installed under .cache/peers with npm; if
@@ -431,7 +431,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--case", help="one case, as JSON")
     parser.add_argument("--size", type=int, default=10_000, help="resources in the chart")
-    parser.add_argument("--seconds", type=float, default=3.0, help="how long each is asked")
+    parser.add_argument("--seconds", type=float, default=2.0, help="how long each is asked")
     options = parser.parse_args()
     if options.case:
         name, *values = options.case.split(":")
@@ -443,7 +443,7 @@ def main() -> None:
         pin()
     head = ("what", "ours", "ours, per CPU second", "beside it", "ratio", "in CPU", "aim")
     sizes = (100, 10_000, 100_000)
-    rows = chain(beside_the_peer(options.size, options.seconds), growth(sizes, 1_000), datasets(50_000, 500))
+    rows = chain(beside_the_peer(options.size, options.seconds), growth(sizes, 1_000), datasets(20_000, 500))
     print_table(head, rows)
 
 

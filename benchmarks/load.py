@@ -242,7 +242,7 @@ def grow_in_trials() -> RowsAndCurves:
 
 def grow_at_once() -> RowsAndCurves:
     """Measure growing concurrency with agents that wait."""
-    found = {at_once: measure(f"waiting:{WAITING}:{at_once}") for at_once in (10, 50, 100, 200)}
+    found = {at_once: measure(f"waiting:{WAITING}:{at_once}") for at_once in (20, 50, 100, 200)}
     rows = []
     for at_once, case in found.items():
         ideal = WAITING * 2 * PAUSE / at_once

@@ -269,7 +269,7 @@ def round_trip(door: str, requests: int = 1000) -> float:
         return (time.perf_counter() - began) / requests
 
 
-def program_start(level: Level, folder: Path, starts: int = 50) -> float:
+def program_start(level: Level, folder: Path, starts: int = 20) -> float:
     """Return the seconds that it takes to start a program that ends at once, at a level of isolation."""
     isolation = Isolation(level, (folder.resolve(),))
     began = time.perf_counter()

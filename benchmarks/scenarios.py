@@ -267,7 +267,7 @@ class Growth:
 def rows(folder: Path, growths: Sequence[Growth], *, quick: bool) -> Iterator[tuple[str, ...]]:
     """Measure everything, in small sizes if it has to be quick."""
     talk, twelve, parsed = growths
-    count = 100 if quick else 1000
+    count = 100 if quick else 500
     conversations(20, 2)
     turns = (2, 6) if quick else (2, 6, 12, 24)
     yield from talk.rows(turns, lambda size: conversations(count, size), lambda size: bare(count, size), count)
@@ -289,7 +289,7 @@ def main() -> None:
     parser.add_argument("--picture", type=Path, help="an SVG to draw the curves into")
     parser.add_argument("--quick", action="store_true", help="small sizes only")
     options = parser.parse_args()
-    number = "100" if options.quick else "1,000"
+    number = "100" if options.quick else "500"
     growths = (
         Growth(number + " conversations of {:,} turns, five assertions each", "turn", "the agent's calls alone"),
         Growth("all twelve assertions over {:,} events", "event", "twelve bare searches"),

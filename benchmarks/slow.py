@@ -1,6 +1,6 @@
 """Measure how long another client waits while one client sends slow requests.
 
-    python -m benchmarks.slow [--seconds 5] [--hold 21]
+    python -m benchmarks.slow [--seconds 4] [--hold 21]
 
 The server runs in a process of its own, with two playgrounds behind one listener. A probe reads one small resource over
 and over while other clients do something slow: in another playground than theirs, or in the same, where it also waits
@@ -259,7 +259,7 @@ def main() -> None:
     """Print the table of docs/performance.md."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--seconds", type=float, default=5.0, help="seconds that each case lasts")
+    parser.add_argument("--seconds", type=float, default=4.0, help="seconds that each case lasts")
     parser.add_argument("--hold", type=float, default=21.0, help="seconds that half-open connections are held")
     options = parser.parse_args()
     if options.serve:

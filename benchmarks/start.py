@@ -1,6 +1,6 @@
 """Measure what a command costs before it does anything: the processor time of each, beside an empty Python.
 
-    python -m benchmarks.start [--repeats 5]
+    python -m benchmarks.start [--repeats 3]
 
 Processor time is the user and system time of the process and its children. The smallest of several is printed: it
 varies least. Bytecode is cached, as it is from the second start on, whatever the environment says.
@@ -73,7 +73,7 @@ def _run(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> 
 def main() -> None:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--repeats", type=int, default=3)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         print_table(("command", "processor time", "aim"), measure(COMMANDS, Path(folder), options.repeats))

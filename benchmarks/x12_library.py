@@ -20,8 +20,8 @@ from tests.clients.installs import CannotInstall
 from tests.clients.x12_judges.environments import linuxforhealth_python, pyx12_python
 from tests.clients.x12_judges.messages import interchange, valid_message
 
-SETS = 500
-TURNS = 3
+SETS = 200
+TURNS = 2
 OPERATIONS = ("parse", "validate", "render")
 AIM = 10.0
 

@@ -42,7 +42,7 @@ from tests.simulators.x12.clearinghouse import MEMBERS, authorization, claim_sta
 CONNECTIONS = 8
 MOST = 4_000
 """Interchanges in one playground: each leaves several events, and the number of events is limited."""
-BATCH = 10_000
+BATCH = 4_000
 IDLE = 500
 REQUESTS: dict[str, tuple[str, Callable[[str], list[str]], int]] = {
     "270, one set": ("270", eligibility, 1),
