@@ -1,6 +1,6 @@
 """Measure MLLP round trips per second: our sandbox, and the server of the `hl7` library that answers with `create_ack`.
 
-    python -m benchmarks.feeds_mllp [--seconds 2] [--rounds 3] [--quick]
+    python -m benchmarks.feeds_mllp [--seconds 1.5] [--rounds 3] [--quick]
 
 The message is an ORU^R01 with five OBX segments. Each server is its own process. One client measures all of them in
 turn and in rounds, one frame at a time on each connection; the result is the median of the rounds. Their server
@@ -25,6 +25,7 @@ from typing import NamedTuple
 
 from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
 
+from benchmarks.processes import cpu_seconds
 from benchmarks.table import render_table, times
 from clerkship.events.log import MAX_EVENTS
 from clerkship.formats.fhir.chart import Chart
@@ -116,6 +117,13 @@ def serve_theirs() -> None:
     asyncio.run(serve())
 
 
+class Rate(NamedTuple):
+    """Round trips per second of wall time, and per CPU second of the server."""
+
+    wall: float
+    cpu: float
+
+
 @dataclass
 class Site:
     """A running server."""
@@ -124,7 +132,10 @@ class Site:
     port: int
     facilities: list[str]
     sent: int = 0
-    rates: dict[int, list[float]] = field(default_factory=dict)
+    pid: int = 0
+    """Of its process."""
+    rates: dict[int, list[Rate]] = field(default_factory=dict)
+    """By number of connections."""
 
     def facility(self, count: int = 1) -> str:
         """Return the facility of a run that can take so many more messages."""
@@ -144,7 +155,7 @@ def started(who: str, runs: int) -> Iterator[Site]:
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
         try:
-            yield Site(who, told["port"], told["facilities"])
+            yield Site(who, told["port"], told["facilities"], pid=process.pid)
         finally:
             process.stdin.close()
             process.wait(10)
@@ -187,11 +198,22 @@ class Measured(NamedTuple):
     who: str
     connections: int
     rate: float
-    beside: float
-    """How many times as fast as the library's."""
+    rate_per_cpu_second: float
+    theirs: float
+    theirs_per_cpu_second: float
+
+    @property
+    def beside(self) -> float:
+        """How many times as fast as the library's."""
+        return self.rate / self.theirs
+
+    @property
+    def beside_in_cpu(self) -> float:
+        """The same ratio in CPU seconds of the servers."""
+        return self.rate_per_cpu_second / self.theirs_per_cpu_second
 
 
-def measure(seconds: float = 2.0, rounds: int = ROUNDS) -> list[Measured]:
+def measure(seconds: float = 1.5, rounds: int = ROUNDS) -> list[Measured]:
     """Measure every server with one and with eight connections, alternating, in several rounds."""
     runs = 2 + int(seconds * rounds * len(CONNECTIONS) * 10_000 / ENOUGH)
     with contextlib.ExitStack() as stack:
@@ -201,21 +223,41 @@ def measure(seconds: float = 2.0, rounds: int = ROUNDS) -> list[Measured]:
         for _ in range(rounds):
             for connections in CONNECTIONS:
                 for site in sites:
-                    site.rates.setdefault(connections, []).append(drive(site, connections, seconds))
-        theirs = sites[-1].rates
+                    site.rates.setdefault(connections, []).append(drive_and_count(site, connections, seconds))
         return [
-            Measured(site.who, count, median(site.rates[count]), median(site.rates[count]) / median(theirs[count]))
+            Measured(site.who, count, *median_of(site, count), *median_of(sites[-1], count))
             for count in CONNECTIONS
             for site in sites
         ]
 
 
+def drive_and_count(site: Site, connections: int, seconds: float) -> Rate:
+    """Return round trips per second, and per CPU second of the server."""
+    spent, began = cpu_seconds(site.pid), time.perf_counter()
+    rate = drive(site, connections, seconds)
+    return Rate(rate, rate * (time.perf_counter() - began) / max(cpu_seconds(site.pid) - spent, 0.01))
+
+
+def median_of(site: Site, connections: int) -> Rate:
+    """Return the medians of the rounds of a server."""
+    rates = site.rates[connections]
+    return Rate(median(rate.wall for rate in rates), median(rate.cpu for rate in rates))
+
+
 def table(found: list[Measured]) -> str:
     """Return the results as a table."""
     return render_table(
-        ("MLLP, ORU^R01 with 5 OBX", "connections", "round trips/s", "times theirs", "aim"),
+        ("MLLP, ORU^R01 with 5 OBX", "connections", "round trips/s", "per CPU second", "ratio", "in CPU", "aim"),
         [
-            (SERVERS[row.who], str(row.connections), f"{row.rate:,.0f}", times(row.beside), AIMS.get(row.who, ""))
+            (
+                SERVERS[row.who],
+                str(row.connections),
+                f"{row.rate:,.0f}",
+                f"{row.rate_per_cpu_second:,.0f}",
+                times(row.beside),
+                times(row.beside_in_cpu),
+                AIMS.get(row.who, ""),
+            )
             for row in found
         ],
     )
@@ -224,7 +266,7 @@ def table(found: list[Measured]) -> str:
 def main() -> None:
     """Print the table."""
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--seconds", type=float, default=2.0, help="of each measurement")
+    asked.add_argument("--seconds", type=float, default=1.5, help="of each measurement")
     asked.add_argument("--rounds", type=int, default=ROUNDS)
     asked.add_argument("--quick", action="store_true", help="one round of half a second")
     asked.add_argument("--serve", choices=tuple(SERVERS), help=argparse.SUPPRESS)

@@ -266,7 +266,7 @@ def measure(megabytes: int = 256, count: int = 500, rounds: int = ROUNDS) -> lis
 def table(found: list[Measured]) -> str:
     """Return the results as a table."""
     return render_table(
-        ("SFTP", "ours", "OpenSSH", "times theirs", "aim"),
+        ("SFTP", "ours", "OpenSSH", "ratio", "aim"),
         [
             (
                 work.name,

@@ -27,7 +27,7 @@ from typing import IO, Any, NamedTuple
 from benchmarks.fhir_validation import measured, models, ours
 from benchmarks.fhir_work import OF_EACH, Work, chart, resources, works
 from benchmarks.http_load import Load, keep_asking, render_request
-from benchmarks.processes import resident, run_case
+from benchmarks.processes import cpu_seconds, resident, run_case
 from benchmarks.table import print_table, times
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.formats.fhir.chart import Chart, load_chart
@@ -312,12 +312,6 @@ def _load(
     spent = cpu_seconds(server.pid)
     load = keep_asking(url.split("/")[2], request, connections, seconds, work.most)
     return load, Rate(load.rate, load.requests / max(cpu_seconds(server.pid) - spent, 0.001))
-
-
-def cpu_seconds(pid: int) -> float:
-    """Return the CPU seconds that a process has used."""
-    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def theirs_in_process(peer: Peer, data: Path, size: int, seconds: float) -> dict[str, Rate | str]:

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -62,6 +63,12 @@ def resident() -> float:
     """Return the kilobytes that this process has in memory."""
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * resource.getpagesize() / 1024
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return the CPU seconds that a process has used."""
+    after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(after_name[11]) + int(after_name[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def run_case(module: str, *words: str, at_start: Callable[[], None] | None = None) -> dict[str, Any]:
