@@ -1,12 +1,15 @@
 """The load benchmark works with small sizes, and its chart is an SVG."""
 
+from collections import defaultdict
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
+from benchmarks import load
 from benchmarks.load import CASES
 from benchmarks.picture import Curve, draw
+from benchmarks.table import render_table
 
 pytestmark = pytest.mark.slow
 
@@ -33,3 +36,12 @@ def test_chart_is_an_svg_with_a_panel_for_each_curve() -> None:
     assert len(root.findall(f"{space}g")) == 2
     assert [path.get("d", "").count("L") for path in root.iter(f"{space}path")] == [1, 1]
     assert "a < b" in "".join(root.itertext())
+
+
+def test_every_figure_has_a_row_and_every_growth_a_curve(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(load, "measure", lambda case: defaultdict(lambda: 2.0))
+    curves: list[Curve] = []
+    table = render_table(("what", "time", "memory"), load.measure_all(curves))
+    assert "| 10,000 trials, 200 at once | 2.0 s (0.20 ms each) | 2 MB |" in table
+    assert "| … its last 20 events | 2.0 ms |  |" in table
+    assert draw(curves).count("<path") == len(curves) == 6
