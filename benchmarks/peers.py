@@ -27,7 +27,7 @@ ROOT = Path(__file__).resolve().parent.parent
 WORK = Path(__file__).resolve().parent / "peer_work"
 CACHE = ROOT / ".cache" / "peers"
 LIMIT = 900.0  # seconds for one command
-LONG = 5.0  # seconds after which a peer is not run again
+LONG = 2.0  # seconds after which a peer is not run again
 
 Shape = Literal["single", "conversation", "load"]
 SHAPES: dict[Shape, str] = {
