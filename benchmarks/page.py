@@ -79,11 +79,11 @@ def run(command: Sequence[str]) -> str:
 def describe_commit() -> str:
     """Return the short hash of the commit, and whether files that count were changed after it."""
     changed = _git("status", "--porcelain", "--", *MEASURED)
-    return f"`{_git('rev-parse', '--short', 'HEAD')}`{' with changes' if changed else ''}"
+    return f"`{_git('rev-parse', '--short', 'HEAD') or 'unknown'}`{' with changes' if changed else ''}"
 
 
 def _git(*words: str) -> str:
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout.strip()
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def describe_machine() -> str:

@@ -48,7 +48,7 @@ def test_failed_benchmark_changes_nothing(
     assert measure(["a", "b"]) == ["a"]
     blocks = dict(BLOCK.findall(written.read_text(encoding="utf-8")))
     assert blocks["make bench-a"] == "\nold\n\n"
-    assert re.search(r"^`make bench-b`, \d{4}-\d\d-\d\d, commit `[0-9a-f]+`", blocks["make bench-b"], re.MULTILINE)
+    assert re.search(r"^`make bench-b`, \d{4}-\d\d-\d\d, commit `[0-9a-z]+`", blocks["make bench-b"], re.MULTILINE)
     assert "| x |\n|---|\n| 1 |" in blocks["make bench-b"]
     assert "a ... failed: exit code 3" in capsys.readouterr().out
 
