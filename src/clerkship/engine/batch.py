@@ -20,7 +20,9 @@ WATCH_INTERVAL = 0.1
 START_WORKER_AFTER = 0.002
 """Seconds without a result after which more workers are started."""
 COLLECT_SECONDS = 0.005
-"""How long to wait for more results after one, to save them together: a transaction takes as long as a short trial."""
+"""How long to wait for more results, to save them together: a transaction takes as long as a short trial."""
+MAX_COLLECT_WAITS = 4
+"""How often to wait for more, while results keep coming."""
 MAX_STOP_SECONDS = 0.7
 """Time for running trials to end when the batch is stopped."""
 MAX_CLOSE_SECONDS = 3.0
@@ -105,14 +107,23 @@ class TrialBatch:
         self.context.watchdog.beat()
         try:
             results.append(self._results.get(timeout=wait))
-            if self._unfinished > 1 and not self._stopping:
-                sleep(COLLECT_SECONDS)
+            self._wait_for_more()
             while len(results) < MAX_UNSAVED:
                 results.append(self._results.get_nowait())
         except queue.Empty:
             if not self._stopping and not results:
                 self._start_more()
         return results
+
+    def _wait_for_more(self) -> None:
+        """Wait after a result for those that come soon after it."""
+        for _ in range(MAX_COLLECT_WAITS):
+            waiting = self._results.qsize()
+            if waiting + 1 >= min(self._unfinished, MAX_UNSAVED) or self._stopping:
+                return
+            sleep(COLLECT_SECONDS)
+            if self._results.qsize() == waiting:
+                return
 
     def _start_more(self) -> None:
         """Double the number of workers, as far as there is work for them."""
