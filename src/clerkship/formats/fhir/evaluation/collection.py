@@ -4,7 +4,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
+
+import orjson
 
 from clerkship.formats.fhir import exact
 from clerkship.formats.fhir.evaluation.date_time import DateTimeKind, DateTimeValue
@@ -28,11 +32,12 @@ class EvaluationError(ValueError):
 
 @cache
 def load_r4_model() -> dict[str, Any]:
-    """Load the types of paths in R4."""
-    from fhirpathpy.models import models  # noqa: PLC0415  (0.1 s, and most paths are plain ones)
-
-    model: dict[str, Any] = models["r4"]
-    return model
+    """Load the types of paths in R4, from the files of fhirpathpy: its module reads those of four versions of FHIR."""
+    package = find_spec("fhirpathpy")
+    assert package is not None
+    assert package.submodule_search_locations
+    folder = Path(package.submodule_search_locations[0], "models", "r4")
+    return {file.stem: orjson.loads(file.read_bytes()) for file in folder.glob("*.json")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
