@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -129,8 +129,7 @@ class SolverWithPreflight(Protocol):
         """Check within a few seconds, without giving the agent work; raise InputError if it cannot be reached."""
 
 
-@dataclass(frozen=True, slots=True)
-class AgentReply:
+class AgentReply(NamedTuple):
     """What a person hears and sees of one turn of the agent."""
 
     text: str
@@ -163,8 +162,7 @@ class ContractBreach:
     would_have_said: str
 
 
-@dataclass(frozen=True, slots=True)
-class PersonAction:
+class PersonAction(NamedTuple):
     """The next action of a person: send a message, leave, or both; possibly after a pause, possibly with more to
     follow.
     """

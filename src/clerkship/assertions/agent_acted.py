@@ -33,13 +33,13 @@ class AgentActed(Assertion):
             field = FieldCheck(path="agent", expected=_EXPECTED, actual="(none)", passed=False)
             return Check.of(False, "the agent never replied, answered, reported anything or used a sandbox", field)
         event, description = act
-        field = FieldCheck(path="agent", expected=_EXPECTED, actual=description, passed=True, seq=event.seq)
+        field = FieldCheck.of_text("agent", _EXPECTED, description, True, event.seq)
         return Check.of(True, f"the agent acted: {description} (#{event.seq})", field)
 
 
 def had_turn(evidence: Evidence) -> bool:
     """Return whether the agent was given a task or a message to answer."""
-    if evidence.cached(find_first_action) is not None or evidence.of_kind(RunForked.kind):
+    if evidence.cached(find_first_action) is not None or _find_fork(evidence):
         return True
     started = evidence.of_kind(AgentStarted.kind)
     if not started:
@@ -54,12 +54,17 @@ def find_first_action(evidence: Evidence) -> tuple[Event, str] | None:
 
     In a forked run, the events before the fork are those of another agent, and are left out.
     """
-    forks = evidence.of_kind(RunForked.kind)
-    first = forks[-1].seq if forks else 0
+    first = _find_fork(evidence)
     for event in evidence.events:
         if event.actor == "agent" and event.seq > first and (description := _describe_action(event, evidence)):
             return event, description
     return None
+
+
+def _find_fork(evidence: Evidence) -> int:
+    """Return the number of the event at which this agent took over; 0 if the run is not forked."""
+    forks = evidence.indexes_by_kind.get(RunForked.kind)
+    return evidence.events[forks[-1]].seq if forks else 0
 
 
 def _describe_action(event: Event, evidence: Evidence) -> str:
@@ -135,9 +140,8 @@ def find_agent_actions(evidence: Evidence) -> tuple[tuple[Event, ActionType], ..
 
     In a forked run, the events before the fork are those of another agent, and are left out.
     """
-    forks = evidence.of_kind(RunForked.kind)
     faults = {event.seq for event in evidence.of_kind(FaultInjected.kind)}
-    return tuple(_list_actions(evidence, forks[-1].seq if forks else 0, faults))
+    return tuple(_list_actions(evidence, _find_fork(evidence), faults))
 
 
 def _list_actions(evidence: Evidence, first: int, faults: set[int]) -> Iterator[tuple[Event, ActionType]]:

@@ -85,6 +85,11 @@ class SequenceStep(EventMatch):
         """Whether it is `slot_was_set` with a name, for which not every event of the log counts as set."""
         return self._is_slot_name
 
+    @cached_property
+    def is_limited(self) -> bool:
+        """Whether `within` or `until` limits the gap to the step before."""
+        return self.within is not None or self.until is not None
+
     def accepts(self, event: Event) -> bool:
         """Return whether an event is this step."""
         utterance, payload = self.utterance, event.payload

@@ -85,9 +85,9 @@ class Sequencing(Assertion, TurnScope):
         Each match continues the latest match before it: no earlier one is nearer in time, or has fewer `until`
         events between.
         """
-        step, is_first = self.steps[number], number == 0
-        next_step = self.steps[number + 1] if number + 1 < len(self.steps) else None
-        first_is_enough = next_step is None or (next_step.within is None and next_step.until is None)
+        steps, is_first = self.steps, number == 0
+        step, next_step = steps[number], steps[number + 1] if number + 1 < len(steps) else None
+        first_is_enough = next_step is None or not next_step.is_limited
         ends = list(self._find_positions(evidence, step.until)) if step.until is not None else []
         extended: list[SequenceMatch] = []
         for place in self._find_positions(evidence, step, partial_matches[0].place + 1 if partial_matches else 0):
@@ -95,7 +95,7 @@ class Sequencing(Assertion, TurnScope):
             if last is None and not is_first:
                 continue
             event = evidence.events[place]
-            if last is None or (_is_within_limit(event, last, step) and not _any_between(ends, last.place, place)):
+            if last is None or not step.is_limited or _is_near(event, place, last, step, ends):
                 extended.append(SequenceMatch(event, place, last))
                 if first_is_enough:
                     break
@@ -172,13 +172,11 @@ def _find_last_match_before(place: int, partial_matches: list[SequenceMatch]) ->
     return partial_matches[index - 1] if index else None
 
 
-def _any_between(places: Sequence[int], first: int, last: int) -> bool:
-    index = bisect_left(places, first + 1) if places else 0
-    return index < len(places) and places[index] < last
-
-
-def _is_within_limit(event: Event, last: SequenceMatch, step: SequenceStep) -> bool:
-    return step.within is None or event.at - last.event.at <= step.within
+def _is_near(event: Event, place: int, last: SequenceMatch, step: SequenceStep, ends: Sequence[int]) -> bool:
+    """Return whether an event keeps to the limits of a step, given the positions of the events that end it."""
+    index = bisect_left(ends, last.place + 1)
+    is_ended = index < len(ends) and ends[index] < place
+    return not is_ended and (step.within is None or event.at - last.event.at <= step.within)
 
 
 def _collect_events(last: SequenceMatch) -> list[Event]:
@@ -196,4 +194,4 @@ def _build_row(
     missing = "(not found)" if reached else "(not reached)"
     actual = missing if event is None else f"#{event.seq} {event.kind}"
     seq = event.seq if event is not None else None
-    return FieldCheck(path=f"step {number + 1}", expected=step.description, actual=actual, passed=passed, seq=seq)
+    return FieldCheck.of_text(f"step {number + 1}", step.description, actual, passed, seq)

@@ -7,7 +7,7 @@ See docs/decisions/0007-outcomes-and-grading.md.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from clerkship.assertions.agent_acted import AgentActed, had_turn
 from clerkship.assertions.evaluation import AssertionOutcome, evaluate
@@ -15,6 +15,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.kit.depth import cut_at_depth
 from clerkship.llm.trial_model import map_concurrently
 from clerkship.model.call import AssertionCall
+from clerkship.model.frozen import build_unchecked
 from clerkship.model.redaction import build_redactor, redact_criterion
 from clerkship.model.run import (
     DEFAULT_AXIS,
@@ -42,8 +43,7 @@ AGENT_ACTED_CHECK = (
 )
 
 
-@dataclass(frozen=True)
-class Score:
+class Score(NamedTuple):
     """The verdict and scores of a trial."""
 
     verdict: Verdict | None
@@ -195,7 +195,8 @@ def _score_axes(judged: Sequence[CriterionRun]) -> dict[str, AxisScore]:
 
 
 def _score_axis(criteria: Sequence[CriterionRun]) -> AxisScore:
-    return AxisScore(score=_weighted_mean(criteria) or 0.0, weight=sum(criterion.weight for criterion in criteria))
+    fields = {"score": _weighted_mean(criteria) or 0.0, "weight": sum([criterion.weight for criterion in criteria])}
+    return build_unchecked(AxisScore, fields)
 
 
 def is_crash(ending: Ending) -> bool:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -93,8 +93,7 @@ class OverloadCounter:
         return self.overloaded > 0 and self.overloaded >= self.checks * OVERLOADED_SHARE
 
 
-@dataclass(frozen=True)
-class TrialSpec:
+class TrialSpec(NamedTuple):
     """A trial to run: its task, its number among the trials of the task, and the number of the attempt."""
 
     built: BuiltTask
@@ -137,8 +136,7 @@ class BatchContext:
     watchdog: Watchdog = field(default_factory=Watchdog)
 
 
-@dataclass(frozen=True)
-class FinishedTrial:
+class FinishedTrial(NamedTuple):
     """A trial with its verdict, and everything of it that is stored."""
 
     task_run: TaskRun
@@ -176,14 +174,14 @@ def mark_cancelled(finished: FinishedTrial) -> FinishedTrial:
     """
     updates: dict[str, Any] = {"verdict": None, "score": None, "axes": {}, "criteria": (), "quality": None}
     updates |= {"status": "cancelled", "ending": "cancelled"}
-    return replace(finished, task_run=finished.task_run.model_copy(update=updates))
+    return finished._replace(task_run=finished.task_run.model_copy(update=updates))
 
 
 def mark_repeated(finished: FinishedTrial, spec: TrialSpec) -> FinishedTrial:
     """Return a trial that timed out because of overload as cancelled, with a retry that runs alone."""
     cancelled = mark_cancelled(finished)
     task_run = cancelled.task_run.model_copy(update={"error": OVERLOADED})
-    return replace(cancelled, task_run=task_run, retry=replace(spec, attempt=spec.attempt + 1, alone=True))
+    return cancelled._replace(task_run=task_run, retry=spec._replace(attempt=spec.attempt + 1, alone=True))
 
 
 def build_unstarted(

@@ -3,14 +3,14 @@
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import partial
+from functools import cache, partial
 from itertools import islice, pairwise
 from typing import Any
 
 from clerkship.events.event import AgentRequest, Event, Payload, map_texts, render_event
 from clerkship.events.lifecycle import AgentStarted
 from clerkship.model.errors import PlatformError
-from clerkship.model.freeze import find_mutable_fields, freeze_fields
+from clerkship.model.freeze import find_mutable_fields, freeze_named
 from clerkship.model.redaction import MIN_SECRET_LENGTH
 from clerkship.model.variables import join_escaped
 
@@ -122,6 +122,15 @@ class Log:
         return b"\n".join(self.lines)
 
 
+@cache
+def _describe_payload(payload: type[Payload]) -> tuple[str, tuple[str, ...]]:
+    """Return the kind of a payload, and its fields that are frozen when it is appended.
+
+    Kept, because pydantic makes each look at an attribute of a payload slow.
+    """
+    return payload.kind, find_mutable_fields(payload) if payload.freezes else ()
+
+
 class LogWriter:
     """The only writer of a log."""
 
@@ -131,15 +140,16 @@ class LogWriter:
         self._closed = False
         self._holds = False
 
-    def append(self, source: str, payload: Payload, *, actor: str, at: datetime, cause: int | None = None) -> Event:
+    def append(self, source: str, payload: Payload, actor: str, at: datetime, cause: int | None = None) -> Event:
         """Append an event, and write its line unless lines are held. Its payload is frozen from here on."""
         log = self._log
         if self._closed:
             raise LogClosed("the run has ended; nothing more is recorded")
         events = log.events
-        if payload.freezes and find_mutable_fields(type(payload)):
-            freeze_fields(payload)
-        event = _new_event((len(events) + 1, at, source, payload.kind, actor, cause, payload, None))
+        kind, mutable = _describe_payload(type(payload))
+        if mutable:
+            freeze_named(payload.__dict__, mutable)
+        event = _new_event((len(events) + 1, at, source, kind, actor, cause, payload, None))
         if events and at < events[-1].at:
             log._in_order = False
         events.append(event)

@@ -28,15 +28,16 @@ def matches_kind(kind: str, wanted: str) -> bool:
 
 def matches(event: Event, match: EventMatch) -> bool:
     """Return whether an event matches. This is the innermost step of every check, and is written for speed."""
-    if event.kind != match.event and not matches_kind(event.kind, match.event):
+    wanted = match.__dict__  # pydantic makes each look at an attribute of a model slow
+    if event.kind != wanted["event"] and not matches_kind(event.kind, wanted["event"]):
         return False
-    if match.actor is not None and match.actor != event.actor:
+    if wanted["actor"] is not None and wanted["actor"] != event.actor:
         return False
-    if match.sandbox is not None and match.sandbox != event.source:
+    if wanted["sandbox"] is not None and wanted["sandbox"] != event.source:
         return False
-    if match.where:
+    if wanted["where"]:
         fields = event.payload.__dict__
-        for path, expected in match.where.items():
+        for path, expected in wanted["where"].items():
             if not matches_expected(expected, fields[path] if path in fields else lookup(fields, path)):
                 return False
     return True

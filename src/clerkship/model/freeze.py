@@ -1,6 +1,7 @@
 """Immutable copies of plain data, which several playgrounds can share."""
 
 import re
+from collections.abc import Iterable
 from copy import deepcopy
 from datetime import date, datetime, time, timedelta, tzinfo
 from decimal import Decimal
@@ -128,8 +129,13 @@ def _is_immutable(annotation: Any) -> bool:
 
 def freeze_fields(model: M) -> M:
     """Freeze the fields of a frozen model in place, except those that are not plain data; return the model."""
-    fields = model.__dict__
-    for name in find_mutable_fields(type(model)):
+    freeze_named(model.__dict__, find_mutable_fields(type(model)))
+    return model
+
+
+def freeze_named(fields: dict[str, Any], names: Iterable[str]) -> None:
+    """Freeze some of the fields of a frozen model in place, except those that are not plain data."""
+    for name in names:
         value = fields[name]
         if value is None or value == ():
             continue
@@ -137,7 +143,6 @@ def freeze_fields(model: M) -> M:
             fields[name] = freeze(value)
         except CannotFreeze:
             continue
-    return model
 
 
 def freeze_or_copy(value: Any) -> Any:

@@ -1,6 +1,6 @@
 """The base class of all data models: immutable, and unknown keys are errors."""
 
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Strict
 
@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Strict
 Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict()]
+_set = object.__setattr__
 
 
 class Frozen(BaseModel):
@@ -16,6 +17,19 @@ class Frozen(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
     omitted_when_empty: ClassVar[frozenset[str]] = frozenset()
     """Fields that `encode_model` leaves out when they are empty, so that a new field does not change what is stored."""
+
+
+M = TypeVar("M", bound=Frozen)
+
+
+def build_unchecked(model: type[M], fields: dict[str, Any]) -> M:
+    """Build a model from all its fields, in their order, without a check: for values that are of the right types."""
+    built = model.__new__(model)
+    _set(built, "__dict__", fields)
+    _set(built, "__pydantic_fields_set__", set(fields))
+    _set(built, "__pydantic_extra__", None)
+    _set(built, "__pydantic_private__", None)
+    return built
 
 
 def encode_model(value: object) -> object:

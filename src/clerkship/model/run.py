@@ -9,7 +9,7 @@ from pydantic import BeforeValidator, JsonValue
 
 from clerkship.model.bot_format import BotFormat
 from clerkship.model.calibration import Calibration, JudgeIdentity
-from clerkship.model.frozen import Frozen
+from clerkship.model.frozen import Frozen, build_unchecked
 from clerkship.model.matcher import equals, is_matcher
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.path import MISSING
@@ -153,6 +153,12 @@ class FieldCheck(Frozen):
     differences: tuple[ValueDifference, ...] = ()
     """The differences of two nested values, if they were compared."""
     differences_left_out: int = 0
+
+    @classmethod
+    def of_text(cls, path: str, expected: str, actual: str, passed: bool, seq: int | None = None) -> "FieldCheck":
+        """Build a row about texts, in half the time that the class takes to check its fields."""
+        fields = {"path": path, "expected": expected, "actual": actual, "passed": passed, "seq": seq}
+        return build_unchecked(FieldCheck, {**fields, "differences": (), "differences_left_out": 0})
 
     def with_differences(self, expected: Any, actual: Any) -> Self:
         """Return a copy with the differences of two nested values, if they differ."""

@@ -232,16 +232,16 @@ class People:
             self._answer_reply(participant, _join([reply for reply, _ in unread]), unread[-1][1], ticks=False)
 
     def _answer_reply(self, participant: Participant, reply: AgentReply, message: Event, *, ticks: bool = True) -> None:
-        action = self._decide(participant, partial(participant.person.hear, reply))
+        action = self._decide(participant, participant.person.hear, reply)
         self._perform(participant, action, message.seq, ticks=ticks)
 
-    def _decide(self, participant: Participant, decide: Callable[[], D]) -> D:
+    def _decide(self, participant: Participant, decide: Callable[..., D], *arguments: object) -> D:
         """Return what a person decides, and measure the time of a model."""
         if not participant.person.uses_model:
-            return decide()
+            return decide(*arguments)
         with self.model_time:
             try:
-                return decide()
+                return decide(*arguments)
             except PersonUnavailable as error:
                 self.model_failed, self._host.broken = True, str(error)
                 raise
@@ -315,7 +315,8 @@ class People:
     def _record(self, participant: Participant, turn: Sequence[ReplyPart]) -> tuple[Event | None, list[Event]]:
         """Record a turn in order; return the last message in it, and the events that happened meanwhile."""
         host, sandbox, conversation = self._host, participant.sandbox, participant.conversation
-        participant.held_events = events = list[Event]()
+        events: list[Event] = []
+        participant.held_events = events
         self._recording.append(participant)
         message: Event | None = None
         try:
@@ -388,7 +389,7 @@ class People:
     def _notice(self, participant: Participant, event: Event) -> bool:
         """Have a person notice an event; return whether it was in their conversation and they answered."""
         person = participant.person
-        action = self._decide(participant, partial(person.notice, event)) if person.watches else None
+        action = self._decide(participant, person.notice, event) if person.watches else None
         if action is None:
             return False
         self._perform(participant, action, event.seq)

@@ -318,7 +318,8 @@ class Playground:
         self._subscribers: list[Subscriber] = []
         self._facts: dict[str, Any] = {}
         self._unauthenticated = UnloggedRequests()
-        self._redactor, self._redactor_inputs = NO_SECRETS, list[object]()
+        self._redactor = NO_SECRETS
+        self._redactor_inputs: list[object] = []
         self._start(EMPTY_LOG)
 
     def _start(self, saved: SavedLog) -> None:
@@ -386,7 +387,7 @@ class Playground:
 
     def emit(self, source: str, payload: Payload, actor: str, cause: int | None = None) -> Event:
         """Append an event to the log, apply it to its sandbox or domain, run the reactions, and notify people."""
-        event = self.writer.append(source, payload, actor=actor, at=self.clock.now, cause=cause)
+        event = self.writer.append(source, payload, actor, self.clock.now, cause)
         component = self.components.get(source)
         if component is not None:
             component.state.apply(event)
@@ -400,7 +401,11 @@ class Playground:
 
     def context_for(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Build the context in which an actor changes a sandbox or domain."""
-        record = partial(self.emit, sandbox, actor=actor, cause=cause)
+        emit = self.emit
+
+        def record(payload: Payload) -> Event:
+            return emit(sandbox, payload, actor, cause)
+
         alter = partial(self.faults.alter, sandbox) if self.faults.altering else keep_event
         results = self._reactions.results if self._reactions is not None else no_reactions
         fields = (actor, self.clock.now, self.ids, self.rng, record, results, find_no_domain, None, alter)
