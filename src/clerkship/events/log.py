@@ -168,15 +168,15 @@ class LogWriter:
     def attach(self, event: Event, request: AgentRequest) -> None:
         """Make an event, whose line is held, the record of a request."""
         log = self._log
-        log.events[event.seq - 1] = Event(*event[:-1], request)
+        log.events[event.seq - 1] = _new_event((*event[:-1], request))
         log.request_bodies += len(request.body)
 
     def release(self) -> None:
         """Write the held lines."""
         self._holds = False
         events, lines = self._log.events, self._log.lines
-        while len(lines) < len(events):
-            self._write(events[len(lines)])
+        while (count := len(lines)) < len(events):
+            self._write(events[count])
 
     def _write(self, event: Event) -> None:
         log = self._log

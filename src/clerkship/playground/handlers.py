@@ -33,7 +33,7 @@ from clerkship.sandbox.authentication.scheme import (
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.faults.contract import Fault
 from clerkship.sandbox.operation import OperationAccess, OperationContext, ProtocolCall, ignore_callback
-from clerkship.sandbox.request import Refusal, Reply
+from clerkship.sandbox.request import IMMEDIATE, Refusal, Reply
 from clerkship.sandbox.route import TOO_LARGE, HttpCall
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.spec import Spec
@@ -210,10 +210,11 @@ def _has_credential(context: RequestContext, sandbox: Sandbox, schemes: Iterable
     if not isinstance(call, HttpCall):
         return False
     request, credentials, clock = call.request, sandbox.credentials, playground.clock
-    valid = next((scheme for scheme in schemes if scheme.verify(request, credentials, clock)), None)
-    if valid is not None:
-        context.access = valid.find_grant(request, credentials)
-    return valid is not None
+    for scheme in schemes:
+        if scheme.verify(request, credentials, clock):
+            context.access = scheme.find_grant(request, credentials) if credentials.has_grants else None
+            return True
+    return False
 
 
 def _is_allowed_without_credential(context: RequestContext, sandbox: Sandbox) -> bool:
@@ -407,6 +408,8 @@ def alter_reply(context: RequestContext) -> None:
     """Apply active faults to the reply, in the order in which they were injected."""
     playground, reply = context.playground, context.reply
     assert reply is not None
+    if not context.pending_faults and not context.delay and reply.delivery is IMMEDIATE:
+        return
     for active, rng in context.pending_faults:
         effect = active.fault.on_reply(reply, rng, wants_body=context.call.wants_body)
         if effect is None:

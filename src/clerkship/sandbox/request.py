@@ -19,33 +19,23 @@ MAX_BODY = 20_000_000
 """The default limit on the body of a request, in bytes."""
 
 
-class QueryParams(Mapping[str, str]):
+class QueryParams(dict[str, str]):
     """The parameters of a query string: by name the last value of each, and all of them in order."""
 
-    __slots__ = ("_last", "pairs")
+    __slots__ = ("pairs",)
 
     def __init__(self, pairs: tuple[tuple[str, str], ...] = ()) -> None:
+        super().__init__(pairs)
         self.pairs = pairs
-        self._last = dict(pairs)
-
-    def __getitem__(self, name: str) -> str:
-        return self._last[name]
-
-    def get(self, name: str, default: Any = None, /) -> Any:
-        """Return the last value of this name, or the default."""
-        return self._last.get(name, default)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._last)
-
-    def __len__(self) -> int:
-        return len(self._last)
 
     def __eq__(self, other: object) -> bool:
         """Compare pairs in order with another QueryParams, and values by name with any other mapping."""
-        return self.pairs == other.pairs if isinstance(other, QueryParams) else self._last == other
+        return self.pairs == other.pairs if isinstance(other, QueryParams) else super().__eq__(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = None
 
     def __repr__(self) -> str:
         return f"QueryParams({self.pairs!r})"
@@ -62,9 +52,12 @@ def to_query(query: QueryInput | None) -> Mapping[str, str]:
     return query if isinstance(query, Mapping) else QueryParams(tuple((name, value) for name, value in query))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Request:
-    """A request of an agent. The path is relative to the sandbox and decoded; header names are lower case."""
+    """A request of an agent. The path is relative to the sandbox and decoded; header names are lower case.
+
+    It is not changed after it was made: use `dataclasses.replace`. To enforce that would take longer than to make it.
+    """
 
     method: str
     path: str
@@ -151,9 +144,9 @@ class Upgrade:
     """A protocol that takes over an HTTP connection, such as WebSocket."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reply:
-    """The reply of a sandbox, and how it is delivered."""
+    """The reply of a sandbox, and how it is delivered. Like a Request, it is not changed after it was made."""
 
     status: int
     body: bytes = b""

@@ -76,6 +76,8 @@ class Route:
         self.params = tuple(name for name, _ in _PARAMETER.findall(path))
         self._query = query
         self.pattern = _compile_path(path)
+        self.slashes = None if "*}" in path else path.count("/")
+        """The number of slashes in a path that it matches; None if a parameter may have some."""
 
     @property
     def is_tool(self) -> bool:
@@ -325,8 +327,13 @@ def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mappin
     """
     method, whole = request.method, request.path
     for path in (whole, whole.removesuffix("/")) if whole.endswith("/") else (whole,):
+        slashes = path.count("/")
         for route in routes:
-            if route.method == method and (match := route.pattern.fullmatch(path)) is not None:
+            if (
+                route.method == method
+                and (route.slashes is None or route.slashes == slashes)
+                and (match := route.pattern.fullmatch(path)) is not None
+            ):
                 return route, match.groupdict()
         allowed = list(dict.fromkeys([route.method for route in routes if route.pattern.fullmatch(path)]))
         if allowed:

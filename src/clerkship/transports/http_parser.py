@@ -146,7 +146,8 @@ def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET", chunked:
     if reply.status == 401:
         headers["www-authenticate"] = CHALLENGE
     for name, value in reply.headers.items():
-        headers[name.lower()] = _CONTROL_CHARACTERS.sub(" ", value)  # text of an agent must not start another header
+        # Text of an agent must not start another header.
+        headers[name.lower()] = value if value.isprintable() else _CONTROL_CHARACTERS.sub(" ", value)
     if "location" in headers and headers["location"].startswith("/"):
         headers["location"] = base + headers["location"]
     if not keep_alive:

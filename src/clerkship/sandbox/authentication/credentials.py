@@ -141,6 +141,11 @@ class SandboxCredentials:
             self._grants.drop_oldest()
         return token, access
 
+    @property
+    def has_grants(self) -> bool:
+        """Whether access tokens have been issued."""
+        return self._grants is not None
+
     def find_grant(self, token: str) -> AccessGrant | None:
         """Return what a token grants; None if it was not issued here or has expired."""
         access = self._grants.get(token) if self._grants is not None else None
