@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from clerkship.formats.fhir.resource import get_key, iter_references, parse_reference
+from clerkship.formats.fhir.resource import get_key, list_references, parse_reference
 from clerkship.formats.fhir.validation import validate
 from tests.suite_files.synthetic.generated_clinic import cases, find_patient_key, generate_clinic
 
@@ -43,7 +43,7 @@ def test_every_reference_finds_its_target(seed: int, now: datetime) -> None:
     there = generate_clinic(seed, now).by_key
     lost = []
     for resource in there.values():
-        for path, reference in iter_references(resource):
+        for path, reference in list_references(resource):
             target = parse_reference(reference["reference"])
             if target is None or target.key not in there:
                 lost.append((get_key(resource), path, reference["reference"]))
@@ -54,7 +54,7 @@ def test_every_reference_finds_its_target(seed: int, now: datetime) -> None:
 def test_display_of_a_reference_is_the_name_of_its_target(seed: int, now: datetime) -> None:
     clinic = generate_clinic(seed, now)
     for resource in clinic.resources:
-        for path, reference in iter_references(resource):
+        for path, reference in list_references(resource):
             if reference["reference"].startswith("Patient/"):
                 name = clinic.at(reference)["name"][0]
                 assert name["family"] in reference["display"], (get_key(resource), path)
@@ -83,7 +83,7 @@ def test_no_resource_claims_a_profile(seed: int, now: datetime) -> None:
 @cases
 def test_resources_of_a_patient_refer_to_no_other_patient(seed: int, now: datetime) -> None:
     for resource in generate_clinic(seed, now).resources:
-        patients = {ref["reference"] for _, ref in iter_references(resource) if ref["reference"].startswith("Patient/")}
+        patients = {ref["reference"] for _, ref in list_references(resource) if ref["reference"].startswith("Patient/")}
         assert len(patients) <= 1, get_key(resource)
         tag = next(iter(patients)).rpartition("-")[2] if patients else ""
         assert not tag or f"-{tag}" in resource["id"]
@@ -96,7 +96,7 @@ def test_references_within_a_chart_are_consistent(seed: int, now: datetime) -> N
     owned = ("Encounter", "Condition", "Observation", "ServiceRequest", "Coverage", "Appointment")
     checked = 0
     for resource in clinic.resources:
-        for _, reference in iter_references(resource):
+        for _, reference in list_references(resource):
             target = clinic.at(reference)
             if target["resourceType"] in owned:
                 assert find_patient_key(target) == find_patient_key(resource) is not None, get_key(resource)

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from clerkship.assertions.patients.directory import build_directory
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir.chart import ChartView
-from clerkship.formats.fhir.resource import Resource, iter_references, parse_reference, parse_resource
+from clerkship.formats.fhir.resource import Resource, list_references, parse_reference, parse_resource
 from clerkship.model.errors import InputError
 from clerkship.text.folding import fold_text, fold_words
 from clerkship.text.identity import read_identity
@@ -228,7 +228,7 @@ class RecordSubject:
             self._owned[key] = key == self.key or any(
                 reference["reference"].partition("/_history/")[0] == self.key
                 for resource in resources
-                for _, reference in iter_references(resource)
+                for _, reference in list_references(resource)
             )
         return self._owned[key]
 

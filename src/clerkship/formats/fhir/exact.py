@@ -86,6 +86,14 @@ def dumps(data: Any) -> bytes:
 
 def has_exact_decimals(data: Any) -> bool:
     """Return whether plain JSON would lose digits."""
+    try:
+        orjson.dumps(data)
+    except TypeError:  # it refuses a Decimal, but other data too
+        return _contains_decimal(data)
+    return False
+
+
+def _contains_decimal(data: Any) -> bool:
     left = [data]
     while left:
         item = left.pop()

@@ -1,15 +1,14 @@
 """Resources as plain data, their canonical bytes and keys, and references between them (R4 §2.3.0)."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, NamedTuple
-
-import orjson
 
 from clerkship.formats.fhir import exact
 
 Resource = dict[str, Any]
 LEADING_ELEMENTS = ("resourceType", "id", "meta")
+_CONTAINERS = (dict, list)
 ID_PATTERN = re.compile(r"[A-Za-z0-9\-.]{1,64}")
 """R4 §2.24.0.1, id."""
 _HEAD = re.compile(rb'\{"resourceType":"(\w+)","id":"([A-Za-z0-9\-.]{1,64})"')
@@ -22,9 +21,12 @@ def get_key(resource: Resource) -> str:
 
 def render_resource(resource: Resource) -> bytes:
     """Render canonical bytes: type, id and meta first for readability, then the other elements by name."""
-    head = [b'"%s":%s' % (name.encode(), exact.dumps(resource[name])) for name in LEADING_ELEMENTS if name in resource]
-    rest = exact.dumps({name: value for name, value in resource.items() if name not in LEADING_ELEMENTS})
-    return b"{" + b",".join([*head, rest[1:-1]] if len(rest) > 2 else head) + b"}"
+    others = dict(resource)
+    head = {name: others.pop(name) for name in LEADING_ELEMENTS if name in others}
+    parts = [exact.dumps({name: value})[1:-1] for name, value in head.items()]
+    if others:
+        parts.append(exact.dumps(others)[1:-1])
+    return b"{%s}" % b",".join(parts)
 
 
 def parse_resource(data: bytes) -> Resource:
@@ -46,11 +48,6 @@ def set_version(resource: Resource, version: str, updated: str) -> Resource:
     meta = resource.get("meta")
     existing = meta if isinstance(meta, dict) else {}
     return {**resource, "meta": {**existing, "versionId": version, "lastUpdated": updated}}
-
-
-def to_plain_json(resource: Resource) -> Any:
-    """Return the resource with plain numbers, as events have it."""
-    return orjson.loads(render_resource(resource))
 
 
 def list_objects(data: Any, name: str) -> list[dict[str, Any]]:
@@ -83,15 +80,22 @@ def parse_reference(text: str, base: str = "") -> ReferenceTarget | None:
     return ReferenceTarget(match[1], match[2], match[3]) if match is not None else None
 
 
-def iter_references(data: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield every Reference in the data with its path: `subject`, `participant[0].actor`."""
+def list_references(data: Any) -> list[tuple[str, dict[str, Any]]]:
+    """Return every Reference in the data with its path: `subject`, `participant[0].actor`."""
+    found: list[tuple[str, dict[str, Any]]] = []
+    if isinstance(data, _CONTAINERS):
+        _add_references(data, "", found)
+    return found
+
+
+def _add_references(data: Any, path: str, found: list[tuple[str, dict[str, Any]]]) -> None:
     if isinstance(data, dict):
-        if isinstance(data.get("reference"), str):
-            yield path, data
+        if "reference" in data and isinstance(data["reference"], str):
+            found.append((path, data))
         for name, value in data.items():
-            if isinstance(value, dict | list):
-                yield from iter_references(value, f"{path}.{name}" if path else name)
-    elif isinstance(data, list):
+            if type(value) is not str and isinstance(value, _CONTAINERS):  # most are text: the first test is quicker
+                _add_references(value, f"{path}.{name}" if path else name, found)
+    else:
         for number, item in enumerate(data):
-            if isinstance(item, dict | list):
-                yield from iter_references(item, f"{path}[{number}]")
+            if type(item) is not str and isinstance(item, _CONTAINERS):
+                _add_references(item, f"{path}[{number}]", found)

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from copy import deepcopy
 from typing import Any
 
-from clerkship.formats.fhir.resource import Resource, get_key, iter_references
+from clerkship.formats.fhir.resource import Resource, get_key, list_references
 from clerkship.formats.fhir.search.find import list_compartment_keys
 from clerkship.formats.hl7.message import Segment
 from clerkship.reactions.hl7_to_fhir import visit
@@ -55,7 +55,7 @@ def _pair_segments(filing: Filing, name: str) -> Iterator[tuple[Segment, Segment
 def _merge(filing: Filing, survivor: Resource, merged: Resource) -> None:
     for resource in _find_referring(filing, get_key(merged)):
         moved = deepcopy(resource)
-        for _, holder in iter_references(moved):
+        for _, holder in list_references(moved):
             if holder["reference"] == get_key(merged):
                 holder.update(build_subject(survivor))
         filing.write(moved)

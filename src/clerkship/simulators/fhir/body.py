@@ -11,13 +11,14 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from clerkship.formats.fhir import exact
-from clerkship.formats.fhir.resource import iter_references
+from clerkship.formats.fhir.resource import list_references
 from clerkship.sandbox.request import Reply
 from clerkship.simulators.fhir.outcome import refusal
 
 MAX_RESOURCE_ELEMENTS = 100_000
 MAX_BUNDLE_ELEMENTS = 1_000_000
 """The limit of a whole batch or transaction, in which each resource has the limit above; and of a stored Bundle."""
+_CONTAINERS = (dict, list)
 _CHUNK_BYTES = 250_000
 """Bytes per call of `bytes.count`, which holds the interpreter lock."""
 
@@ -32,6 +33,7 @@ class ServerAddress:
         self.public_url = public_url
         self.internal_url = _build_internal_url(public_url)
         self._differs = self.public_url != self.internal_url
+        self._public_bytes, self._internal_bytes = self.public_url.encode(), self.internal_url.encode()
         path = urlsplit(public_url).path
         self._marker = max(path.split("/"), key=len)
         """A part of the URL that needs no escaping: a cheap test for whether a text may contain the URL."""
@@ -47,7 +49,7 @@ class ServerAddress:
         """Replace the public URL in the body of a request: JSON, in which slashes may be escaped."""
         if not self._differs or self._marker.encode() not in body:
             return body
-        return self._json_pattern.sub(self.internal_url.encode(), body)
+        return self._json_pattern.sub(self._internal_bytes, body)
 
     def rewrite_pairs(self, pairs: Iterable[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
         """Replace the public URL in the values of a query."""
@@ -60,7 +62,9 @@ class ServerAddress:
         headers: Mapping[str, str] = reply.headers
         if "Location" in headers:
             headers = {**headers, "Location": headers["Location"].replace(self.internal_url, self.public_url)}
-        body = reply.body.replace(self.internal_url.encode(), self.public_url.encode())
+        body = reply.body.replace(self._internal_bytes, self._public_bytes)
+        if body == reply.body and headers is reply.headers:
+            return reply
         return Reply(reply.status, body, reply.media, headers)
 
 
@@ -109,7 +113,7 @@ def make_relative(data: Any, base: str) -> Any:
     The URL stays wherever else it occurs: in the system of an identifier, the url of an extension, a text.
     """
     start = f"{base}/"
-    for _, holder in iter_references(data):
+    for _, holder in list_references(data):
         if holder["reference"].startswith(start):
             holder["reference"] = holder["reference"].removeprefix(start)
     return data
@@ -120,14 +124,13 @@ def measure_depth(data: Any, limit: int) -> int:
 
     It does not recurse, since the data may be nested deeper than Python's recursion limit.
     """
-    level, depth = [data], 0
+    level, depth = [data] if isinstance(data, _CONTAINERS) else [], 0
     while level and depth <= limit:
         level = [
             inner
             for item in level
-            if isinstance(item, dict | list)
             for inner in (item.values() if isinstance(item, dict) else item)
-            if isinstance(inner, dict | list)
+            if type(inner) is not str and isinstance(inner, _CONTAINERS)  # most are text: the first test is quicker
         ]
         depth += 1
     return depth
@@ -135,7 +138,7 @@ def measure_depth(data: Any, limit: int) -> int:
 
 def check_elements(body: bytes, limit: int) -> None:
     """Refuse JSON with more elements than a limit, before it is parsed."""
-    if _has_more_elements(body, limit):
+    if has_more_elements(body, limit):
         raise too_many_elements(limit)
 
 
@@ -163,7 +166,7 @@ def count_elements(data: Any, limit: int) -> int:
     return count
 
 
-def _has_more_elements(body: bytes, limit: int) -> bool:
+def has_more_elements(body: bytes, limit: int) -> bool:
     """Return whether JSON has more elements than a limit.
 
     Every element is the first in an object or array, or follows a comma. The second, slower count leaves out texts.

@@ -17,7 +17,7 @@ from clerkship.sandbox.request import Refusal, Request
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import bundle_json
 from clerkship.simulators.fhir.access import insufficient_scope
-from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource
+from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource, has_more_elements
 from clerkship.simulators.fhir.bundle_entries import BundleEntry, locate_refusals, parse_bundle, parse_entry
 from clerkship.simulators.fhir.events import BundleProcessed
 from clerkship.simulators.fhir.http import FhirRequest, FhirRoute, find_return_preference, render_message
@@ -44,6 +44,7 @@ from clerkship.simulators.fhir.write import (
 )
 
 _LINK_ATTRIBUTE = re.compile(r"""(\b(?:href|src)\s*=\s*)(["'])(.*?)\2""")
+_ALWAYS_REWRITTEN = frozenset({"reference", "div"})
 _NOT_REFERENCES = frozenset({"id", "value", "display", "text", "system", "versionId", "lastUpdated", "fullUrl"})
 """Elements that are never references, even if they look like one: the value of an identifier may be `urn:uuid:…`."""
 _RESTFUL_URL = re.compile(r"(https?://.+)/[A-Z][A-Za-z]+/[A-Za-z0-9\-.]{1,64}(?:/_history/[A-Za-z0-9\-.]{1,64})?")
@@ -76,19 +77,19 @@ def rewrite_references(resource: Any, references: ReferenceMap) -> Any:
     """Return a copy in which references to other entries, and conditional references, are replaced by `Type/id`."""
     if isinstance(resource, dict):
         return {
-            name: _rewrite_value(name, value, references) if isinstance(value, str | dict | list) else value
+            name: value
+            if type(value) is str and ":" not in value and name not in _ALWAYS_REWRITTEN  # most elements
+            else _rewrite_value(name, value, references)
             for name, value in resource.items()
         }
     return [rewrite_references(item, references) for item in resource] if isinstance(resource, list) else resource
 
 
 def _rewrite_value(name: str, value: Any, references: ReferenceMap) -> Any:
+    if isinstance(value, list):
+        return [_rewrite_value(name, item, references) for item in value]
     if not isinstance(value, str):
-        return (
-            [_rewrite_value(name, item, references) for item in value]
-            if isinstance(value, list)
-            else rewrite_references(value, references)
-        )
+        return rewrite_references(value, references)
     if name == "reference":
         return _rewrite_reference(value, references)
     keys = references.keys_by_full_url
@@ -142,7 +143,7 @@ class BundleInput(Frozen):
 def read_bundle(request: FhirRequest) -> BundleInput:
     """Read a Bundle from an HTTP request."""
     bundle = request.parse_body(MAX_BUNDLE_ELEMENTS)
-    if len(request.body) > MAX_RESOURCE_ELEMENTS and isinstance(bundle, dict):  # each element takes at least one byte
+    if has_more_elements(request.body, MAX_RESOURCE_ELEMENTS) and isinstance(bundle, dict):
         entries = bundle.get("entry")
         for number, entry in enumerate(entries if isinstance(entries, list) else ()):
             check_resource(entry, f"Bundle.entry[{number}]")

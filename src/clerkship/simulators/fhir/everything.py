@@ -6,7 +6,7 @@ from typing import Annotated, NamedTuple
 
 from pydantic import Field
 
-from clerkship.formats.fhir.resource import iter_references, parse_reference
+from clerkship.formats.fhir.resource import list_references, parse_reference
 from clerkship.formats.fhir.search import search_keys
 from clerkship.formats.fhir.search.compartment import compartment_parameters, list_compartment_members
 from clerkship.formats.fhir.search_parameters import get_parameters
@@ -142,7 +142,7 @@ def _find_referenced(transaction: Transaction, resources: Iterable[RankedResourc
 
 
 def _find_targets(transaction: Transaction, key: str) -> Iterator[str]:
-    for _, holder in iter_references(transaction.resource(key)):
+    for _, holder in list_references(transaction.resource(key)):
         target = parse_reference(holder["reference"])
         if target is not None:
             yield target.key

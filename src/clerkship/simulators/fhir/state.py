@@ -7,7 +7,7 @@ from email.utils import format_datetime
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, cast
 
-from clerkship.events.event import Event
+from clerkship.events.event import Event, Payload
 from clerkship.formats.fhir.chart import NO_CHANGES, Chart
 from clerkship.formats.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.formats.fhir.search import search_keys
@@ -115,21 +115,22 @@ class FhirState(State[FhirConfig]):
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
+        self.chart = cast(Chart, cast(Any, self.records).base)
+        """The resources of the dataset, which never change."""
         self.changes_in_order: list[tuple[str, ResourceVersion]] = []
         """The key and version of every write, oldest first."""
+        self.rendered: tuple[Payload, ResourceVersion] | None = None
+        """An event that a transaction emits, and the version that it has rendered for it."""
         self._history: dict[str, list[ResourceVersion]] = {}
         self._changed: dict[str, dict[str, Resource | None]] = {}
+        self._unparsed: dict[str, set[str]] = {}
+        """The keys of changed resources, by type, whose exact decimals are not parsed yet: few are read again."""
         self._cached_by_type: dict[str, Any] = {}
 
     @property
     def zone(self) -> int:
         """The time zone of the server, in minutes ahead of UTC."""
         return self.config.zone or 0
-
-    @property
-    def chart(self) -> Chart:
-        """The resources of the dataset, which never change."""
-        return cast(Chart, cast(Any, self.records).base)
 
     def version(self, key: str) -> ResourceVersion | None:
         """Return the latest version of a resource, which may be its deletion."""
@@ -148,7 +149,7 @@ class FhirState(State[FhirConfig]):
 
     def resource(self, key: str) -> Resource | None:
         """Return a resource as it is now. The caller must not change it."""
-        changed = self._changed.get(key.partition("/")[0], NO_CHANGES)
+        changed = self.changed(key.partition("/")[0])
         if key in changed:
             return changed[key]
         line = self.chart.get(key)
@@ -156,6 +157,8 @@ class FhirState(State[FhirConfig]):
 
     def changed(self, type: str) -> Mapping[str, Resource | None]:
         """Return the resources of a type that differ from the dataset, by key; None for a deleted one."""
+        for key in self._unparsed.pop(type, ()):
+            self._changed[type][key] = parse_resource(self._history[key][-1].data or b"")
         return self._changed.get(type, NO_CHANGES)
 
     def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
@@ -181,12 +184,16 @@ class FhirState(State[FhirConfig]):
     def apply(self, event: Event) -> None:
         match event.payload:
             case ResourceWritten() as written:
-                resource = parse_resource(written.text.encode()) if written.text else written.resource
-                data = written.text.encode() if written.text else render_resource(resource)
-                method = METHOD_BY_OPERATION.get(written.operation, "PUT")
-                self._add_version(
-                    written, ResourceVersion(written.version, resource["meta"]["lastUpdated"], data, method), resource
-                )
+                resource = written.resource
+                if self.rendered is not None and self.rendered[0] is written:
+                    version = self.rendered[1]
+                else:
+                    data = written.text.encode() if written.text else render_resource(resource)
+                    method = METHOD_BY_OPERATION.get(written.operation, "PUT")
+                    version = ResourceVersion(written.version, resource["meta"]["lastUpdated"], data, method)
+                self._add_version(written, version, resource)
+                if written.text:
+                    self._unparsed.setdefault(written.type, set()).add(f"{written.type}/{written.id}")
             case ResourceDeleted() as deleted:
                 self._add_version(
                     deleted, ResourceVersion(deleted.version, format_instant(event.at), None, "DELETE"), None
@@ -198,6 +205,8 @@ class FhirState(State[FhirConfig]):
         key = f"{payload.type}/{payload.id}"
         self._history.setdefault(key, []).append(version)
         self._changed.setdefault(payload.type, {})[key] = resource
+        if payload.type in self._unparsed:
+            self._unparsed[payload.type].discard(key)
         self._cached_by_type.pop(payload.type, None)
         self.changes_in_order.append((key, version))
 

@@ -10,7 +10,7 @@ from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.fhirpath import list_choice_names, parse_plain_path
 from clerkship.formats.fhir.names import list_resource_names
 from clerkship.formats.fhir.path_check import find_path_error, find_value_error
-from clerkship.formats.fhir.resource import Resource, get_key, iter_references, parse_reference
+from clerkship.formats.fhir.resource import Resource, get_key, list_references, parse_reference
 from clerkship.formats.fhir.validation import validate
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
@@ -68,7 +68,7 @@ class FhirPut(Step):
         """
         if config.get("references") == "unchecked":
             return
-        for path, holder in iter_references(self.resource):
+        for path, holder in list_references(self.resource):
             target = parse_reference(holder["reference"])
             if (
                 target is not None

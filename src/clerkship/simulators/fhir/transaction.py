@@ -14,6 +14,8 @@ from itertools import chain
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
+import orjson
+
 from clerkship.events.event import Payload
 from clerkship.formats.fhir.chart import Chart
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
@@ -22,13 +24,12 @@ from clerkship.formats.fhir.issue import Issue
 from clerkship.formats.fhir.resource import (
     Resource,
     get_key,
-    iter_references,
     list_objects,
+    list_references,
     parse_reference,
     parse_resource,
     render_resource,
     set_version,
-    to_plain_json,
 )
 from clerkship.kit.descriptors import pause_garbage_collection
 from clerkship.sandbox.authentication.scope import AccessGrant
@@ -93,6 +94,7 @@ class Transaction:
     __slots__ = (
         "_ids",
         "_payloads",
+        "_rendered",
         "_resources",
         "_staged",
         "_unchecked",
@@ -121,6 +123,8 @@ class Transaction:
         self.issue_location = ""
         """Location of the resource being written, such as `Bundle.entry[3].resource`; empty outside of a Bundle."""
         self._payloads: list[Payload] = []
+        self._rendered: dict[int, ResourceVersion] = {}
+        """The versions that are written, by the position of their payload."""
         self._staged: dict[str, ResourceVersion] = {}
         self._resources: dict[str, Resource | None] = {}
         self._unchecked: list[tuple[str, Resource]] = []
@@ -233,16 +237,16 @@ class Transaction:
         kind = ResourceCreated if before is None or before.is_deleted else ResourceUpdated
         exact = has_exact_decimals(stamped)  # plain JSON numbers would lose digits, so the event has the text too
         fields: dict[str, Any] = (
-            {"resource": to_plain_json(stamped), "text": data.decode()} if exact else {"resource": stamped}
+            {"resource": orjson.loads(data), "text": data.decode()} if exact else {"resource": stamped}
         )
         version = stamped["meta"]["versionId"]
+        method = METHOD_BY_OPERATION.get(operation, "PUT")
+        self._staged[key] = ResourceVersion(version, stamped["meta"]["lastUpdated"], data, method)
+        self._rendered[len(self._payloads)] = self._staged[key]
         self._payloads.append(kind(type=type, id=id, version=version, operation=operation, **fields))
         if defects:
             issues = tuple({name: value for name, value in issue._asdict().items() if value} for issue in defects)
             self._payloads.append(DefectAccepted(type=type, id=id, issues=issues))
-        self._staged[key] = ResourceVersion(
-            version, stamped["meta"]["lastUpdated"], data, METHOD_BY_OPERATION.get(operation, "PUT")
-        )
         self._resources[key] = stamped
         self._unchecked.append((self.issue_location, stamped))
         return key
@@ -273,7 +277,7 @@ class Transaction:
         if before is None:
             return issues
         return list(
-            find_dangling_references(resource, self, {holder["reference"] for _, holder in iter_references(before)})
+            find_dangling_references(resource, self, {holder["reference"] for _, holder in list_references(before)})
         )
 
     def commit(self) -> None:
@@ -282,10 +286,11 @@ class Transaction:
         A sandbox that reacts to a new resource may refuse it. Then this is refused, and what was created is withdrawn.
         """
         self.check()
-        payloads = self._payloads
+        payloads, rendered = self._payloads, self._rendered
         self._ids = None
         self._clear()
         for number, payload in enumerate(payloads):
+            self.state.rendered = (payload, rendered[number]) if number in rendered else None
             event = self.action.emit(payload)
             refusals = self.action.reaction_refusals(event) if isinstance(payload, ResourceCreated) else []
             if refusals:
@@ -300,7 +305,7 @@ class Transaction:
         self._clear()
 
     def _clear(self) -> None:
-        self._payloads, self._staged, self._resources, self._unchecked = [], {}, {}, []
+        self._payloads, self._rendered, self._staged, self._resources, self._unchecked = [], {}, {}, {}, []
 
 
 def undo_changes(state: FhirState, action: ActionContext, changes: Sequence[Payload]) -> None:
@@ -326,7 +331,7 @@ def find_dangling_references(
     References in `known` are not checked.
     """
     local: frozenset[str] | None = None
-    for path, holder in iter_references(resource):
+    for path, holder in list_references(resource):
         text: str = holder["reference"]
         if text in known:
             continue

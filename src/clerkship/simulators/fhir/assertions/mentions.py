@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection
 from typing import Any
 
-from clerkship.formats.fhir.resource import iter_references
+from clerkship.formats.fhir.resource import list_references
 from clerkship.text.folding import fold_text
 from clerkship.text.index import KINDS, Kind, MentionIndex, MentionQuery, tells_who
 
@@ -37,7 +37,7 @@ def find_patients(resource: Any) -> set[str]:
     """Return the keys of the patients that a resource is about: itself, or those it refers to."""
     patients = {
         f"Patient/{id}"
-        for _, reference in iter_references(resource)
+        for _, reference in list_references(resource)
         for id in _REFERENCE.findall(reference["reference"])
     }
     if isinstance(resource, dict) and resource.get("resourceType") == "Patient" and "id" in resource:

@@ -14,7 +14,7 @@ from clerkship.events.request_line import render_event_request
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.fhirpath import PathText, resource_matches
 from clerkship.formats.fhir.names import RESOURCE_ID, ResourceTypeName
-from clerkship.formats.fhir.resource import iter_references, parse_reference
+from clerkship.formats.fhir.resource import list_references, parse_reference
 from clerkship.formats.fhir.search import matches_search
 from clerkship.formats.fhir.search.compartment import compartment_parameters
 from clerkship.model.errors import InputError
@@ -259,6 +259,6 @@ def _belongs_to_others(shown: ShownResource, own: Collection[str]) -> bool:
     if type == "Patient":
         return shown.key not in own
     resource = shown.resource if compartment_parameters("Patient", type) else None
-    targets = (parse_reference(reference["reference"]) for _, reference in iter_references(resource))
+    targets = (parse_reference(reference["reference"]) for _, reference in list_references(resource))
     patients = {target.key for target in targets if target is not None and target.type == "Patient"}
     return bool(patients) and patients.isdisjoint(own)

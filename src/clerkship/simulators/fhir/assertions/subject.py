@@ -6,7 +6,7 @@ from typing import Any
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir.chart import ChartView
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
-from clerkship.formats.fhir.resource import Resource, iter_references
+from clerkship.formats.fhir.resource import Resource, list_references
 from clerkship.formats.fhir.search import matches_search, search_keys
 from clerkship.formats.fhir.search_parameters import get_parameters
 from clerkship.model.errors import InputError
@@ -53,7 +53,7 @@ class CriterionSubject:
         type = key.partition("/")[0]
         if type == self.type:
             return key == self.key
-        if not any(self.key in reference["reference"] for _, reference in iter_references(resource)):
+        if not any(self.key in reference["reference"] for _, reference in list_references(resource)):
             return False  # a quick test that excludes most resources; `matches_search` is ten times slower
         return any(
             matches_search(view, type, [(name, self.key)], resource)
