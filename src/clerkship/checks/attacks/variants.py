@@ -92,8 +92,8 @@ class VariantStrategy(AttackStrategy):
 
     def label(self, snapshot: Snapshot) -> str:
         """Return the name of the task and of the variant."""
-        variants = self._variants(snapshot)
-        return f"{snapshot.task.name}: {variants[self._number].name}" if variants else snapshot.task.name
+        names = [f"{snapshot.task.name}: {variant.name}" for variant in self._variants(snapshot)[self._number :]]
+        return names[0] if names else snapshot.task.name
 
     def unfit(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> str:
         """Return why there is no variant to run; empty if there is one."""
