@@ -1,12 +1,15 @@
 """A task's own wrong solutions and other ways: what they change, what is reported, and what stays out of snapshots."""
 
 import json
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
+from clerkship.checks.attacks.call_changes import ChangedCalls
 from clerkship.model.errors import InputError
 from clerkship.model.snapshot import Snapshot
+from clerkship.model.variant import CallChange
+from clerkship.sandbox.handle import Handle, Sandboxes
 from clerkship.suite_files.load import load_library
 from tests.checks.attacks.test_strategies import CLINIC, run
 from tests.workbench import CATALOG, Workbench
@@ -149,6 +152,31 @@ def test_texts_are_appended_to_bytes_and_to_missing_arguments(clinic: Workbench)
     note = {"call": "ehr.create", "append": {"resource.language": "en"}}
     ways = [{"name": "appended", "changes": [second, note]}]
     assert find_problems(clinic, ways=ways) == []
+
+
+def test_tasks_may_have_different_numbers_of_variants(clinic: Workbench) -> None:
+    wrong = [{"name": f"wrong {n}", "fails": label, **changes} for n, (label, changes) in enumerate(WRONG[:3])]
+    write_task(clinic, name="One", wrong=wrong[:1])
+    (clinic.folder / "task.yml").rename(clinic.folder / "one.yml")
+    write_task(clinic, name="Three", wrong=wrong)
+    report = run(clinic, "wrong")
+    assert report.problems() == []
+    assert sorted(report.outcomes[0].failed) == ["One: wrong 0", "Three: wrong 0", "Three: wrong 1", "Three: wrong 2"]
+
+
+def test_change_of_a_method_with_any_number_of_arguments() -> None:
+    class Drawer:
+        def __init__(self) -> None:
+            self.calls: list[tuple[Any, ...]] = []
+
+        def put(self, drawer: str, *items: str, note: str = "", **marks: str) -> None:
+            self.calls.append((drawer, items, note, marks))
+
+    handle = Drawer()
+    sandboxes = Sandboxes({"desk": cast("Handle", handle)}, cast("Any", None), cast("Any", None))
+    change = CallChange(call="desk.put", set={"items.1": "ink"}, times=2)
+    ChangedCalls([change]).wrap(sandboxes)["desk"].put("top", "pen", "paper", color="blue")  # type: ignore[attr-defined]
+    assert handle.calls == [("top", ("pen", "ink"), "", {"color": "blue"})] * 2
 
 
 @pytest.mark.parametrize(

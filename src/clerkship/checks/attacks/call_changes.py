@@ -155,13 +155,10 @@ def _bind(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Arguments
 
 def _invoke(method: Callable[..., Any], signature: inspect.Signature, arguments: Arguments) -> Any:
     """Call a method with arguments by name."""
-    named, positional = dict(arguments), []
-    for name, parameter in signature.parameters.items():
-        if name in named and parameter.kind is inspect.Parameter.POSITIONAL_ONLY:
-            positional.append(named.pop(name))
-        elif name in named and parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            positional.extend(named.pop(name))
-    return method(*positional, **named)
+    known = {name: arguments[name] for name in signature.parameters if name in arguments}
+    bound = inspect.BoundArguments(signature, known)
+    more = {name: value for name, value in arguments.items() if name not in known}
+    return method(*bound.args, **bound.kwargs, **more)
 
 
 def _substitute(value: Any, pattern: str, new: str) -> Any:
