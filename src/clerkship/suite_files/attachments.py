@@ -5,6 +5,8 @@ import dataclasses
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from types import CodeType
 from typing import Any
 
 from clerkship.kit.registry import UnknownName
@@ -24,6 +26,12 @@ MAX_STEP_FILE_BYTES = 5_000_000
 """Maximum size of a dataset's file in a step. Each run stores a copy of it with each task."""
 _STEP_PLACES = (("scenario",), ("scenario", "steps"), ("setup", "steps"))
 """Paths of steps, in a task or in a scenario file."""
+
+
+@lru_cache(maxsize=64)
+def compile_python(source: str, name: str) -> CodeType:
+    """Compile a Python file, once for all that name it."""
+    return compile(source, name, "exec")
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,7 @@ class Attachments:
         """Return the source of a Python file that a path of a definition names; None if it is invalid."""
         try:
             source = read_text(self.folder.resolve_beside(definition.file(*path), name))
-            compile(source, name, "exec")
+            compile_python(source, name)
         except Unreadable as unreadable:
             definition.problem(path, f"{name}: {unreadable.message}", unreadable.hint)
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:

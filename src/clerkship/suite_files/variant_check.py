@@ -11,7 +11,7 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.path import split_path
 from clerkship.model.task import Task
 from clerkship.model.variant import FUNCTION_MARK, WAIT, ExtraCall, Variant, WrongSolution
-from clerkship.suite_files.attachments import Attachments
+from clerkship.suite_files.attachments import Attachments, compile_python
 from clerkship.suite_files.call_check import CallCheck
 from clerkship.suite_files.yaml import KeyPath
 
@@ -68,10 +68,11 @@ class VariantCheck:
 
     def _read_solution(self, variant: V, written: str, path: KeyPath) -> V:
         here = [*path, "solution"]
-        source = self.attachments.read_python(self.calls.definition, written.partition(FUNCTION_MARK)[0], here)
+        file = written.partition(FUNCTION_MARK)[0]
+        source = self.attachments.read_python(self.calls.definition, file, here)
         if source is None:
             return variant
-        names = [name for name in compile(source, "", "exec").co_names if name.isidentifier()]
+        names = [name for name in compile_python(source, file).co_names if name.isidentifier()]
         if variant.function and variant.function not in names:
             hint = did_you_mean(variant.function, names)
             self.calls.definition.problem(here, f"no function `{variant.function}` in the file", hint)
