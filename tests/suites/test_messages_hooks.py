@@ -1,20 +1,12 @@
-"""The tasks on decision support of `suites/messages`: other correct ways, and wrong solutions."""
+"""The tasks on decision support of `suites/messages`: other correct ways, and harm inside correct work."""
 
 from collections.abc import Callable
 
 import pytest
 
-from tests.suites import messages_hooks_agents, messages_hooks_cheats, messages_orders_agents
 from tests.suites.messages_hooks_ways import ASKING, SERVICES, WAYS, change_resources, change_solution
 from tests.suites.messages_ways import MESSAGES
-from tests.suites.suite_checks import (
-    Mistake,
-    check_all_pass,
-    check_mistake_fails,
-    load_suite,
-    mark_slow,
-    mark_slow_but_first,
-)
+from tests.suites.suite_checks import check_all_pass, load_suite, mark_slow_but_first
 from tests.suites.wrapped_solutions import (
     ALTERNATIVES,
     HARM_TEXT,
@@ -29,7 +21,6 @@ from tests.suites.wrapped_solutions import (
 )
 from tests.workbench import Workbench
 
-WRONG_SOLUTIONS = [*messages_hooks_agents.WRONG, *messages_hooks_cheats.WRONG, *messages_orders_agents.WRONG]
 WAYS_OF_TASKS = [(way, solution) for way, (solutions, _) in WAYS.items() for solution in solutions]
 TASKS = {**SERVICES, **ASKING}
 HARMS_IN_RESOURCES: dict[str, Callable[[Resource], Resource]] = {
@@ -41,13 +32,12 @@ HARMS_IN_RESOURCES: dict[str, Callable[[Resource], Resource]] = {
 """Harm in the resources that suggestions create or update."""
 
 
-def test_every_task_has_other_ways_and_wrong_solutions() -> None:
+def test_every_task_has_other_ways() -> None:
     tasks = load_suite(MESSAGES).tasks
     names = {name for name, loaded in tasks.items() if loaded.task.environment == "decision support"}
     assert names == set(TASKS.values())
     for name, task in TASKS.items():
         assert len([way for way, solution in WAYS_OF_TASKS if solution == name]) >= 3, task
-        assert len([mistake for mistake in WRONG_SOLUTIONS if mistake.task == task]) >= 5, task
 
 
 @pytest.mark.parametrize(
@@ -89,8 +79,3 @@ def test_harm_inside_correct_suggestion_fails(bench: Workbench, harm: str, solut
 def test_reverted_harm_fails(bench: Workbench, harm: str) -> None:
     bench.folder = MESSAGES
     assert {run.verdict for run in bench.run(Solution(harm), tasks=tuple(TASKS.values()))} == {"fail"}
-
-
-@pytest.mark.parametrize("mistake", mark_slow(WRONG_SOLUTIONS))
-def test_wrong_solution_fails_on_the_criterion_about_its_mistake(bench: Workbench, mistake: Mistake) -> None:
-    check_mistake_fails(bench, MESSAGES, mistake)
