@@ -88,7 +88,7 @@ def test_messages_are_signed_if_there_is_a_secret(bench: Workbench, secret: str)
         (replies([1]), "its reply is not a JSON object"),
         (replies({"say": "hello"}), "its reply has no `answer`; found: 'say'"),
         (replies({"answer": 1, "report": [{"kind": "nonsense"}]}), "unknown kind `nonsense` in a report"),
-        (replies(b"{" + b"x" * 9_000_000), "its reply has more than 8,000,000 bytes"),
+        (lambda asked: (200, {}, b"{" + b"x" * 9_000_000), "its reply has more than 8,000,000 bytes"),
         (replies({"answer": "x" * 2_000_000}), "2,000,000 characters"),
         (lambda asked: None, "the connection to "),
         (lambda asked: (200, {"Content-Length": "100"}, b"{}"), "the connection to "),

@@ -223,13 +223,13 @@ def test_invalid_answers_are_the_agents_error_and_the_run_completes(
     [
         (5, "it returned int"),
         ({"no": "text"}, "it returned dict"),
-        ("x" * 100_000_000, "100,000,000 characters"),
+        (lambda: "x" * 100_000_000, "100,000,000 characters"),
         ([{"text": "hi", "buttons": [1]}], "buttons must be maps"),
     ],
 )
 def test_invalid_reply_is_the_agents_error(bench: Workbench, reply: Any, said: str) -> None:
     def replies(message: Any) -> Any:
-        return reply
+        return reply() if callable(reply) else reply
 
     bench.write("a.yml", TASK.format(timeout=20))
     task_run = bench.run_one(replies)

@@ -110,9 +110,6 @@ def mangled_calls(draw: st.DrawFn) -> Any:
 @settings(max_examples=examples(300), deadline=None)
 @given(JUNK | mangled_answers())
 @example({"cards": [CARD] * 500})
-@example({"cards": [{**CARD, "summary": "x" * 10_000_000}]})
-@example({"cards": [{"x" * 100_000: 1}] * 200})
-@example({"services": [{"hook": "x" * 1_000_000, "id": "y" * 1_000_000, "description": "z"}] * 10})
 def test_any_json_is_judged_within_the_limits(data: Any) -> None:
     check_answer(data)
 
@@ -121,9 +118,15 @@ def test_any_json_is_judged_within_the_limits(data: Any) -> None:
 @given(st.binary(max_size=200))
 @example(b"[" * 100_000)
 @example(b'{"cards": ' + b"[" * 100_000)
-@example(b'{"cards": ["' + b"x" * 10_000_000 + b'"]}')
 def test_any_bytes_are_judged_within_the_limits(data: bytes) -> None:
     check_answer(data)
+
+
+def test_large_answer_is_judged_within_the_limits() -> None:
+    check_answer({"cards": [{**CARD, "summary": "x" * 10_000_000}]})
+    check_answer({"cards": [{"x" * 100_000: 1}] * 200})
+    check_answer({"services": [{"hook": "x" * 1_000_000, "id": "y" * 1_000_000, "description": "z"}] * 10})
+    check_answer(b'{"cards": ["' + b"x" * 10_000_000 + b'"]}')
 
 
 def render_json(data: Any) -> bytes:

@@ -43,6 +43,8 @@ class AgentAnswer(NamedTuple):
     body: bytes = b""
     media: str = "text/xml"
     location: str = ""
+    repeat: int = 1
+    """How often the body is sent."""
 
 
 class AgentServer:
@@ -59,15 +61,16 @@ class AgentServer:
                 posted = PostedRequest(self.path, {key.lower(): value for key, value in self.headers.items()}, body)
                 agent.posted.append(posted)
                 result = answer(posted)
+                body = result.body * result.repeat
                 headers = {"content-type": result.media, "location": result.location}
                 with suppress(OSError):  # the sandbox waited no longer
                     self.send_response(result.status)
-                    self.send_header("content-length", str(len(result.body)))
+                    self.send_header("content-length", str(len(body)))
                     for name, value in headers.items():
                         if value:
                             self.send_header(name, value)
                     self.end_headers()
-                    self.wfile.write(result.body)
+                    self.wfile.write(body)
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass

@@ -1,9 +1,9 @@
 """Load a folder into a library, or report all mistakes in it."""
 
 import os
-import shutil
 import tempfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from textwrap import dedent
 
@@ -597,7 +597,7 @@ def test_alias_bomb_is_reported_once(workspace: Workspace) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        (b"task: " + b"a" * 9_999_994, "it has 10.0 MB; the limit is 1 MB; split it, or put the data into a dataset"),
+        (b"task: " + b"a" * 1_999_994, "it has 2.0 MB; the limit is 1 MB; split it, or put the data into a dataset"),
         (b"task: 1\n" + bytes(range(256)), "it is not a text file; save it as UTF-8 text"),
         ("task: é".encode("latin-1"), "it is not UTF-8 text: byte 6 is 0xe9; save it as UTF-8 text"),
         ("task: 1".encode("utf-16"), "it is not a text file; save it as UTF-8 text"),
@@ -622,24 +622,27 @@ def test_only_the_first_hundred_of_thirty_thousand_mistakes_are_reported(workspa
 
 
 @pytest.fixture
-def unprivileged_user() -> Iterator[Path]:
-    """A folder owned by a user without special rights, so that file permissions apply."""
-    folder = Path(tempfile.mkdtemp())
-    folder.chmod(0o755)
-    privileged = os.geteuid() == 0
-    if privileged:
-        os.chown(folder, 65534, 65534)
+def public_folder() -> Iterator[Path]:
+    """A folder that every user may read, unlike `tmp_path`."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@contextmanager
+def without_privileges() -> Iterator[None]:
+    """Be a user to whom file permissions apply; not in a fixture, since reports are written before it ends."""
+    user = os.geteuid()
+    if user == 0:
         os.seteuid(65534)
     try:
-        yield folder
+        yield
     finally:
-        if privileged:
-            os.seteuid(0)
-        shutil.rmtree(folder)
+        os.seteuid(user)
 
 
-def test_files_and_folders_without_permission_are_reported(unprivileged_user: Path) -> None:
-    workspace = Workspace(unprivileged_user).write(
+def test_files_and_folders_without_permission_are_reported(public_folder: Path) -> None:
+    workspace = Workspace(public_folder).write(
         a=TASK, locked=TASK, shut__b=TASK, d="dataset: {name: d, type: files, folder: data}\n"
     )
     (workspace.root / "data").mkdir()
@@ -648,7 +651,8 @@ def test_files_and_folders_without_permission_are_reported(unprivileged_user: Pa
     for path in shut:
         path.chmod(0)
     try:
-        lines = workspace.lines()
+        with without_privileges():
+            lines = workspace.lines()
     finally:
         for path in shut:
             path.chmod(0o755)

@@ -13,7 +13,6 @@ from clerkship.simulators.cds.serving import ServiceServer
 
 RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 """The option SO_LINGER with which closing a socket resets its connection."""
-BIG_CARD = {"summary": "Allergy", "detail": "x" * 5_000_000}
 
 
 def call_and_hang_up(answer: Callable[[], Any]) -> None:
@@ -44,7 +43,7 @@ def call_and_hang_up(answer: Callable[[], Any]) -> None:
 
 
 def test_answer_after_the_ehr_hung_up_prints_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    call_and_hang_up(lambda: [BIG_CARD])
+    call_and_hang_up(lambda: [{"summary": "Allergy", "detail": "x" * 5_000_000}])
     assert capsys.readouterr() == ("", "")
 
 

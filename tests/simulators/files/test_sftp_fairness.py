@@ -159,12 +159,11 @@ def test_refused_extension_leaves_file_unchanged(serve: Serve) -> None:
 
 MAX_PAGE_BYTES = 100_000
 """Size of one part of a listing; between two parts, other clients are served."""
-LONG = {f"inbox/{number:06}.hl7": b"x" for number in range(100_000)}
 
 
 def test_large_folder_does_not_block_other_clients(serve: Serve) -> None:
     """While it is listed or renamed, requests of other clients are answered."""
-    drop, other = serve(LONG), serve()
+    drop, other = serve({f"inbox/{number:06}.hl7": b"x" for number in range(100_000)}), serve()
     answers = 0
     looks = asyncio.Event()
 

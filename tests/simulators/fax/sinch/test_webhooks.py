@@ -104,7 +104,7 @@ def test_the_webhook_of_the_config_is_called(agent: AgentServer) -> None:
 @pytest.mark.parametrize(
     ("answer", "outcome", "reason"),
     [
-        (AgentAnswer(body=b"x" * 10_000_000), "rejected", "response_too_large"),
+        (AgentAnswer(body=b"x", repeat=10_000_000), "rejected", "response_too_large"),
         (AgentAnswer(307, location="/in"), "rejected", "too_many_redirects"),
         (AgentAnswer(302, location="/in"), "rejected", "redirect_not_followed"),
         (AgentAnswer(307, location="http://192.0.2.1/"), "refused_by_policy", "not_this_machine"),

@@ -83,7 +83,7 @@ def test_each_status_is_reported_to_the_callback_of_its_message(clinic: TextingC
         (AgentAnswer(body=b'<?xml version="1.0" encoding="big5"?><Response/>'), "rejected", "bad_twiml"),
         (AgentAnswer(body=b'<!DOCTYPE r [<!ENTITY a "b">]><Response>&a;</Response>'), "rejected", "twiml_doctype"),
         (AgentAnswer(body=b"{}", media="application/json"), "rejected", "bad_content_type"),
-        (AgentAnswer(body=b"x" * 10_000_000), "rejected", "response_too_large"),
+        (AgentAnswer(body=b"x", repeat=10_000_000), "rejected", "response_too_large"),
         (AgentAnswer(307, location="/sms"), "rejected", "too_many_redirects"),
         (AgentAnswer(307, location="http://192.0.2.1/"), "refused_by_policy", "not_this_machine"),
         (AgentAnswer(404), "rejected", ""),
