@@ -1,5 +1,6 @@
 """Webhooks to an agent: address policy, retries in simulated time, and the attempts in the log."""
 
+import asyncio
 import gzip
 import secrets
 import socket
@@ -41,7 +42,14 @@ from clerkship.sandbox.handle import Refused
 from clerkship.transports.outbound import http
 from clerkship.transports.outbound.address import OutboundAddress
 from clerkship.transports.outbound.http import OutboundRequest
-from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, PublicPolicy, ResolvedAddress
+from clerkship.transports.outbound.policy import (
+    LOCAL_ONLY,
+    LocalPolicy,
+    OutboundPolicy,
+    OutboundRefused,
+    PublicPolicy,
+    ResolvedAddress,
+)
 from tests.transports.webhooks import SPEC, NoticeArrived, NoticeConfig, NoticeDelivery, NoticesHandle, sign
 from tests.waiting import wait_until
 
@@ -630,6 +638,26 @@ def test_agent_that_advances_the_clock_before_it_answers_is_not_blocked(
     site.notify("one")
     wait_until(lambda: site.outcomes == [("1", 1, "delivered", None)])
     assert site.playground.now - site.playground.started_at >= timedelta(minutes=10)
+
+
+class SlowRefusal(LocalPolicy):
+    """Takes long to check an address, as on a busy machine, and refuses it."""
+
+    async def check(self, address: OutboundAddress) -> ResolvedAddress:
+        await asyncio.sleep(0.3)
+        raise OutboundRefused("not_public", "it is slow")
+
+
+def test_clock_stops_while_the_sandbox_itself_works_slowly(
+    open_site: OpenSite, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(clock_hold, "MAX_HOLD_SECONDS", 0.01)
+    site = open_site(policy=SlowRefusal())
+    site.handle.register(site.agent.url)
+    due = site.playground.now + timedelta(minutes=10)
+    site.playground.clock.schedule(due, lambda: site.notify("one"))
+    site.sandboxes.wait("1h")
+    assert [event.at for event in site.playground.log.events if event.kind == "outbound.attempted"] == [due]
 
 
 def test_retry_delays_on_a_paced_clock_are_wall_time(open_site: OpenSite) -> None:

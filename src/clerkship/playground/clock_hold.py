@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from clerkship.kit.wall import monotonic
 
 MAX_HOLD_SECONDS = 2.0
-"""Wall time for which the clock is held for one attempt. A later answer of the agent is still accepted, but simulated
-time goes on."""
+"""Wall time for which the clock is held while the agent is called. A later answer is still accepted, but simulated time
+goes on."""
+MAX_WORK_SECONDS = 60.0
+"""Wall time for which the clock is held while the sandbox itself works: many times what it needs on a busy machine."""
 
 
 @dataclass(eq=False)
@@ -57,12 +59,17 @@ class DeliveryHold:
 
     def begin(self) -> None:
         """Hold the clock because there may be work to do."""
+        is_idle = self.finished == self.begun
         self.begun += 1
-        self.extend()
+        self.deadline = max(self.deadline, monotonic() + (MAX_WORK_SECONDS if is_idle else MAX_HOLD_SECONDS))
 
-    def extend(self, seconds: float | None = None) -> None:
-        """Hold the clock for another attempt, for at most this wall time; never for less than was asked before."""
-        self.deadline = max(self.deadline, monotonic() + (MAX_HOLD_SECONDS if seconds is None else seconds))
+    def work(self, seconds: float = 0.0) -> None:
+        """Hold the clock while the sandbox itself works, and for that much longer."""
+        self.deadline = monotonic() + seconds + MAX_WORK_SECONDS
+
+    def await_agent(self) -> None:
+        """Hold the clock while the agent is called, for at most MAX_HOLD_SECONDS."""
+        self.deadline = monotonic() + MAX_HOLD_SECONDS
 
     def finish(self, begun: int) -> None:
         """Mark the work as done that was begun up to the given count of `begin` calls."""
@@ -115,7 +122,7 @@ class ClockHold:
         if first is None or first.waiting is None or any(each.has_turn and each.is_busy(now) for each in active):
             return
         granted, first.waiting, first.has_turn = first.waiting, None, True
-        first.extend()
+        first.work()
         granted()
 
     def reset(self) -> None:

@@ -105,9 +105,13 @@ class DeliveryClient(GatewayClient):
         """Hold a stepped clock."""
         self.hold.begin()
 
-    def extend(self, seconds: float | None = None) -> None:
-        """Hold the clock for one more attempt."""
-        self.hold.extend(seconds)
+    def work(self, seconds: float = 0.0) -> None:
+        """Hold the clock while the sandbox itself works."""
+        self.hold.work(seconds)
+
+    def await_agent(self) -> None:
+        """Hold the clock while the agent is called."""
+        self.hold.await_agent()
 
     @asynccontextmanager
     async def turn(self) -> AsyncIterator[None]:

@@ -59,7 +59,7 @@ class CdsDelivery(OutboundDelivery):
     def limits(self) -> HttpLimits:
         """The time and size limits of the config."""
         config = cast(CdsConfig, self.client.config)
-        return HttpLimits(timeout=config.time_limit.total_seconds(), max_body=config.max_response)
+        return HttpLimits(config.time_limit.total_seconds(), holds_clock=True, max_body=config.max_response)
 
     def pending(self, state: CdsState) -> Iterable[str]:
         """Return the outbound work of the state."""
@@ -67,6 +67,7 @@ class CdsDelivery(OutboundDelivery):
 
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
         """Make one call: discovery, a hook, or feedback."""
+        self.client.work()
         sort, _, id = message_id.partition("/")
         if sort == "discover":
             await self._discover(resolved)
@@ -151,7 +152,6 @@ class CdsDelivery(OutboundDelivery):
         service = replace(resolved, address=replace(resolved.address, target=target))
         token = await self.client.sign_jwt(service.address.url)
         request = replace(request, headers={**request.headers, "authorization": f"Bearer {token}"})
-        self.client.extend(self.limits.timeout)
         with self.measure():
             response = await send_request(self.client, service, request, self.limits)
         if not OK <= response.status < 300 or (is_json and response.status != OK):

@@ -79,10 +79,12 @@ class MllpDelivery(OutboundDelivery):
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
         """Send a message of the inbox, and wait for its acknowledgment if it requests one."""
         writer = await self._connect(resolved)
+        self.client.work()
         reply = await self.client.call_as_run(build_read_call(message_id))
         if not reply.ok:
             raise DeliveryFailed("not_sent", reply.status or None)
         header = read_header(reply.body)
+        self.client.await_agent()
         if header is not None and _is_acknowledged(header):
             await self._send_and_wait(
                 AwaitedAck(message_id, header.control_id, self._loop.create_future()), writer, reply

@@ -83,8 +83,14 @@ class OutboundClient(SandboxClient, Protocol):
     def begin(self) -> None:
         """Hold a stepped clock, because there may be a message to deliver. Can be called from any thread."""
 
-    def extend(self, seconds: float | None = None) -> None:
-        """Hold the clock for one more attempt, for at most this wall time; by default two seconds."""
+    def work(self, seconds: float = 0.0) -> None:
+        """Hold the clock while the sandbox itself works, however busy the machine is.
+
+        `seconds` is the timeout of a call of the agent for all of which the clock is held.
+        """
+
+    def await_agent(self) -> None:
+        """Hold the clock while the agent is called, for at most two seconds of wall time."""
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """Wait until this delivery may make an attempt.
@@ -245,10 +251,10 @@ class OutboundDelivery(ABC):
     async def _attempt(self, message_id: str) -> None:
         generation = self._generation
         number = self._attempts[message_id] = self._attempts.get(message_id, 0) + 1
-        self.client.extend()
         self._wall_ms = None
         started_at = perf_counter()
         failure = await self._try(message_id)
+        self.client.work()
         wall_ms = (perf_counter() - started_at) * 1000 if self._wall_ms is None else self._wall_ms
         delay = None
         if failure is None or failure.is_final:
@@ -265,7 +271,9 @@ class OutboundDelivery(ABC):
         """Make one attempt; return the failure, or None."""
         try:
             address = await self.find_address(message_id)
-            await self.send(message_id, await self.client.resolve(OutboundAddress.parse(address)))
+            resolved = await self.client.resolve(OutboundAddress.parse(address))
+            self.client.await_agent()
+            await self.send(message_id, resolved)
         except DeliveryFailed as failed:
             return failed
         except OutboundRefused as refused:

@@ -69,7 +69,7 @@ class EventWebhook(WebhookDelivery, Generic[S]):
     @property
     def limits(self) -> HttpLimits:
         """The limits of an answer."""
-        return HttpLimits(MAX_ANSWER_SECONDS, MAX_ANSWER_BYTES)
+        return HttpLimits(MAX_ANSWER_SECONDS, max_body=MAX_ANSWER_BYTES)
 
     @abstractmethod
     def list_items(self, state: S, after: int) -> Iterable[ReportedItem]:

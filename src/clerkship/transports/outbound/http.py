@@ -39,6 +39,8 @@ class HttpLimits:
 
     timeout: float = 15.0
     """Seconds for one request and its response, including redirects."""
+    holds_clock: bool = False
+    """Whether a stepped clock stands still until then."""
     max_body: int = 1_000_000
     max_redirects: int = 3
 
@@ -78,15 +80,21 @@ async def send_request(
 
     Raise DeliveryFailed, OutboundRefused for a redirect to a refused address, TimeoutError or OSError.
     """
-    client.extend()
+    if limits.holds_clock:
+        client.work(limits.timeout)
+    else:
+        client.await_agent()
     sent = replace(sent, url=resolved.address.url)
-    async with asyncio.timeout(limits.timeout):
-        for _ in range(limits.max_redirects + 1):
-            response = await _send_once(resolved, sent, limits)
-            if response.status not in _REDIRECTS:
-                return response
-            sent = _build_redirect(sent, response)
-            resolved = await client.resolve(_parse_location(sent.url))
+    try:
+        async with asyncio.timeout(limits.timeout):
+            for _ in range(limits.max_redirects + 1):
+                response = await _send_once(resolved, sent, limits)
+                if response.status not in _REDIRECTS:
+                    return response
+                sent = _build_redirect(sent, response)
+                resolved = await client.resolve(_parse_location(sent.url))
+    finally:
+        client.work()
     raise DeliveryFailed("rejected", response.status, "too_many_redirects", is_final=True)
 
 
@@ -126,6 +134,7 @@ class WebhookDelivery(OutboundDelivery):
 
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
         """Send one message as an HTTP request."""
+        self.client.work()
         sent = await self.build(message_id)
         response = await send_request(self.client, resolved, sent, self.limits)
         try:

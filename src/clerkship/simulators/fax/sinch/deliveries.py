@@ -20,9 +20,6 @@ from clerkship.transports.outbound.delivery import DeliveryFailed
 from clerkship.transports.outbound.event_webhook import WebhookCall
 from clerkship.transports.outbound.http import OutboundRequest, json_request
 
-MAX_PAGE_SECONDS = 0.1
-"""Wall time for which a stepped clock waits for each page of a file that is written."""
-
 
 class SinchCall(WebhookCall):
     """A call of an operation for a webhook of the Sinch API."""
@@ -63,7 +60,6 @@ class SinchDelivery(FaxDelivery):
         callback_type = self.find_type(message_id)
         if callback_type is None:
             raise DeliveryFailed("not_sent")
-        self.client.extend(MAX_PAGE_SECONDS * len(notification.pages))
         file = await asyncio.to_thread(write_file, notification.pages) if notification.pages else None
         return render_json(notification, file) if callback_type == "json" else render_form(notification, file)
 
