@@ -27,7 +27,7 @@ test: setup ## Install what is needed and run the tests, with a fixed choice of 
 	@$(RUN) pytest -n auto --dist worksteal -q $(ARGS)
 
 test-all: setup ## Run all tests but those of test-live and test-model, with all examples of Hypothesis, and fuzz: long
-	@$(RUN) pytest -n auto --dist worksteal -q -m "not live and not model and not fhir" --hypothesis-profile full --cpu-limit inf $(ARGS)
+	@$(RUN) pytest -n auto --dist worksteal -q -m "not live and not model and not fhir" --hypothesis-profile full --cpu-limit inf --memory-limit inf $(ARGS)
 	@$(MAKE) --no-print-directory test-fhir fuzz ARGS=
 
 durations: setup ## Show the slowest tests of the last run; ARGS="--count 50 .cache/durations/FILE" for more, or of another run

@@ -1,4 +1,4 @@
-"""Record the processor time of every test, and fail a test that takes too much of it.
+"""Record the processor time of every test and the memory of every process, and fail if it is too much.
 
 Each run of pytest writes a file to `.cache/durations`, with a line for each phase of a test and one for each process
 that ran tests. `python -m tests.durations` shows the slowest tests and files of the newest one, or of the file that is
@@ -9,6 +9,7 @@ Processor time is that of the process that runs the test, of the programs that i
 """
 
 import argparse
+import gc
 import os
 import resource
 import sys
@@ -24,12 +25,14 @@ from typing import Any, NamedTuple
 import pytest
 
 from tests.command_server import get_command_server, get_commands_processor_time
-from tests.memory import get_memory
+from tests.memory import get_memory, return_free_memory
 
 CPU_LIMIT = 15.0 if "CI" in os.environ else 5.0
 """Seconds of processor time of a phase of a test, unless it is marked. The machine of CI may be slow at times."""
 LOOP_SECONDS, SLOWDOWN_MARGIN = 0.009, 1.3
 """What the loop of `measure_slowdown` takes on an idle machine, and how much more than in the loop a test may lose."""
+MEMORY_LIMIT = 1200.0
+"""Megabytes of memory of a process that runs tests, at its end."""
 UNLIMITED = ("long", "slow", "live", "model", "fhir")
 """Markers of tests without this limit."""
 FOLDER = Path(".cache", "durations")
@@ -64,6 +67,7 @@ class Recorder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / f"{datetime.now():%Y-%m-%d-%H%M%S}-{os.getpid()}.tsv"
+        self._memory: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         cpu = getattr(report, "cpu", 0.0)
@@ -74,13 +78,25 @@ class Recorder:
         """Write what a worker process of pytest-xdist says of itself."""
         self._write(Phase(*phase) for phase in getattr(node, "workeroutput", {}).get("processes", ()))
 
+    @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
+        """Write what this process took, remove old files, and fail if a process keeps too much memory."""
         if self._path.exists():
             self._write(_describe_process(session.config))
         for path in _list_files(self._folder)[MAX_FILES:]:
             path.unlink(missing_ok=True)
+        limit = session.config.getoption("--memory-limit")
+        if any(float(memory.partition(" ")[0]) > limit for memory in self._memory.values()):
+            self._memory["error"] = f"a process may keep {limit:g} MB; find what it keeps, and let it go"
+            session.exitstatus = session.exitstatus or pytest.ExitCode.TESTS_FAILED
+
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        for name, memory in self._memory.items():
+            terminalreporter.write_line(f"{name}: {memory}")
 
     def _write(self, phases: Iterable[Phase]) -> None:
+        phases = list(phases)
+        self._memory.update((phase.name, phase.outcome) for phase in phases if phase.phase == "session")
         self._folder.mkdir(parents=True, exist_ok=True)
         with self._path.open("a", encoding="utf-8") as file:
             file.writelines(phase.to_line() for phase in phases)
@@ -89,6 +105,9 @@ class Recorder:
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--cpu-limit", type=float, default=CPU_LIMIT, help="seconds of processor time for a test without a marker"
+    )
+    parser.addoption(
+        "--memory-limit", type=float, default=MEMORY_LIMIT, help="megabytes that a process may keep at its end"
     )
 
 
@@ -180,6 +199,8 @@ def _read(file: str) -> bytes:
 
 def _describe_process(config: pytest.Config) -> Iterator[Phase]:
     name = os.environ.get("PYTEST_XDIST_WORKER", "main")
+    gc.collect()
+    return_free_memory()
     now, most = get_memory() / 10**6, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 10**6
     yield Phase(config.stash.get(_cpu, 0.0), 0.0, "collection", "process", name)
     yield Phase(get_cpu(), 0.0, "session", f"{now:.0f} MB at its end, {most:.0f} MB at most", name)

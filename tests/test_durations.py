@@ -74,6 +74,17 @@ def test_the_slowest_tests_and_files_of_the_last_run_are_shown(
     assert {line.rpartition("::")[2] for line in slowest} == {"test_busy", "test_marked", "test_program"}
 
 
+@pytest.mark.parametrize(("limit", "code"), [("1", pytest.ExitCode.TESTS_FAILED), ("inf", pytest.ExitCode.OK)])
+def test_a_process_that_keeps_too_much_memory_fails_the_run(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, limit: str, code: pytest.ExitCode
+) -> None:
+    monkeypatch.delenv("PYTEST_XDIST_WORKER", raising=False)
+    result = project.runpytest_inprocess("-p", "tests.durations", "-k", "quick", "--memory-limit", limit)
+    assert result.ret == code
+    result.stdout.fnmatch_lines(["main: * MB at its end, * MB at most"])
+    assert ("error: a process may keep 1 MB" in result.stdout.str()) == (limit == "1")
+
+
 def test_a_folder_without_runs_is_an_error(project: pytest.Pytester, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         durations.main([])
