@@ -46,7 +46,7 @@ test-fhir: setup ## Fetch the official FHIR R4 package from npm to .cache/fhir, 
 	@$(RUN) pytest -m fhir --hypothesis-profile full -p no:cacheprovider -v tests/formats/fhir tests/clients tests/test_fhir_benchmark.py $(ARGS)
 
 fuzz: setup ## Look for inputs that break HL7 and X12 parsing, file paths, cards and forms: five minutes; ARGS="-k stream --hypothesis-seed 9" for one target or seed
-	@$(RUN) pytest -q -p no:xdist tests/fuzz --hypothesis-profile fuzz $(ARGS)
+	@$(RUN) pytest -q -p no:xdist tests/fuzz --hypothesis-profile fuzz --cpu-limit inf $(ARGS)
 
 budgets: setup ## Count the calls of trials, requests and criteria, and show them beside tests/budgets.toml; ARGS=--write after a change of the budgets
 	@$(RUN) python -m benchmarks.calls $(ARGS)
