@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -129,7 +129,8 @@ class SolverWithPreflight(Protocol):
         """Check within a few seconds, without giving the agent work; raise InputError if it cannot be reached."""
 
 
-class AgentReply(NamedTuple):
+@dataclass(slots=True)
+class AgentReply:
     """What a person hears and sees of one turn of the agent."""
 
     text: str
@@ -162,7 +163,8 @@ class ContractBreach:
     would_have_said: str
 
 
-class PersonAction(NamedTuple):
+@dataclass(slots=True)
+class PersonAction:
     """The next action of a person: send a message, leave, or both; possibly after a pause, possibly with more to
     follow.
     """

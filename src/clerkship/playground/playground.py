@@ -401,11 +401,7 @@ class Playground:
 
     def context_for(self, sandbox: str, actor: str, cause: int | None = None) -> ActionContext:
         """Build the context in which an actor changes a sandbox or domain."""
-        emit = self.emit
-
-        def record(payload: Payload) -> Event:
-            return emit(sandbox, payload, actor, cause)
-
+        record = partial(self.emit, sandbox, actor=actor, cause=cause)
         alter = partial(self.faults.alter, sandbox) if self.faults.altering else keep_event
         results = self._reactions.results if self._reactions is not None else no_reactions
         fields = (actor, self.clock.now, self.ids, self.rng, record, results, find_no_domain, None, alter)
