@@ -1,17 +1,18 @@
 """`suites/revenue`: its content, other correct ways, and wrong solutions."""
 
+import io
+import runpy
 from fnmatch import fnmatch
+from typing import Any
 
 import pytest
 
+from clerkship.plugin import Override, override_methods
 from tests.suites import (
-    revenue_authorization_agents,
-    revenue_authorization_solutions,
     revenue_claims_agents,
-    revenue_eligibility_agents,
-    revenue_eligibility_solutions,
     revenue_envelope_agents,
 )
+from tests.suites.feeds_agents import open_sftp
 from tests.suites.revenue_ways import NOT_APPLICABLE, REVENUE, WAYS
 from tests.suites.suite_checks import (
     Mistake,
@@ -25,14 +26,10 @@ from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
 
 WRONG_SOLUTIONS = [
-    *revenue_eligibility_agents.WRONG,
-    *revenue_authorization_agents.WRONG,
     *revenue_claims_agents.WRONG,
     *revenue_envelope_agents.WRONG,
 ]
 RIGHT_SOLUTIONS = {
-    **revenue_eligibility_solutions.RIGHT,
-    **revenue_authorization_solutions.RIGHT,
     **revenue_claims_agents.RIGHT,
     **revenue_envelope_agents.RIGHT,
 }
@@ -59,6 +56,24 @@ def test_other_way_to_send_passes(bench: Workbench, way: str) -> None:
     excluded = NOT_APPLICABLE.get(way, ())
     tasks = tuple(name for name in list_tasks() if not any(fnmatch(name, pattern) for pattern in excluded))
     check_all_pass(bench.run(Solution(way, "revenue_ways"), tasks=tasks))
+
+
+def exchange_over_sftp(task_item: Any, sandboxes: Any) -> Any:
+    """Leave the batch of the solution and fetch the reply over SFTP."""
+    reference = runpy.run_path(str(REVENUE / "solutions" / "tomorrow_in_one_batch.py"))["on_task"]
+    with open_sftp(sandboxes["drop"].sftp) as client:
+        overrides: dict[str, Override] = {
+            "drop.write": lambda _, path, text: client.putfo(io.BytesIO(text.encode()), path),
+            "drop.list": lambda _, folder: [f"{folder}/{name}" for name in client.listdir(folder)],
+            "drop.read_text": lambda _, path: client.open(path).read().decode(),
+        }
+        return reference(task_item, override_methods(sandboxes, overrides))
+
+
+@pytest.mark.slow
+def test_batch_over_sftp_passes(bench: Workbench) -> None:
+    bench.folder = REVENUE
+    check_all_pass(bench.run(exchange_over_sftp, tasks=("Check the coverage of tomorrow*",)))
 
 
 @pytest.mark.parametrize("how", mark_slow_ways(RIGHT_SOLUTIONS))
