@@ -1,4 +1,4 @@
-"""`suites/revenue`: its content, other correct ways, and wrong solutions."""
+"""`suites/revenue`: its content, and other correct ways to send."""
 
 import io
 import runpy
@@ -8,31 +8,11 @@ from typing import Any
 import pytest
 
 from clerkship.plugin import Override, override_methods
-from tests.suites import (
-    revenue_claims_agents,
-    revenue_envelope_agents,
-)
 from tests.suites.feeds_agents import open_sftp
 from tests.suites.revenue_ways import NOT_APPLICABLE, REVENUE, WAYS
-from tests.suites.suite_checks import (
-    Mistake,
-    check_all_pass,
-    check_mistake_fails,
-    load_suite,
-    mark_slow,
-    mark_slow_ways,
-)
+from tests.suites.suite_checks import check_all_pass, load_suite
 from tests.suites.wrapped_solutions import Solution
 from tests.workbench import Workbench
-
-WRONG_SOLUTIONS = [
-    *revenue_claims_agents.WRONG,
-    *revenue_envelope_agents.WRONG,
-]
-RIGHT_SOLUTIONS = {
-    **revenue_claims_agents.RIGHT,
-    **revenue_envelope_agents.RIGHT,
-}
 
 
 def list_tasks() -> list[str]:
@@ -74,15 +54,3 @@ def exchange_over_sftp(task_item: Any, sandboxes: Any) -> Any:
 def test_batch_over_sftp_passes(bench: Workbench) -> None:
     bench.folder = REVENUE
     check_all_pass(bench.run(exchange_over_sftp, tasks=("Check the coverage of tomorrow*",)))
-
-
-@pytest.mark.parametrize("how", mark_slow_ways(RIGHT_SOLUTIONS))
-def test_other_correct_solution_passes(bench: Workbench, how: str) -> None:
-    task, agent = RIGHT_SOLUTIONS[how]
-    bench.folder = REVENUE
-    check_all_pass(bench.run(agent, tasks=(task,)))
-
-
-@pytest.mark.parametrize("mistake", mark_slow(WRONG_SOLUTIONS))
-def test_wrong_solution_fails_on_the_criterion_about_its_mistake(bench: Workbench, mistake: Mistake) -> None:
-    check_mistake_fails(bench, REVENUE, mistake)

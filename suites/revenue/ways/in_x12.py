@@ -92,16 +92,7 @@ def write_refused_file_first(task_item, sandboxes, reference):
     return reference(task_item, override_methods(sandboxes, {"drop.write": write}))
 
 
-# Claims and files.
-
-
-def find_claim_by_day(task_item, sandboxes, reference):
-    """Ask about a claim without the practice's number of it."""
-
-    def send(original, edi):
-        return original(re.sub(r"REF\*EJ\*[^~]*~(.*~SE\*)(\d+)", lambda found: f"{found[1]}{int(found[2]) - 1}", edi))
-
-    return reference(task_item, override_methods(sandboxes, {"clearing.send": send}))
+# Replies and files.
 
 
 def overwrite_file(task_item, sandboxes, reference):
