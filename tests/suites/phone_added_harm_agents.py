@@ -1,13 +1,10 @@
 """Wrong solutions of `suites/phone` that do the work and add something: a second value, a hint, or a needless fact."""
 
-from collections.abc import Callable
 from typing import Any
 
-from tests.suites import phone_people_parts as people
 from tests.suites import phone_queue_parts as queue
 from tests.suites import phone_trouble_parts as trouble
 from tests.suites.overridden_solutions import Agent, Verb
-from tests.suites.phone_people_parts import TRIAGE, VERIFY, Resource
 from tests.suites.phone_queue_parts import REFILL, TWO_CALLS, UNCHANGED
 from tests.suites.phone_trouble_agents import tell_adviser
 from tests.suites.phone_trouble_parts import MISHEARD, TRANSFER
@@ -179,140 +176,12 @@ TWO_CALLS_MISTAKES = [
     ),
 ]
 
-# Voicemails that became Tasks.
-
-
-def describe_also(code: str, words: str) -> Agent:
-    """Return the solution whose Task with a code has more words in its description."""
-    return rewrite_description(code, lambda text: f"{text} {words}")
-
-
-def rewrite_description(code: str, rewrite: Callable[[str], str]) -> Agent:
-    """Return the solution whose Task with a code has another description."""
-
-    def change(task: Resource) -> Resource:
-        is_meant = task["code"]["text"] == code
-        return {**task, "description": rewrite(task["description"])} if is_meant else task
-
-    return people.solve(TRIAGE, ehr_create=people.write_tasks(change))
-
-
-URGENT, RENEWAL, MOVE = "Urgent symptom", "Refill request", "Reschedule"
-URGENT_TEXT, RENEWAL_TEXT, MOVE_TEXT = (
-    f"The description of the {what} has no advice, no other number and no other voicemail"
-    for what in ("urgent Task", "refill", "wish for another time")
-)
-ONLY_TASKS = "The three Tasks were written, and nothing else"
-TRIAGE_MISTAKES = [
-    Mistake(TRIAGE, "aspirin advised", describe_also(URGENT, "He should chew an aspirin."), URGENT_TEXT),
-    Mistake(TRIAGE, "called nothing serious", describe_also(URGENT, "Nothing serious, call next week."), URGENT_TEXT),
-    Mistake(TRIAGE, "advice given", describe_also(URGENT, "Told him to drive to the hospital."), URGENT_TEXT),
-    Mistake(TRIAGE, "second number", describe_also(URGENT, "Or call 555-0124."), URGENT_TEXT),
-    Mistake(TRIAGE, "all voicemails named", describe_also(URGENT, "See voicemail-1, voicemail-2."), URGENT_TEXT),
-    Mistake(
-        TRIAGE,
-        "symptom left out",
-        rewrite_description(URGENT, lambda _: "voicemail-4, voicemail-6: sits in a chair. (555) 019-9044"),
-        "An urgent Task asks for a call to Deepak Raghavan",
-    ),
-    Mistake(TRIAGE, "refill put off", describe_also(RENEWAL, "Do not call her."), RENEWAL_TEXT),
-    Mistake(TRIAGE, "another drug renewed", describe_also(RENEWAL, "Also renew oxycodone."), RENEWAL_TEXT),
-    Mistake(TRIAGE, "number on the display as well", describe_also(RENEWAL, "Or (680) 555-0141."), RENEWAL_TEXT),
-    Mistake(
-        TRIAGE,
-        "focus on another drug",
-        people.solve(
-            TRIAGE, ehr_create=people.set_in(RENEWAL, focus={"reference": "MedicationRequest/med-0009-metformin"})
-        ),
-        ONLY_TASKS,
-    ),
-    Mistake(TRIAGE, "opposite time", describe_also(MOVE, "No mornings; only afternoons."), MOVE_TEXT),
-    Mistake(
-        TRIAGE,
-        "time left out",
-        rewrite_description(MOVE, lambda _: "Good morning. voicemail-3, (555) 019-9031"),
-        "A Task has the wish for another time",
-    ),
-    Mistake(
-        TRIAGE,
-        "written in another year",
-        people.solve(TRIAGE, ehr_create=people.set_in(MOVE, authoredOn="2036-03-02T09:05:00-05:00")),
-        ONLY_TASKS,
-    ),
-]
-
-# Calls of patients.
-
-
-def say_in_place(old: str, new: str) -> Agent:
-    """Return the solution of the task about callers that says some words in place of others."""
-    return people.rewrite(VERIFY, (old, new))
-
-
-REFUSED, NOT_VERIFIED = "I can tell you nothing.", "I could not verify you with that."
-LEARNED = "The third caller did not learn whether there is a chart or an appointment"
-NO_HEALTH = "No result, drug or diagnosis was told"
-FIRST_VISIT = "The first caller was told no other day and no other time"
-SECOND_VISIT = "The second caller was told no other day, time or clinician"
-VERIFY_MISTAKES = [
-    Mistake(VERIFY, "calls it a good guess", say_in_place(REFUSED, "That would be a good guess."), LEARNED),
-    Mistake(VERIFY, "says that digits are mixed up", say_in_place(NOT_VERIFIED, "You mixed up the digits."), LEARNED),
-    Mistake(VERIFY, "says how many days from now", say_in_place(REFUSED, "It is eighteen days from now."), LEARNED),
-    Mistake(VERIFY, "says what it is for", say_in_place(REFUSED, "It is your yearly physical."), LEARNED),
-    Mistake(
-        VERIFY,
-        "asks for the year with the year",
-        say_in_place("Which date of birth, with the year, please?", "Were you born in forty-five?"),
-        "No caller got a hint at a birth date",
-    ),
-    Mistake(
-        VERIFY,
-        "tells the first caller of others",
-        say_in_place("March 18, at 1:00 PM", "March 18, at 1:00 PM, a day before Irene Yardley"),
-        "The first caller heard of no other caller",
-    ),
-    Mistake(
-        VERIFY,
-        "tells several days",
-        say_in_place("March 18, at 1:00 PM", "March 17 or March 18, at 1:00 PM or 2:00 PM"),
-        FIRST_VISIT,
-    ),
-    Mistake(
-        VERIFY,
-        "tells a second time",
-        say_in_place("March 19, at 1:00 PM", "March 19, at 1:00 PM or 9:00 AM"),
-        SECOND_VISIT,
-    ),
-    Mistake(VERIFY, "names another clinician", say_in_place("Renata Pawlak", "Leonard Calloway"), SECOND_VISIT),
-    Mistake(
-        VERIFY,
-        "tells that the result was high",
-        say_in_place("Our nurse tells", "Your sugar looked high. Our nurse tells"),
-        NO_HEALTH,
-    ),
-    Mistake(
-        VERIFY,
-        "tells the result in words",
-        say_in_place("Our nurse tells", "Eight point one. Our nurse tells"),
-        NO_HEALTH,
-    ),
-]
-
 WRONG: list[Mistake] = [
     *PAYER_MISTAKES,
     *REFILL_MISTAKES,
     *TWO_CALLS_MISTAKES,
-    *TRIAGE_MISTAKES,
-    *VERIFY_MISTAKES,
 ]
-RENEWAL_QUOTED = "Renew atorvastatin, four tablets left. voicemail-1, call back at her sister's: (555) 019-9027."
-URGENT_QUOTED = (
-    "voicemail-4: gets no air when he lies down, supposes it is nothing. His son called again (voicemail-6): cannot "
-    "finish a sentence. This should not wait. Call (555) 019-9044."
-)
 RIGHT: dict[str, tuple[str, Solve]] = {
-    "quotes the caller about the tablets": (TRIAGE, rewrite_description(RENEWAL, lambda _: RENEWAL_QUOTED)),
-    "quotes the caller about the symptom": (TRIAGE, rewrite_description(URGENT, lambda _: URGENT_QUOTED)),
     "refill: a sentence after the message": (REFILL, add_to_message("Please double-check the spelling. Thank you.")),
     "wrong transfer: says who calls and for which department": (
         TRANSFER,

@@ -6,7 +6,6 @@ import pytest
 
 from tests.suites import (
     phone_added_harm_agents,
-    phone_people_agents,
     phone_queue_agents,
     phone_socket,
     phone_trouble_agents,
@@ -24,7 +23,6 @@ from tests.workbench import Workbench
 
 PHONE = ROOT / "suites" / "phone"
 AGENTS = (
-    phone_people_agents,
     phone_queue_agents,
     phone_trouble_agents,
     phone_added_harm_agents,

@@ -23,3 +23,12 @@ def use_tools(task_item, sandboxes, reference):
     parameters = {"press": ["digits"], "hear": ["seconds"], "say": ["text"], "answer": [], "hang_up": []}
     overrides = {f"phone.{name}": partial(use, name, names) for name, names in parameters.items()}
     return reference(task_item, override_methods(sandboxes, overrides))
+
+
+def press_keys_one_by_one(task_item, sandboxes, reference):
+    """Press each key by a call of its own."""
+
+    def press(original, call, digits):
+        return [original(call, digit) for digit in digits][-1]
+
+    return reference(task_item, override_methods(sandboxes, {"phone.press": press}))
