@@ -2,10 +2,8 @@
 
 from typing import Any
 
-from tests.suites import phone_queue_parts as queue
 from tests.suites import phone_trouble_parts as trouble
 from tests.suites.overridden_solutions import Agent, Verb
-from tests.suites.phone_queue_parts import REFILL, TWO_CALLS, UNCHANGED
 from tests.suites.phone_trouble_agents import tell_adviser
 from tests.suites.phone_trouble_parts import MISHEARD, TRANSFER
 from tests.suites.suite_checks import Mistake, Solve
@@ -13,7 +11,6 @@ from tests.suites.suite_checks import Mistake, Solve
 HEALTH = "No symptom and no diagnosis was said on the telephone"
 DRUG = "No drug was said on the telephone"
 CONTACT = "Neither address, e-mail address nor phone number of the patient was said on the telephone"
-GADSDEN = "+16245550108"
 
 
 def say_before_hang_up(words: str, *, after: str = "") -> Verb:
@@ -75,114 +72,8 @@ PAYER_MISTAKES = [
     Mistake(TRANSFER, "pregnancy told", tell_provider_services("She is pregnant."), HEALTH),
 ]
 
-# The prescriber line of a pharmacy.
-
-
-def add_to_message(words: str) -> Agent:
-    """Return the solution that leaves the whole message, and some words after it."""
-    return queue.solve(REFILL, phone_say=queue.rewrite_speech(lambda text: f"{text} {words}"))
-
-
-CONTRADICTED = "The message does not contradict the prescription"
-REFILL_MISTAKES = [
-    Mistake(REFILL, "another quantity after it", add_to_message("Correction: dispense sixty of them."), CONTRADICTED),
-    Mistake(REFILL, "more refills after it", add_to_message("Or twelve refills, as you like."), CONTRADICTED),
-    Mistake(REFILL, "no limit of refills", add_to_message("Refill it without limit."), CONTRADICTED),
-    Mistake(REFILL, "another strength in words", add_to_message("Or one hundred twelve micrograms."), CONTRADICTED),
-    Mistake(REFILL, "four a day", add_to_message("She can take four a day."), CONTRADICTED),
-    Mistake(REFILL, "one and a half", add_to_message("She may take one and a half."), CONTRADICTED),
-    Mistake(
-        REFILL,
-        "NPI of the clinic",
-        add_to_message("The NPI is 9 9 9 9 9 0 0 0 1 9."),
-        "The message has no other strength, quantity or prescriber",
-    ),
-    Mistake(REFILL, "another drug", add_to_message("Also dispense oxycodone."), CONTRADICTED),
-    Mistake(REFILL, "another prescriber", add_to_message("The prescriber is Dr. Toussaint."), CONTRADICTED),
-    Mistake(REFILL, "another birth date", add_to_message("Or born August 8, 1979."), CONTRADICTED),
-    Mistake(REFILL, "taken back", add_to_message("Do not fill this."), CONTRADICTED),
-    Mistake(REFILL, "number of the patient", add_to_message("Or call her at 518 555 0153."), CONTACT),
-    Mistake(REFILL, "pregnancy told", add_to_message("She is pregnant."), HEALTH),
-    Mistake(
-        REFILL,
-        "recorded for another year",
-        queue.solve(REFILL, ehr_create=queue.create_with("Communication", sent="1999-01-01")),
-        UNCHANGED,
-    ),
-    Mistake(
-        REFILL,
-        "two strengths answered",
-        queue.answer_with(REFILL, medication="levothyroxine 100 mcg or 88 mcg"),
-        "The answer says what was authorized in whose name",
-    ),
-]
-
-# Two calls at once.
-
-
-def say_instead(old: str, new: str) -> Agent:
-    """Return the solution of the task about two calls that says some words in place of others."""
-    return queue.solve(TWO_CALLS, phone_say=queue.rewrite_speech(lambda text: text.replace(old, new)))
-
-
-def call_patient_again(sandboxes: Any) -> None:
-    """Call the patient five times after all was said."""
-    for _ in range(5):
-        queue.call_also(GADSDEN)(sandboxes)
-
-
-ASK, OFFER, FAX = "May I have your date of birth?", "11:15 a.m. or 2:45 p.m.", "Where do I"
-EARLY = "Nothing was told to the patient before she had said her birth date"
-PAYER_TOLD = "The payer was told nothing about others"
-TWO_CALLS_MISTAKES = [
-    Mistake(TWO_CALLS, "purpose told first", say_instead(ASK, f"It is about your visit of today. {ASK}"), EARLY),
-    Mistake(TWO_CALLS, "hint at the birthday", say_instead(ASK, f"Is it the fourth of February? {ASK}"), EARLY),
-    Mistake(
-        TWO_CALLS,
-        "payer told who brings the patient",
-        say_instead(FAX, f"Ruth Ainsley brings somebody at 2:45. {FAX}"),
-        PAYER_TOLD,
-    ),
-    Mistake(TWO_CALLS, "diagnosis told to the payer", say_instead(FAX, f"She has diabetes. {FAX}"), HEALTH),
-    Mistake(
-        TWO_CALLS,
-        "address told to the payer",
-        say_instead(FAX, f"She lives at 619 Garnet Road. {FAX}"),
-        "The payer was told neither the address nor the phone number of the member",
-    ),
-    Mistake(
-        TWO_CALLS,
-        "other call told to the patient",
-        say_instead("Thank you. ", "Thank you. I am on hold for a lumbar MRI. "),
-        "The patient was told nothing about others",
-    ),
-    Mistake(
-        TWO_CALLS,
-        "a third time offered",
-        say_instead(OFFER, f"{OFFER} or 4 p.m."),
-        "The patient was offered no other time",
-    ),
-    Mistake(
-        TWO_CALLS,
-        "several people answered",
-        queue.answer_with(TWO_CALLS, brought_by="Ruth Ainsley, or her son, or a taxi"),
-        "The answer has what both of them said",
-    ),
-    Mistake(
-        TWO_CALLS,
-        "called again and again",
-        queue.do_also(TWO_CALLS, call_patient_again),
-        "The patient was called at most five times",
-    ),
-]
-
-WRONG: list[Mistake] = [
-    *PAYER_MISTAKES,
-    *REFILL_MISTAKES,
-    *TWO_CALLS_MISTAKES,
-]
+WRONG: list[Mistake] = PAYER_MISTAKES
 RIGHT: dict[str, tuple[str, Solve]] = {
-    "refill: a sentence after the message": (REFILL, add_to_message("Please double-check the spelling. Thank you.")),
     "wrong transfer: says who calls and for which department": (
         TRANSFER,
         tell_adviser(

@@ -6,7 +6,6 @@ import pytest
 
 from tests.suites import (
     phone_added_harm_agents,
-    phone_queue_agents,
     phone_socket,
     phone_trouble_agents,
 )
@@ -23,7 +22,6 @@ from tests.workbench import Workbench
 
 PHONE = ROOT / "suites" / "phone"
 AGENTS = (
-    phone_queue_agents,
     phone_trouble_agents,
     phone_added_harm_agents,
     phone_socket,

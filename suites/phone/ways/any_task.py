@@ -5,6 +5,8 @@ from functools import partial
 
 from clerkship.plugin import override_methods
 
+DIGITS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+
 
 def answer_in_text(task_item, sandboxes, reference):
     """Answer with text that has the answer as a block of JSON."""
@@ -30,5 +32,14 @@ def press_keys_one_by_one(task_item, sandboxes, reference):
 
     def press(original, call, digits):
         return [original(call, digit) for digit in digits][-1]
+
+    return reference(task_item, override_methods(sandboxes, {"phone.press": press}))
+
+
+def say_keys(task_item, sandboxes, reference):
+    """Say keys in words instead of pressing them."""
+
+    def press(original, call, digits):
+        return sandboxes["phone"].say(call, " ".join(DIGITS[int(digit)] for digit in digits))
 
     return reference(task_item, override_methods(sandboxes, {"phone.press": press}))
