@@ -9,7 +9,7 @@ from typing import Any
 from websockets.sync.client import ClientConnection, connect
 
 from tests.suites.overridden_solutions import Agent, load_solution
-from tests.suites.suite_checks import Mistake, Solve
+from tests.suites.suite_checks import Solve
 from tests.suites.test_shipped import ROOT
 
 PHONE = ROOT / "suites" / "phone"
@@ -134,4 +134,3 @@ RIGHT: dict[str, tuple[str, Solve]] = {
     f"over the socket: {name}": (task, solve_over_socket(PHONE, name)) for name, task in TASKS.items()
 }
 """How it is done -> the task and the solution."""
-WRONG: list[Mistake] = []
