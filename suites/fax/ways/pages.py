@@ -36,6 +36,16 @@ def enclose_pictures(task_item, sandboxes, reference):
 PAYER_AND_THERAPIST = ("+15550177001", "+15550177072")
 
 
+def return_pictures(task_item, sandboxes, reference):
+    """Return each page of a fax as a picture."""
+
+    def send(original, to, text, files, in_reply_to):
+        pages = {f"{number}.png": page for number, page in enumerate(sandboxes["fax"].pages(in_reply_to))}
+        return original(to, text=text, files=pages, in_reply_to=in_reply_to)
+
+    return reference(task_item, override_methods(sandboxes, {"fax.send": send}))
+
+
 def patch_number(task_item, sandboxes, reference):
     """Patch a changed number."""
 
