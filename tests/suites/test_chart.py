@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.suites.chart_agents import RIGHT, WRONG
-from tests.suites.suite_checks import load_suite, mark_slow_ways
+from tests.suites.suite_checks import load_suite
 from tests.suites.test_shipped import ROOT
 from tests.workbench import Workbench
 
@@ -68,19 +67,3 @@ def test_extra_harm_fails_every_task(bench: Workbench, tmp_path: Path, harm: str
 def test_extra_read_is_no_error(bench: Workbench, tmp_path: Path) -> None:
     bench.folder = copy_suite_with(tmp_path, 'sandboxes["ehr"].search("Organization")')
     assert {t.task: t.verdict for t in bench.run("oracle") if t.verdict != "pass"} == {}
-
-
-@pytest.mark.parametrize("how", mark_slow_ways(WRONG))
-def test_wrong_solutions_fail(bench: Workbench, how: str) -> None:
-    task, agent = WRONG[how]
-    bench.folder = CHART
-    runs = bench.run(agent, tasks=(task,))
-    assert {(t.status, t.agent_error) for t in runs} == {("completed", "")}  # it did its work, and did it wrong
-    assert "pass" not in [t.verdict for t in runs]
-
-
-@pytest.mark.parametrize("how", mark_slow_ways(RIGHT))
-def test_alternative_solutions_pass(bench: Workbench, how: str) -> None:
-    task, agent = RIGHT[how]
-    bench.folder = CHART
-    assert {t.verdict for t in bench.run(agent, tasks=(task,))} == {"pass"}
