@@ -10,10 +10,11 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 from uuid import UUID
 
+from clerkship.sandbox.overrides import override_methods
 from clerkship.simulators.cds.handle import describe_service
 from clerkship.simulators.cds.serving import ServedService
 from tests.suites.messages_ways import MESSAGES
-from tests.suites.overridden_solutions import Agent, OverriddenSandboxes, Verb, call_twice, load_solution
+from tests.suites.overridden_solutions import Agent, Verb, call_twice, load_solution
 
 Json = dict[str, Any]
 ChangeAnswer = Callable[[Json, list[Json]], Any]
@@ -27,7 +28,7 @@ def change_solution(name: str, *, functions: Mapping[str, Any] | None = None, **
         solve = load_solution(MESSAGES, name)
         solve.__globals__.update(functions or {})
         overridden = {key.replace("_", ".", 1): how for key, how in verbs.items()}
-        return solve(task_item, OverriddenSandboxes(sandboxes, overridden))
+        return solve(task_item, override_methods(sandboxes, overridden))
 
     return on_task
 

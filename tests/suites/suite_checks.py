@@ -1,9 +1,9 @@
-"""What the tests of every suite check: other correct ways pass, and a mistake fails on the criterion that names it."""
+"""What the tests of every suite check: other correct ways pass."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 
@@ -11,33 +11,14 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.run import TaskRun
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.load import load_library
-from tests.workbench import Workbench
 
 Solve = Callable[[Any, Any], Any]
-
-
-class Mistake(NamedTuple):
-    """A wrong solution, and the criterion that names what is wrong with it."""
-
-    task: str
-    """A pattern of its name."""
-    name: str
-    agent: Solve
-    label: str
-
-    def __str__(self) -> str:
-        return f"{self.task.strip('*')}: {self.name}"
 
 
 @lru_cache(maxsize=1)
 def load_suite(path: Path) -> Library:
     """Return a suite that ships, loaded once for the tests of a module."""
     return load_library(path, RegisteredCatalog())
-
-
-def mark_slow(mistakes: Sequence[Mistake]) -> list[Any]:
-    """Return mistakes as parameters of a test: all but the first of each task are left to `make test-all`."""
-    return mark_slow_but_first([(mistake.task, str(mistake), mistake) for mistake in mistakes])
 
 
 def mark_slow_ways(ways: Mapping[str, tuple[str, Any]]) -> list[Any]:
@@ -67,13 +48,3 @@ def check_all_pass(runs: Sequence[TaskRun]) -> None:
     assert runs
     failed = [run for run in runs if (run.verdict, run.agent_error) != ("pass", "")]
     assert {run.task: run.agent_error or list_failed(run) for run in failed} == {}
-
-
-def check_mistake_fails(bench: Workbench, suite: Path, mistake: Mistake) -> None:
-    """Check that a mistake fails on its own criterion, and that the agent did not fail in another way."""
-    bench.folder = suite
-    runs = bench.run(mistake.agent, tasks=(mistake.task,))
-    assert runs
-    for run in runs:
-        assert (run.status, run.agent_error, run.verdict) == ("completed", "", "fail")
-        assert mistake.label in list_failed(run)
