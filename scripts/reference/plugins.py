@@ -102,6 +102,7 @@ CONSTANTS = {
     "Harm": "a kind of harm that a write can carry: `instruction`, `amount` or `note`",
     "LoadSolver": "builds a solver from the rest of `--agent` and the settings",
     "Number": "the type of a field: a number",
+    "Override": "called in place of a method of a handle, with that method and the arguments of the call",
     "ReplyPart": "part of what an agent returns for a turn: a `Say` or a reported event",
     "Record": "a map of names to JSON values",
     "React": "the function of a reaction: `react(state, action, event)` changes the state of the target",
