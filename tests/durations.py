@@ -31,7 +31,7 @@ CPU_LIMIT = 15.0 if "CI" in os.environ else 5.0
 """Seconds of processor time of a phase of a test, unless it is marked. The machine of CI may be slow at times."""
 LOOP_SECONDS, SLOWDOWN_MARGIN = 0.009, 1.3
 """What the loop of `measure_slowdown` takes on an idle machine, and how much more than in the loop a test may lose."""
-MEMORY_LIMIT = 1600.0
+MEMORY_LIMIT = 2000.0
 """Megabytes of memory of a process that runs tests, at its end."""
 UNLIMITED = ("long", "slow", "live", "model", "fhir")
 """Markers of tests without this limit."""

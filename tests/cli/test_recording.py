@@ -96,7 +96,7 @@ def read_log_heads(folder: Path) -> list[tuple[object, ...]]:
     return [(line["task"], line["trial"], line["head"]) for line in lines if line["type"] == "task_run"]
 
 
-@pytest.mark.parametrize("agent", ["python:agent:Agent", "recorded"])
+@pytest.mark.parametrize("agent", [pytest.param("python:agent:Agent", marks=pytest.mark.slow), "recorded"])
 def test_two_replays_in_different_folders_write_the_same_bytes(tmp_path: Path, agent: str) -> None:
     first, second = create_project(tmp_path / "here" / "one"), tmp_path / "elsewhere" / "and" / "deeper"
     judge = ("--judge", "scripted:answers.yml")

@@ -36,7 +36,7 @@ def open_desk(folder: Path) -> ProcessControl:
     return ProcessControl(folder, SUITE, AGENT, TRIALS)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_runs_killed_fifty_times_and_resumed_equal_undisturbed_ones(tmp_path: Path) -> None:
     with open_desk(tmp_path / "a") as undisturbed, open_desk(tmp_path / "b") as disturbed:
         undisturbed.start("run")

@@ -67,7 +67,7 @@ def shell(tmp_path_factory: pytest.TempPathFactory, wheel: Path) -> Shell:
     return run
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_scaffolded_simulator_can_be_installed_tested_used_and_removed(shell: Shell, tmp_path: Path) -> None:
     shell("clerkship new simulator acme_pager", tmp_path)
     project = tmp_path / "acme_pager"

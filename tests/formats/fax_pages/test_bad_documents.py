@@ -118,6 +118,7 @@ def test_refusal_does_not_depend_on_the_document_before() -> None:
     assert [refusal(BAD[name][1]()).code for name in names] == [BAD[name][0] for name in names]
 
 
+@pytest.mark.slow
 def test_most_pages_are_converted() -> None:
     pages = convert(FaxDocument(name="x", format="tiff", data=saved_tiff(MAX_PAGES)), "standard")
     assert len(pages) == MAX_PAGES
@@ -136,10 +137,10 @@ def test_page_that_takes_too_long_is_refused_and_the_next_document_is_converted(
     ("build", "outcomes"),
     [
         (lambda: bombs.pdf_with_nested_forms(20, 10), {"too_large"}),
-        (bombs.pdf_with_itself, {"too_large"}),
+        pytest.param(bombs.pdf_with_itself, {"too_large"}, marks=pytest.mark.slow),
         (lambda: bombs.pdf_with_squeezed_content(1_000_000_000), {"too_large"}),
         (lambda: bombs.png(7000, 7000, color=6), {"1 pages"}),
-        (lambda: bombs.png(7000, 7000, bits=16, color=0), {"1 pages"}),
+        pytest.param(lambda: bombs.png(7000, 7000, bits=16, color=0), {"1 pages"}, marks=pytest.mark.slow),
         (lambda: bombs.png(100_000, 100_000, bits=1), {"too_large"}),
     ],
     ids=["nested forms", "form in itself", "squeezed content", "largest PNG with alpha", "largest PNG", "PNG bomb"],

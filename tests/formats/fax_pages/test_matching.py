@@ -227,7 +227,7 @@ def test_forbidden_value_is_not_found_where_a_reader_sees_another(value: str, pa
     assert find_value(value, place_words(page), lookalikes=True) == []
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("family", ["sans", "serif"])
 def test_each_letter_with_the_dots_of_a_common_one_is_that_one(family: Family) -> None:
     font = load_font(FontStyle(family, 40))

@@ -166,7 +166,7 @@ def test_page_of_the_wrong_patient_is_found_on_any_page_of_any_fax(clinic: FaxCl
     assert check(clinic, to=BUSY, not_contains=OTHER_MRN).passed
 
 
-@pytest.mark.parametrize("degrees", [90, 180, 270])
+@pytest.mark.parametrize("degrees", [90, *(pytest.param(each, marks=pytest.mark.slow) for each in (180, 270))])
 def test_page_of_the_wrong_patient_is_found_when_it_is_turned(clinic: FaxClinic, degrees: int) -> None:
     [(page, _)] = render_text(LETTER, "fine")
     picture = io.BytesIO()
@@ -187,7 +187,10 @@ def test_forbidden_value_is_found_in_letters_that_look_alike(clinic: FaxClinic) 
 
 @pytest.mark.parametrize(
     ("degrees", "place"),
-    [(90, (1000, 600)), (180, (700, 600)), (270, (60, 300))],
+    [
+        (90, (1000, 600)),
+        *(pytest.param(*each, marks=pytest.mark.slow) for each in ((180, (700, 600)), (270, (60, 300)))),
+    ],
     ids=["sideways below the text", "upside down", "sideways in the margin"],
 )
 def test_turned_text_on_an_upright_page_is_found(clinic: FaxClinic, degrees: int, place: tuple[int, int]) -> None:
@@ -262,6 +265,7 @@ def test_everything_that_could_be_sent_does_not_pass() -> None:
     assert len(result.pictures) <= 24
 
 
+@pytest.mark.slow
 def test_more_pictures_than_can_be_read_fail(clinic: FaxClinic, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_search, "MAX_OCR_PAGES", 2)
     pages = (show_text(f"Page {number} of many", size=14) for number in range(3))

@@ -289,7 +289,7 @@ def test_claims_and_authorizations_are_denied_in_their_own_words() -> None:
     assert "AUTHORIZATION DENIED" in to_folded_text(draw("denial_letter"))
 
 
-@pytest.mark.parametrize("sender", LOOKS[:2])
+@pytest.mark.parametrize("sender", [LOOKS[0], pytest.param(LOOKS[1], marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", sorted(TEMPLATES))
 def test_longest_texts_stay_on_the_paper(name: str, sender: str) -> None:
     longest = _lengthen(TEMPLATES[name].fields, FULL[name])

@@ -99,7 +99,7 @@ def test_stimulants_and_courses_have_no_refills(seed: int, now: datetime) -> Non
             assert resource["dispenseRequest"]["numberOfRepeatsAllowed"] == 0, get_key(resource)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_children_get_liquids_dosed_by_weight() -> None:
     assert sum(count_weighed_doses(generate_clinic(seed, now, 300)) for seed, now in CASES) > 5
 
