@@ -11,6 +11,7 @@ import argparse
 import os
 import platform
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -135,6 +136,7 @@ def main() -> None:
     names = parser.parse_args().names or list(BENCHMARKS)
     if unknown := sorted(set(names) - BENCHMARKS.keys()):
         parser.error(f"no benchmark {', '.join(unknown)} (expected: {', '.join(BENCHMARKS)})")
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # in the background it is ignored, and one sends it
     started = time.monotonic()
     install_peers(names)
     print(f"other programs installed: {time.monotonic() - started:.0f} s", flush=True)
