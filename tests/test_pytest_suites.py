@@ -182,6 +182,7 @@ def test_suite_is_loaded_once_for_all_its_tasks(project: pytest.Pytester) -> Non
     result.stdout.fnmatch_lines(["loaded 1 times"])
 
 
+@pytest.mark.slow
 def test_items_are_distributed_by_xdist(project: pytest.Pytester) -> None:
     arguments = ("-n", "2", "--clerkship=practice", *FIVE, "--clerkship-store=runs.db")
     result = project.runpytest_subprocess("-o", "addopts=", *arguments)

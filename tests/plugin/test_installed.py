@@ -84,7 +84,7 @@ def test_scaffolded_simulator_can_be_installed_tested_used_and_removed(shell: Sh
     assert "unknown simulator `acme.pager`; no plug-in `acme` is installed" in said
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_ci_commands_pass_in_a_new_project(shell: Shell, wheel: Path, tmp_path: Path) -> None:
     shell("clerkship init", tmp_path)
     workflow = parse_yaml(

@@ -191,7 +191,7 @@ def test_file_attribute_is_the_path_in_the_checkout(path: str, source: str, file
     assert suite.findall("testcase")[0].get("file") == file
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_ten_thousand_long_failures_stay_below_gitlabs_limit() -> None:
     failed = tuple(made_up.criterion("x" * 400, detail="<" * 600) for _ in range(4))
     one = made_up.task_run("t", verdict="fail", score=0.0, criteria=failed)

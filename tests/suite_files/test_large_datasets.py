@@ -53,6 +53,7 @@ def test_too_long_json_text_is_rejected_before_it_is_unpacked(tmp_path: Path, na
     assert megabytes < MAX_MEGABYTES
 
 
+@pytest.mark.slow
 def test_ndjson_is_read_line_by_line(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "a.ndjson.gz", "wb", compresslevel=1) as file:
         for number in range(400):

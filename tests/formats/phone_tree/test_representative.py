@@ -517,6 +517,7 @@ def test_name_of_a_patient_is_recognized_before_it_is_asked_for() -> None:
     assert CollectValue("dana", "name", "Ana Lee") in call.actions
 
 
+@pytest.mark.slow
 def test_100_000_characters_of_speech_are_answered() -> None:
     call = verified_call()
     assert call.say("march 1 " * 12_500) == "I can't help with that."

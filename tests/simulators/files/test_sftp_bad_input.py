@@ -345,6 +345,7 @@ def test_connection_limit_follows_open_file_limit(monkeypatch: pytest.MonkeyPatc
 
 @pytest.mark.long
 @pytest.mark.usefixtures("many_files")
+@pytest.mark.slow
 def test_five_hundred_concurrent_clients_are_served(serve: Serve) -> None:
     drop, other = serve({"inbox/a": b"a"}), serve({"inbox/b": b"b"})
     inside: list[list[str]] = []
