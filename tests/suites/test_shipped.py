@@ -16,6 +16,7 @@ SUITES = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
 def test_oracle_passes_with_a_reproducible_log(bench: Workbench, suite: Path) -> None:
     bench.folder = suite
