@@ -132,10 +132,9 @@ class WrongSolutions(VariantStrategy):
         """Return why a wrong solution did not fail as it must; empty if it did."""
         if run.verdict == "pass":
             return PASSES
-        failed = _list_failed(run)
-        if run.verdict in ("fail", "partial") and variant.fails in failed:
+        if run.verdict in ("fail", "partial") and variant.fails in _list_failed(run):
             return ""
-        return f"it must fail on {variant.fails!r}, but {describe_failed(run)}"
+        return f"it must fail on {variant.fails!r}, but {_describe_verdict(run)}"
 
 
 class OtherWays(VariantStrategy):
@@ -147,10 +146,10 @@ class OtherWays(VariantStrategy):
 
     def explain_verdict(self, run: TaskRun, variant: Variant) -> str:
         """Return why another solution does not pass; empty if it does."""
-        return "" if run.verdict == "pass" else f"it must pass, but {describe_failed(run)}"
+        return "" if run.verdict == "pass" else f"it must pass, but {_describe_verdict(run)}"
 
 
-def describe_failed(run: TaskRun) -> str:
+def _describe_verdict(run: TaskRun) -> str:
     """Return the verdict of a trial as the end of a sentence, with the criteria that failed."""
     failed = ", ".join(map(repr, _list_failed(run)))
     return f"the verdict is {run.verdict}" + (f" on {failed}" if failed else "")
