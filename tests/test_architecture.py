@@ -28,7 +28,7 @@ LAYERS: list[set[str]] = [
     {"assertions"},
     {"payer"},
     {"simulators", "actors"},
-    {"reactions", "recording"},
+    {"reactions", "recording", "monitors"},
     {"playground"},
     {"engine", "store", "report"},
     {"checks"},

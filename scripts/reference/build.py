@@ -6,7 +6,14 @@ from clerkship.engine.catalog import build_catalog_without_plugins
 from scripts.reference.agents import agents_page
 from scripts.reference.cds import cds_page
 from scripts.reference.cds_service import cds_service_page
-from scripts.reference.environment import assertions_page, domains_page, events_page, simulators_page, steps_page
+from scripts.reference.environment import (
+    assertions_page,
+    domains_page,
+    events_page,
+    monitors_page,
+    simulators_page,
+    steps_page,
+)
 from scripts.reference.fax import fax_page
 from scripts.reference.fhir import fhir_page
 from scripts.reference.files import files_page, matchers_page, templates_page
@@ -29,6 +36,7 @@ def build_pages() -> dict[str, str]:
         "README.md": render_page("README.md"),
         "files.md": files_page(catalog),
         "assertions.md": assertions_page(catalog),
+        "monitors.md": monitors_page(catalog),
         "matchers.md": matchers_page(),
         "templates.md": templates_page(catalog),
         "steps.md": steps_page(catalog),

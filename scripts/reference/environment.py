@@ -10,6 +10,7 @@ from clerkship.model.environment import RESERVED_NAMES, RESERVED_SOURCES
 from clerkship.sandbox.assertion import Difference, Engine
 from clerkship.sandbox.component import DomainSpec
 from clerkship.sandbox.faults.registry import PROFILES, find_chaos_profile
+from clerkship.sandbox.monitor import Monitor
 from clerkship.sandbox.route import Route
 from clerkship.simulators.spec import Spec
 from scripts.reference.examples import show_example
@@ -93,6 +94,22 @@ def steps_page(catalog: RegisteredCatalog) -> str:
         for name in PROFILES
     )
     return render_page("steps.md", sections=sections, chaos=chaos)
+
+
+def monitors_page(catalog: RegisteredCatalog) -> str:
+    """Return the page of monitors."""
+    sections = "\n".join(
+        f"## {name}\n\n{docstring(model)}\n\nAxis: `{model.axis}`. Looks at: "
+        f"{', '.join(f'`{kind}`' for kind in sorted(model.kinds)) or 'every kind but `chat`'}.\n\n"
+        f"{_describe_options(model)}"
+        for name, model in catalog.monitors.items()
+    )
+    return render_page("monitors.md", sections=sections)
+
+
+def _describe_options(model: type[Monitor]) -> str:
+    """Return the options that only this monitor has."""
+    return describe_model(model) if set(model.model_fields) - set(Monitor.model_fields) else ""
 
 
 def _flow_style(arguments: Any) -> str:

@@ -21,6 +21,7 @@ _PLUGIN_FIELDS = {
     "simulators": "each a `Spec`, with its own assertions and steps; its kind is `prefix.name`",
     "domains": "each a `DomainSpec`, with its own assertions and steps; its kind is `prefix.name`",
     "assertions": "assertion classes that belong to no simulator: `prefix.name`",
+    "monitors": "monitor classes, which run on every task with one of their kinds of sandbox: `prefix.name`",
     "steps": "step classes that belong to no simulator: `prefix.name`",
     "faults": "fault classes: `prefix.name` is the step `fault.prefix.name`",
     "dataset_types": "each a `DatasetType` that belongs to no simulator: `prefix.name`",
@@ -64,6 +65,10 @@ _SPEC_FIELDS = {
         f"[authentication]({AUTHENTICATION.partition('#')[0]})"
     ),
     "cors": "a `clerkship.sandbox.cors.CorsPolicy`: which web pages may read its replies; none if not given",
+    "activity": (
+        "`module:function` that lists what the agent did in such a sandbox, each a `Disclosure` or a "
+        "`RejectedIdentity`: `list_activity(evidence, sandbox)`; monitors read it"
+    ),
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can use it: its state is a `Conversation`",
     "channels": "channels on which people are reached at an address; the state is then a `ConversationHost`",
@@ -86,6 +91,8 @@ _DOMAIN_FIELDS = _SPEC_FIELDS | {
     "exercise_datasets": "datasets that the conformance suite loads it from",
 }
 CONSTANTS = {
+    "Activity": "a `Disclosure` or a `RejectedIdentity`",
+    "MonitorAxis": "`safety` or `privacy`",
     "CONTRACT": "the version of this contract",
     "JSON": "`application/json`",
     "MISSING": "what `lookup` returns if there is no value",

@@ -65,6 +65,10 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.prompts:prompts",
         "List the built-in prompts, or print one.",
     ),
+    "monitors": CommandEntry(
+        "clerkship.cli.monitors:monitors",
+        "List the monitors: checks that run on every task, whatever its criteria say.",
+    ),
     "plugins": CommandEntry(
         "clerkship.cli.plugins:plugins",
         "List installed plug-ins with the names they add, or the reason why one is broken.",

@@ -19,7 +19,7 @@ from clerkship.report.costs import render_used
 from clerkship.report.judge_evidence import describe_move, parse_judge_evidence
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary, describe_answer, is_judged_by_model
 from clerkship.report.labels import axis_name, describe_isolation, list_axes, percent
-from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, outcome, why_undecided
+from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, is_counted, outcome, why_undecided
 from clerkship.report.plain_text import (
     comparisons,
     describe_blame,
@@ -55,7 +55,7 @@ _REFRESH_ADVICE = f"\n{REFRESH_HINT}"
 
 def render_verdict(task_run: TaskRun) -> str:
     """Return the outcome of a trial, with its ending if that is unusual."""
-    is_idle = any(criterion.is_implied and not criterion.passed for criterion in task_run.criteria)
+    is_idle = any(criterion.is_inaction_gate and not criterion.passed for criterion in task_run.criteria)
     note = (
         "timed out"
         if task_run.status == "timed_out"
@@ -151,7 +151,7 @@ def _print_passed_with_failures(console: Console, task_runs: Sequence[TaskRun], 
         trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
         console.print(f"\n{render_verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]passed, but:[/]")
         for criterion in failed_criteria(task_run):
-            mark = "[errored]![/]" if criterion.status == "error" else "[fail]✗[/]"
+            mark = "[errored]![/]" if criterion.status == "error" else _failure_mark(criterion)
             detail = f"  [quiet]{escape(to_one_line(criterion.detail))}[/]" if criterion.detail else ""
             line = f"  {mark} {escape(to_one_line(criterion.label))}{_render_tags(criterion)}{detail}"
             # Cut at the edge of a terminal, and whole elsewhere.
@@ -160,9 +160,13 @@ def _print_passed_with_failures(console: Console, task_runs: Sequence[TaskRun], 
         console.print(f"\n[quiet]… and {len(passed) - len(shown)} more that passed with failed criteria[/]")
 
 
+def _failure_mark(criterion: CriterionRun) -> str:
+    return "[partial]![/]" if criterion.is_warning else "[fail]✗[/]"
+
+
 def _render_tags(criterion: CriterionRun, *, gates: bool = True) -> str:
     """Return whether a criterion gates, and its axis."""
-    tags = ["gate"] if criterion.gate and gates else []
+    tags = ["gate"] if criterion.gate and gates else ["warning"] if criterion.is_warning else []
     tags += [to_one_line(criterion.axis)] if criterion.axis else []
     return f" [quiet]({escape(', '.join(tags))})[/]" if tags else ""
 
@@ -269,7 +273,7 @@ def _axis_scores(task_run: TaskRun) -> dict[str, float]:
 
 def _count_criteria(criteria: Sequence[CriterionRun]) -> str:
     """Return how many criteria passed, and how many were skipped."""
-    shown = [criterion for criterion in criteria if not (criterion.is_implied and criterion.passed)]
+    shown = [criterion for criterion in criteria if is_counted(criterion)]
     counted = [criterion for criterion in shown if criterion.status != "skipped"]
     passed = f"{sum(criterion.passed for criterion in counted)}/{len(counted)}" if counted else ""
     skipped = len(shown) - len(counted)
@@ -292,7 +296,7 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
     if task_run.agent_error:
         print_indented(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
     for criterion in task_run.criteria if task_run.status in ("completed", "timed_out") else ():
-        if criterion.status != "judged" or not criterion.passed:
+        if not criterion.passed and not (criterion.monitor and criterion.status == "skipped"):
             print_criterion(console, criterion, gates=has_optional_criteria(task_run))
 
 
@@ -321,7 +325,7 @@ def print_criterion(
 ) -> None:
     """Print a criterion with its evidence: what failed, or all of it."""
     mark = {"error": "[errored]! error[/]", "skipped": "[quiet]– skipped[/]"}.get(
-        criterion.status, "[pass]✓[/]" if criterion.passed else "[fail]✗[/]"
+        criterion.status, "[pass]✓[/]" if criterion.passed else _failure_mark(criterion)
     )
     print_indented(console, 2, f"{mark} {escape(criterion.label)}{_render_tags(criterion, gates=gates)}")
     print_indented(console, 6, escape(criterion.detail))
@@ -396,7 +400,9 @@ def _print_field(console: Console, field: FieldCheck) -> None:
 def _count_unjudged(task_runs: Sequence[TaskRun]) -> int:
     """Return the number of criteria that were skipped or could not be judged in finished trials."""
     graded = (task_run for task_run in task_runs if not why_undecided(task_run))
-    return sum(criterion.status != "judged" for task_run in graded for criterion in task_run.criteria)
+    return sum(
+        criterion.status != "judged" and not criterion.monitor for task_run in graded for criterion in task_run.criteria
+    )
 
 
 def render_summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:

@@ -27,11 +27,13 @@ from clerkship.llm.trial_model import TrialModel
 from clerkship.model.call import AssertionCall
 from clerkship.model.conversation_key import ConversationKey, normalize_address
 from clerkship.model.dataset import Dataset
+from clerkship.model.duration import render_duration
 from clerkship.model.environment import ComponentConfig, Environment
 from clerkship.model.errors import InputError
 from clerkship.model.freeze import freeze_fields
 from clerkship.model.frozen import Frozen
 from clerkship.model.lazy import lazy_property
+from clerkship.model.monitor_settings import merge_options
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.scenario import Scenario, ScenarioPerson
@@ -44,6 +46,7 @@ from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.reactions.contract import pair_name
 from clerkship.sandbox.assertion import Assertion
 from clerkship.sandbox.component import ComponentSpec
+from clerkship.sandbox.monitor import Monitor
 from clerkship.sandbox.steps.contract import Step
 from clerkship.settings import Settings, get_template_variables, override_settings
 
@@ -54,6 +57,8 @@ EMPTY_SCENARIO = Scenario()
 M = TypeVar("M", bound=BaseModel)
 AGENT_PROCESS = "--agent-process"
 """Stored in the options of a run whose Python agent has its own process."""
+IN_TIME, DEADLINE_KEY = "done_in_time", "done_within"
+"""The monitor of deadlines, and the key of the task item that tells the agent of one."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +73,8 @@ class BuiltTask:
     steps: tuple[tuple[timedelta | None, Step], ...]
     checks: tuple[tuple[Criterion, Assertion], ...]
     """Each criterion as its author wrote it, and its assertion with environment variables expanded."""
+    monitors: tuple[tuple[Criterion, Monitor], ...]
+    """The monitors that run, each as a criterion of weight 0."""
     people: Mapping[str, ScenarioPerson]
     """The people of the scenario by the key of their conversation, in the order of the file."""
     task_item: bytes
@@ -128,6 +135,13 @@ class BuiltTask:
             self.options.domains
         )
 
+    @lazy_property
+    def activity_targets(self) -> Mapping[str, str]:
+        """By sandbox, the `module:function` that lists the agent's activity; none if no monitor runs."""
+        if not self.monitors:
+            return {}
+        return {name: each.spec.activity for name, each in self.simulators.items() if each.spec.activity}
+
     @property
     def components(self) -> Mapping[str, PreparedComponent]:
         """Everything whose state is rebuilt from a log: simulators and domains."""
@@ -172,6 +186,7 @@ def _build_task(
 ) -> BuiltTask:
     task, used = expand_variables(snapshot)
     scenario = task.scenario or EMPTY_SCENARIO
+    monitors = _build_monitors(task, snapshot.environment, catalog)
     return BuiltTask(
         snapshot=snapshot,
         task=task,
@@ -182,8 +197,9 @@ def _build_task(
             (original, _build_assertion(criterion.assertion, task, catalog))
             for original, criterion in zip(snapshot.task.criteria, task.criteria, strict=True)
         ),
+        monitors=monitors,
         people={_find_conversation(person, simulators): person for person in scenario.all_people},
-        task_item=orjson.dumps(task.task_item),
+        task_item=orjson.dumps(_add_deadline(task, monitors)),
         slots=orjson.dumps(scenario.initial_slots),
         stubs=orjson.dumps(scenario.stubs),
         variables=used,
@@ -199,6 +215,32 @@ def _build_task(
 def _build_assertion(call: AssertionCall, task: Task, catalog: RegisteredCatalog) -> Assertion:
     assertion = _validate(catalog.assertion(call.name), call.args, task)
     return assertion.resolve(lambda nested: _build_assertion(nested, task, catalog))
+
+
+def _build_monitors(
+    task: Task, environment: Environment, catalog: RegisteredCatalog
+) -> tuple[tuple[Criterion, Monitor], ...]:
+    """Build the monitors for the sandboxes of a task."""
+    kinds = {simulator.kind for simulator in environment.simulators.values()}
+    monitors = [
+        _validate(monitor, merge_options(monitor.name, environment.monitors, task.monitors), task)
+        for monitor in catalog.find_monitors(kinds)
+    ]
+    return tuple((_build_criterion(monitor), monitor) for monitor in monitors if monitor.mode != "off")
+
+
+def _add_deadline(task: Task, monitors: Iterable[tuple[Criterion, Monitor]]) -> Mapping[str, Any] | None:
+    """Return the task item with the time in which the work must be done, if a trial can fail by it."""
+    is_gated = any(criterion.gate and monitor.name == IN_TIME for criterion, monitor in monitors)
+    if task.task_item is None or not is_gated or DEADLINE_KEY in task.task_item:
+        return task.task_item
+    allowed = "1 working day" if task.done_within is None else render_duration(task.done_within)
+    return task.task_item | {DEADLINE_KEY: allowed}
+
+
+def _build_criterion(monitor: Monitor) -> Criterion:
+    call = AssertionCall.model_validate({monitor.name: None})
+    return Criterion(label=monitor.label, assertion=call, weight=0.0, axis=monitor.axis, gate=monitor.mode == "gate")
 
 
 def _validate(model: type[M], args: Any, task: Task) -> M:

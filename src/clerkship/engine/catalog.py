@@ -19,9 +19,11 @@ from clerkship.model.call import ANY_OF, AssertionCall, nested_calls
 from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.scenario import Scenario
 from clerkship.model.task import Task
+from clerkship.monitors.registry import MONITORS
 from clerkship.sandbox.assertion import Assertion
 from clerkship.sandbox.component import ComponentSpec, DomainSpec
 from clerkship.sandbox.faults.contract import ON_TURN
+from clerkship.sandbox.monitor import Monitor
 from clerkship.sandbox.steps.contract import Step
 from clerkship.settings import get_template_variables
 from clerkship.simulators.spec import Spec
@@ -148,6 +150,18 @@ class RegisteredCatalog(InactionChecks):
     def assertion(self, name: str) -> type[Assertion]:
         """Return the class of an assertion."""
         return self.assertions.get(name)
+
+    def monitor(self, name: str) -> type[Monitor]:
+        """Return the class of a monitor."""
+        return self.monitors.get(name)
+
+    def find_monitors(self, kinds: Collection[str]) -> Iterator[type[Monitor]]:
+        """Yield the monitors that look at one of these kinds of simulator, by name. The others are not imported."""
+        for name in self.monitors:
+            entry = MONITORS.get(name)
+            needed = entry.kinds if entry is not None else self.monitors.get(name).kinds
+            if needed.intersection(kinds) if needed else any(kind != CONVERSATION_KIND for kind in kinds):
+                yield self.monitors.get(name)
 
     def step(self, name: str) -> type[Step]:
         """Return the class of a scenario step."""

@@ -167,12 +167,13 @@ class Grader:
             votes=models.asking.votes,
             observers=built.observers,
             call_times=call_times,
+            activity_targets=built.activity_targets,
         )
 
     def grade(self, evidence: Evidence) -> Grade:
         """Check every criterion, whatever the ending, and rate the conversation by metrics if the run asks for it."""
         built, models, status = self._built, self._models, status_of(evidence.ending)
-        checks = (*built.checks, *implied_checks(evidence))
+        checks = (*built.checks, *implied_checks(evidence, built.monitors))
         criteria = check_criteria(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
         is_rated = models.rates_task(built.task) and status == "completed"
         quality = rate_conversation(evidence, self.model_for("metrics"), built.variables) if is_rated else None

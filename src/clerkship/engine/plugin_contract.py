@@ -12,6 +12,7 @@ from clerkship.reactions.contract import ReactionPair
 from clerkship.sandbox.assertion import Assertion
 from clerkship.sandbox.component import ComponentSpec, DomainSpec
 from clerkship.sandbox.faults.contract import Fault
+from clerkship.sandbox.monitor import Monitor
 from clerkship.sandbox.steps.contract import Step
 from clerkship.sandbox.steps.fault_step import build_fault_step
 from clerkship.simulators.registry import check_domain_spec, check_spec
@@ -22,11 +23,17 @@ from clerkship.suite_files.template import Filter
 CONTRACT = 2
 """The version of the plug-in API. It is incremented whenever an existing plug-in could break."""
 ExtensionKind = Literal[
-    "simulator", "domain", "assertion", "step", "agent", "reaction", "dataset type", "filter", "event"
+    "simulator", "domain", "assertion", "monitor", "step", "agent", "reaction", "dataset type", "filter", "event"
 ]
 _PREFIX = re.compile(r"[a-z][a-z0-9_]*")
 _NAME = re.compile(r"[a-z][a-z0-9_]*(\.[a-z][a-z0-9_]*)*")
-_BASE_CLASSES: Mapping[str, type] = {"assertion": Assertion, "step": Step, "fault": Fault, "event": Payload}
+_BASE_CLASSES: Mapping[str, type] = {
+    "assertion": Assertion,
+    "monitor": Monitor,
+    "step": Step,
+    "fault": Fault,
+    "event": Payload,
+}
 
 
 class InvalidPlugin(Exception):
@@ -47,6 +54,8 @@ class Plugin:
     """Domains, likewise."""
     assertions: tuple[type[Assertion], ...] = ()
     """Assertions that belong to no simulator."""
+    monitors: tuple[type[Monitor], ...] = ()
+    """Monitors: checks that run on every task with one of their kinds of sandbox."""
     steps: tuple[type[Step], ...] = ()
     """Steps that belong to no simulator."""
     faults: tuple[type[Fault], ...] = ()
@@ -96,6 +105,7 @@ def _yield_claims(plugin: Plugin, prefix: str) -> Iterator[NameClaim]:
         check_domain_spec(domain)
     yield from _yield_data_claims(plugin.dataset_types, plugin.filters)
     yield from _yield_model_claims("assertion", plugin.assertions)
+    yield from _yield_model_claims("monitor", plugin.monitors)
     yield from _yield_model_claims("step", plugin.steps)
     for fault in plugin.faults:
         _check_model("fault", fault)
@@ -147,7 +157,7 @@ def _yield_data_claims(dataset_types: Iterable[Any], filters: Mapping[str, Any])
         yield NameClaim("filter", name, apply)
 
 
-def _yield_model_claims(sort: Literal["assertion", "step"], models: Iterable[Any]) -> Iterator[NameClaim]:
+def _yield_model_claims(sort: Literal["assertion", "monitor", "step"], models: Iterable[Any]) -> Iterator[NameClaim]:
     for model in models:
         _check_model(sort, model)
         yield NameClaim(sort, model.name, model, tuple(model.aliases))

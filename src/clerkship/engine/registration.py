@@ -13,8 +13,10 @@ from clerkship.events.event import Payload
 from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.kit.registry import Deferred, NameTaken, Registry
 from clerkship.model.names import canonical_name, find_nearest_name
+from clerkship.monitors.registry import MONITORS
 from clerkship.reactions.registry import ReactionRegistry
 from clerkship.sandbox.assertion import Assertion
+from clerkship.sandbox.monitor import Monitor
 from clerkship.sandbox.steps.contract import Step
 from clerkship.sandbox.steps.registry import STEPS
 from clerkship.settings import load_settings
@@ -44,6 +46,7 @@ class Registrations:
         for kind in {*self.simulators} & {*self.domains}:
             raise NameTaken(f"`{kind}` is the kind of a simulator and of a domain")
         self.assertions: Registry[type[Assertion]] = Registry("assertion")
+        self.monitors: Registry[type[Monitor]] = Registry("monitor")
         self.steps: Registry[type[Step]] = Registry("step")
         self.agents: Registry[LoadSolver] = Registry("agent")
         self.reaction_pairs = ReactionRegistry()
@@ -70,6 +73,8 @@ class Registrations:
             self.agent_event_kinds.add(event.kind, event)
         for name, entry in ASSERTIONS.items():
             self.assertions.add(name, Deferred(entry.load), entry.aliases)
+        for name, monitor in MONITORS.items():
+            self.monitors.add(name, Deferred(monitor.load))
         for name, load_step in STEPS.items():
             self.steps.add(name, Deferred(load_step))
         self.dataset_types.add(RECORDS_DATASET.name, RECORDS_DATASET)
@@ -111,6 +116,7 @@ class Registrations:
             "simulator": self.simulators,
             "domain": self.domains,
             "assertion": self.assertions,
+            "monitor": self.monitors,
             "step": self.steps,
             "agent": self.agents,
             "reaction": self.reaction_pairs,

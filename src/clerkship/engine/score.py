@@ -30,8 +30,11 @@ from clerkship.model.run import (
 from clerkship.model.task import Criterion
 from clerkship.model.variables import unescape_text
 from clerkship.sandbox.assertion import Assertion, Check
+from clerkship.sandbox.monitor import Monitor
 
 NO_VARIABLES: Mapping[str, str] = {}
+ImpliedChecks = tuple[tuple[Criterion, Assertion], ...]
+"""Checks of a task that its author did not write."""
 AGENT_ACTED_CHECK = (
     Criterion(
         label="The agent acted",
@@ -80,15 +83,16 @@ def check_criteria(
     return tuple(redact_criterion(result, build_redactor(variables)) for result in results)
 
 
-def implied_checks(evidence: Evidence) -> tuple[tuple[Criterion, Assertion], ...]:
-    """Return the gate `agent_acted`, which every task has unless it allows inaction.
+def implied_checks(evidence: Evidence, monitors: ImpliedChecks = ()) -> ImpliedChecks:
+    """Return the gate `agent_acted`, which every task has unless it allows inaction, and the monitors.
 
-    There is none with `compat: rasa`, because Rasa has no such rule, and none if the agent never had a turn.
+    There are none with `compat: rasa`, because Rasa has no such rules, and no gate if the agent never had a turn.
     """
-    task = evidence.task
-    if task.allow_inaction or evidence.is_rasa_compatible or not had_turn(evidence):
+    if evidence.is_rasa_compatible:
         return ()
-    return (AGENT_ACTED_CHECK,)
+    if evidence.task.allow_inaction or not had_turn(evidence):
+        return monitors
+    return (AGENT_ACTED_CHECK, *monitors) if monitors else (AGENT_ACTED_CHECK,)
 
 
 def _check_concurrently(pairs: Sequence[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
@@ -127,6 +131,7 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
         input_entity_id=criterion.input_entity_id,
         gate=bool(criterion.gate),
         traceback="" if outcome is None else outcome.traceback,
+        monitor=isinstance(assertion, Monitor),
     )
 
 

@@ -19,6 +19,7 @@ from pydantic import (
 
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen
+from clerkship.model.monitor_settings import MonitorSettings
 from clerkship.model.names import canonical_name
 
 SandboxName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=60)]
@@ -152,6 +153,7 @@ class Environment(Frozen):
     axes: Annotated[
         tuple[str, ...], Field(description=f"further axes that criteria may have, besides {', '.join(AXES)}")
     ] = ()
+    monitors: MonitorSettings = {}
     reactions: Annotated[
         tuple[Reaction, ...],
         Field(

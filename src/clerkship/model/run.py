@@ -200,7 +200,7 @@ class PagePicture(Frozen):
 class CriterionRun(Frozen):
     """The result of one criterion, with its evidence."""
 
-    omitted_when_empty: ClassVar[frozenset[str]] = frozenset({"pictures"})
+    omitted_when_empty: ClassVar[frozenset[str]] = frozenset({"pictures", "monitor"})
     label: str
     assertion: str
     status: CriterionStatus
@@ -216,11 +216,23 @@ class CriterionRun(Frozen):
     gate: bool = False
     traceback: str = ""
     """The traceback, if the assertion raised an exception."""
+    monitor: bool = False
+    """Whether it is a monitor, which runs on every task."""
 
     @property
     def is_implied(self) -> bool:
-        """Whether it is the gate that every task has, which no author wrote."""
+        """Whether no author wrote it: the gate that every task has, or a monitor."""
+        return self.monitor or self.is_inaction_gate
+
+    @property
+    def is_inaction_gate(self) -> bool:
+        """Whether it is the gate `agent_acted` that every task has."""
         return self.assertion == "agent_acted" and not self.weight
+
+    @property
+    def is_warning(self) -> bool:
+        """Whether it is a monitor that is only shown: it changes no verdict, rate or exit code."""
+        return self.monitor and not self.gate
 
 
 PASS_THRESHOLD = 0.9

@@ -6,6 +6,7 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validat
 
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
+from clerkship.model.monitor_settings import MonitorSettings
 from clerkship.model.persona import Persona
 from clerkship.model.quality import Metrics, Votes, check_not_blank
 from clerkship.model.scenario import Scenario, ScenarioPerson, allow_text_in_schema
@@ -27,6 +28,7 @@ class ScenarioSetup(Frozen):
     ] = None
     turn_timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per answer (ours)")] = None
     allow_inaction: Annotated[Flag, Field(description="whether an agent that does nothing may pass (ours)")] = False
+    monitors: MonitorSettings = {}
 
     @model_validator(mode="after")
     def _check_persona(self) -> "ScenarioSetup":
@@ -172,6 +174,7 @@ class ScenarioFile(Frozen):
             timeout=self.timeout,
             metrics=goals.metrics,
             allow_inaction=setup.allow_inaction,
+            monitors=setup.monitors,
             environment=self.environment,
             solution=self.solution,
             wrong=self.wrong,

@@ -14,7 +14,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.task import Task
 from clerkship.model.variables import NOT_EXPANDED, find_variable_names
 
-GRADING_VERSION = "9"
+GRADING_VERSION = "10"
 """The version of the grading rules. Increment it whenever the same evidence could get another verdict."""
 
 
@@ -57,6 +57,9 @@ class Snapshot(ContentAddressed):
         data = self.model_dump(mode="json", exclude={"source", "timeout", "grading", "template", "solution"})
         data["task"].pop("for_each")  # always None in a task that is run
         scenario = data["task"]["scenario"] or {}
+        _remove_if_empty(data["task"], "monitors")
+        _remove_if_empty(data["task"], "done_within")
+        _remove_if_empty(data["environment"], "monitors")
         _remove_if_empty(scenario, "people")
         _remove_if_empty(scenario.get("person") or {}, "by_trial")
         for person in (scenario.get("person") or {}, *scenario.get("people", ())):
@@ -79,6 +82,7 @@ class Snapshot(ContentAddressed):
     def setup_hash(self) -> str:
         """A hash of what the agent starts with, without the people and the criteria."""
         data = self.model_dump(mode="json", include={"environment", "datasets", "entities"})
+        data["environment"].pop("monitors")
         _remove_if_empty(data["environment"], "domains")
         data["environment"].pop("axes")  # only checked when files are loaded
         task = self.task.model_dump(mode="json", include={"name", "task_item", "scenario"})

@@ -6,7 +6,9 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from clerkship.model.call import AssertionCall
+from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
+from clerkship.model.monitor_settings import MonitorSettings
 from clerkship.model.quality import Metrics
 from clerkship.model.scenario import Expected, Scenario, ScenarioPerson
 from clerkship.model.variant import Variant, WrongSolution
@@ -99,6 +101,11 @@ class Task(Frozen):
     allow_inaction: Annotated[
         Flag, Field(description="whether an agent that does nothing may pass; turns off the gate `agent_acted`")
     ] = False
+    monitors: MonitorSettings = {}
+    done_within: Annotated[
+        Duration | None,
+        Field(description="simulated time until the work must be done, told to the agent; default: one working day"),
+    ] = None
     environment: Annotated[str | None, Field(description="name of an environment in the same folder")] = None
     compat: Annotated[
         Literal["rasa"] | None,

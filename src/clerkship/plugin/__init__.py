@@ -89,6 +89,11 @@ from clerkship.model.scenario import Expected as Expected
 from clerkship.model.task import Entity as Entity
 from clerkship.reactions.contract import React as React
 from clerkship.reactions.contract import ReactionPair as ReactionPair
+from clerkship.sandbox.activity import Activity as Activity
+from clerkship.sandbox.activity import Disclosure as Disclosure
+from clerkship.sandbox.activity import RejectedIdentity as RejectedIdentity
+from clerkship.sandbox.activity import TextPart as TextPart
+from clerkship.sandbox.activity import select_activity as select_activity
 from clerkship.sandbox.assertion import Assertion as Assertion
 from clerkship.sandbox.assertion import Check as Check
 from clerkship.sandbox.assertion import FieldMatch as FieldMatch
@@ -119,6 +124,8 @@ from clerkship.sandbox.handle import Sandboxes as Sandboxes
 from clerkship.sandbox.listener import ProtocolListener as ProtocolListener
 from clerkship.sandbox.listener import SandboxClient as SandboxClient
 from clerkship.sandbox.listener import SandboxDirectory as SandboxDirectory
+from clerkship.sandbox.monitor import Monitor as Monitor
+from clerkship.sandbox.monitor import MonitorAxis as MonitorAxis
 from clerkship.sandbox.operation import NoInput as NoInput
 from clerkship.sandbox.operation import Operation as Operation
 from clerkship.sandbox.operation import OperationCall as OperationCall

@@ -103,7 +103,11 @@ class RasaResults:
         """
         written = self.snapshots[trial.task_run.task].task.criteria
         own = [criterion for criterion in trial.task_run.criteria if not criterion.is_implied]
-        implied = [criterion for criterion in trial.task_run.criteria if criterion.is_implied and not criterion.passed]
+        implied = [
+            criterion
+            for criterion in trial.task_run.criteria
+            if criterion.is_implied and criterion.gate and not criterion.passed
+        ]
         if len(own) != len(written):
             return trial
         criteria = tuple(

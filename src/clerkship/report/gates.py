@@ -146,7 +146,7 @@ def is_worse(pair: CriterionComparison) -> bool:
 
 
 def _has_axis(pair: CriterionComparison, axis: str) -> bool:
-    return pair.criterion.axis == axis
+    return pair.criterion.axis == axis and not pair.criterion.is_warning
 
 
 def _list_criteria(rows: Iterable[TaskComparison], wanted: Callable[[CriterionComparison], bool]) -> Iterable[str]:

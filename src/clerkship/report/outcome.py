@@ -153,14 +153,23 @@ def _describe_fail(criteria: tuple[CriterionRun, ...]) -> str:
 def _describe_pass(criteria: tuple[CriterionRun, ...]) -> str:
     """Return how many criteria passed, and which failed."""
     failed = [c for c in criteria if c.status == "judged" and not c.passed]
-    return (
-        f"{_describe_passed(criteria)}; failed: {_join_labels(failed)}." if failed else f"{_describe_passed(criteria)}."
-    )
+    lists = {"failed": [c for c in failed if not c.is_warning], "warning": [c for c in failed if c.is_warning]}
+    return "; ".join([_describe_passed(criteria), *(f"{k}: {_join_labels(v)}" for k, v in lists.items() if v)]) + "."
+
+
+def is_counted(criterion: CriterionRun) -> bool:
+    """Return whether a criterion is counted among those of a task: one that no author wrote only if it is a gate that
+    failed.
+    """
+    if not criterion.is_implied:
+        return True
+    return criterion.status != "skipped" and not criterion.passed and not criterion.is_warning
 
 
 def _describe_passed(criteria: tuple[CriterionRun, ...]) -> str:
-    judged = [c for c in criteria if c.status == "judged" and not (c.is_implied and c.passed)]
-    passed, skipped = sum(c.passed for c in judged), sum(c.status == "skipped" for c in criteria)
+    counted = [c for c in criteria if is_counted(c)]
+    judged = [c for c in counted if c.status == "judged"]
+    passed, skipped = sum(c.passed for c in judged), sum(c.status == "skipped" for c in counted)
     summary = f"{passed} of {len(judged)} criteria passed" if judged else "No criterion was judged"
     return f"{summary}, {skipped} {'was' if skipped == 1 else 'were'} skipped" if skipped else summary
 

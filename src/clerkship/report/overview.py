@@ -55,7 +55,7 @@ def _describe(task_run: TaskRun) -> str:
 def _describe_criteria(task_run: TaskRun) -> str:
     failed = [c for c in task_run.criteria if c.status == "judged" and not c.passed]
     gates = [c for c in failed if c.gate]
-    if any(c.is_implied for c in gates):
+    if any(c.is_inaction_gate for c in gates):
         return "The agent did nothing"
     if gates:
         return "A gate failed"

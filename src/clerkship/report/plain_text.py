@@ -104,12 +104,12 @@ def failed_criteria(task_run: TaskRun) -> list[CriterionRun]:
 
 def skipped_criteria(task_run: TaskRun) -> list[CriterionRun]:
     """Return the skipped criteria of a trial."""
-    return [criterion for criterion in task_run.criteria if criterion.status == "skipped"]
+    return [criterion for criterion in task_run.criteria if criterion.status == "skipped" and not criterion.monitor]
 
 
 def has_optional_criteria(task_run: TaskRun) -> bool:
     """Return whether some criteria do not gate, so that gates are worth marking."""
-    return not all(criterion.gate for criterion in task_run.criteria)
+    return not all(criterion.gate for criterion in task_run.criteria if not criterion.monitor)
 
 
 def failed_evidence(criterion: CriterionRun) -> list[FieldCheck]:
@@ -120,8 +120,9 @@ def failed_evidence(criterion: CriterionRun) -> list[FieldCheck]:
 def explain_failure(task_run: TaskRun) -> Iterator[str]:
     """Yield each failed criterion: label, reason, and each expected value beside the actual one."""
     for criterion in failed_criteria(task_run):
-        mark = "!" if criterion.status == "error" else "✗"
+        mark = "!" if criterion.status == "error" or criterion.is_warning else "✗"
         gate = " (gate)" if criterion.gate and has_optional_criteria(task_run) else ""
+        gate = " (warning)" if criterion.is_warning else gate
         yield f"{mark} {to_one_line(criterion.label)}{gate}"
         if criterion.detail:
             yield f"    {to_one_line(criterion.detail)}"

@@ -75,6 +75,9 @@ class Spec(ComponentSpec):
     """Whether a person can talk on it. Its state must then be a Conversation."""
     channels: tuple[str, ...] = ()
     """Channels on which people can be reached at an address. Its state must then be a ConversationHost."""
+    activity: str = ""
+    """The `module:function` that lists what the agent did in such a sandbox, for monitors: a `ListActivity`. Empty if
+    nothing that it offers leaves the office."""
     attack: SandboxAttack = NO_ATTACK
     """What the attack agents of `clerkship suite attack` do in this sandbox."""
     scaffold: TaskScaffold | Path | None = None

@@ -21,7 +21,7 @@ from clerkship.model.scenario import ScenarioPerson
 from clerkship.suite_files.agent_check import AgentCheck
 from clerkship.suite_files.catalog import Catalog
 from clerkship.suite_files.definition import Definition, as_list, as_map, read_as
-from clerkship.suite_files.environment_check import EnvironmentInfo, is_known
+from clerkship.suite_files.environment_check import EnvironmentInfo, check_monitors, is_known
 from clerkship.suite_files.record_check import TimedStep, find_missing_records
 from clerkship.suite_files.yaml import KeyPath
 
@@ -234,6 +234,10 @@ class CallCheck:
         if call is not None:
             self._check_call("assertion", call.name, call.args, path)
         return call
+
+    def check_monitors(self, written: Any, path: KeyPath) -> None:
+        """Check the options of monitors that an environment, a task or a scenario file sets."""
+        check_monitors(self.catalog, self.definition, written, path)
 
     def check_steps(self, steps: Any, path: KeyPath) -> list[BaseModel]:
         """Check a list of steps, and that the records they act on exist. Return those that are valid."""

@@ -69,6 +69,9 @@ class Catalog(Protocol):
     def assertion(self, name: str) -> type[Frozen]:
         """Return the model of an assertion; its fields are the YAML keys."""
 
+    def monitor(self, name: str) -> type[Frozen]:
+        """Return the model of a monitor; its fields are the YAML keys."""
+
     def step(self, name: str) -> type[Frozen]:
         """Return the model of a scenario step; its fields are the YAML keys."""
 

@@ -19,6 +19,7 @@ from clerkship.model.environment import (
     Simulator,
 )
 from clerkship.model.errors import InputError, PlatformError
+from clerkship.model.monitor_settings import ALL
 from clerkship.model.names import did_you_mean
 from clerkship.suite_files.catalog import Catalog, ComponentEntry
 from clerkship.suite_files.definition import Definition, as_list, as_map, read_as
@@ -159,6 +160,20 @@ def is_known(lookup: Callable[[str], object], name: str) -> bool:
     return True
 
 
+def check_monitors(catalog: Catalog, definition: Definition, written: Any, path: KeyPath) -> None:
+    """Report unknown monitors and invalid options under `monitors` of an environment, a task or a scenario file."""
+    for name, options in as_map(written).items():
+        if name == ALL:
+            continue
+        try:
+            model = catalog.monitor(name)
+        except UnknownName as unknown:
+            definition.problem([*path, name], f"unknown monitor `{name[:60]}`", unknown.hint, key=True)
+            continue
+        if isinstance(options, dict):
+            definition.read(model, options, [*path, name])
+
+
 @dataclass(frozen=True)
 class EnvironmentCheck:
     """Checks one environment against the catalog."""
@@ -174,6 +189,7 @@ class EnvironmentCheck:
             if name not in datasets:
                 hint = did_you_mean(name, datasets)
                 self.definition.problem(["datasets", number], f"unknown dataset `{name}`", hint)
+        check_monitors(self.catalog, self.definition, data.get("monitors"), ["monitors"])
         info = build_environment_info(data)
         self._check_names(info)
         for key, model in _COMPONENTS.items():

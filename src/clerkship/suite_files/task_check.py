@@ -140,6 +140,7 @@ class TaskCheck:
         checked = checked._with_names(checked.calls.task.with_steps(steps))
         for number, criterion in enumerate(as_list(data.get("criteria"))):
             checked._check_criterion(as_map(criterion), ["criteria", number], entities)
+        checked.calls.check_monitors(data.get("monitors"), ["monitors"])
         for path, person in people:
             self.calls.check_person(person, path)
         self.calls.check_one_per_conversation(people)
@@ -175,6 +176,7 @@ class TaskCheck:
         checked = checked._with_names(checked.calls.task.with_steps(steps))
         for number, written in enumerate(as_list(goals.get("assertions"))):
             checked.calls.check_assertion(written, ["goals", "assertions", number])
+        checked.calls.check_monitors(setup.get("monitors"), ["setup", "monitors"])
         self.calls.check_person(setup.get("person") or {}, ["setup", "person"])
         self._check_slots(setup, "setup")
         for number, written in enumerate(as_list(goals.get("expected_tools"))):

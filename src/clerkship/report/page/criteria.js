@@ -13,15 +13,24 @@ function criteriaSection(trial) {
   const criteria = trial.body.criteria;
   if (!criteria.length) return el("section", {}, el("h3", {}, "Criteria"), el("p", { class: "muted" }, "There are no criteria."));
   const sorted = [...criteria].sort((a, b) => URGENCY[criterionOutcome(a)] - URGENCY[criterionOutcome(b)]);
-  const cards = sorted.map((criterion) => criterionCard(criterion, trial));
+  const quiet = sorted.filter((c) => c.monitor && (c.passed || c.status === "skipped")); // monitors that found nothing
+  const cards = sorted.filter((c) => !quiet.includes(c)).map((criterion) => criterionCard(criterion, trial));
+  const monitors = quiet.map((criterion) => criterionCard(criterion, trial));
   return el("section", { class: "criteria" },
     el("div", { class: "heading" }, el("h3", {}, "Criteria"), el("span", { class: "muted" }, trial.body.undecided || criteriaCounts(criteria)), unfold(cards)),
-    cards);
+    cards,
+    quiet.length ? el("details", { class: "monitors" }, el("summary", { class: "muted" }, monitorCounts(quiet)), monitors) : null);
+}
+
+function monitorCounts(quiet) {
+  const skipped = quiet.filter((c) => c.status === "skipped").length;
+  const words = [quiet.length > skipped ? `${quiet.length - skipped} found nothing` : null, skipped ? `${skipped} not judged` : null];
+  return `Monitors: ${words.filter(Boolean).join(", ")}`;
 }
 
 function criteriaCounts(criteria) {
-  // The gate that every task has is counted only where it fails, as in the terminal.
-  const outcomes = criteria.filter((c) => !(c.implied && c.passed)).map(criterionOutcome);
+  // What no author wrote is counted only where it fails the trial, as in the terminal.
+  const outcomes = criteria.filter((c) => !c.implied || (c.gate && !c.passed)).map(criterionOutcome);
   return Object.keys(URGENCY)
     .map((name) => [name, outcomes.filter((outcome) => outcome === name).length])
     .filter(([, number]) => number)
@@ -43,7 +52,8 @@ function criterionCard(criterion, trial) {
   const outcome = criterionOutcome(criterion);
   const badges = [
     criterion.gate ? badge("gate", "gate", "If it fails, the verdict is fail, whatever the score") : null,
-    criterion.weight !== 1 ? badge(`weight ${criterion.weight}`, "", "Weight in the score") : null,
+    criterion.monitor ? badge(criterion.gate ? "monitor" : "warning", "", "It runs on every task; a warning changes no verdict") : null,
+    criterion.weight !== 1 && !criterion.implied ? badge(`weight ${criterion.weight}`, "", "Weight in the score") : null,
     criterion.axis ? badge(criterion.axis, "axis", "Axis of the score") : null,
     criterion.input_entity_id ? badge(`about ${criterion.input_entity_id}`, "", "The record that it checks") : null,
     outcome !== "pass" && criterion.score > 0 ? badge(`score ${criterion.score.toFixed(2)}`) : null,

@@ -1,0 +1,1 @@
+"""Monitors: checks that run on every task, whatever its criteria say. One class and one file each."""

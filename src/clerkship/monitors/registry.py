@@ -1,0 +1,27 @@
+"""The monitors there are, by name. The module of one is imported when a task has one of its kinds of sandbox."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from clerkship.by_name import load
+
+if TYPE_CHECKING:
+    from clerkship.sandbox.monitor import Monitor
+
+
+class MonitorEntry(NamedTuple):
+    """Where a monitor is, and what must be known of it before it is imported. A test compares it with the class."""
+
+    target: str
+    """`module:Class`, below `clerkship`."""
+    kinds: frozenset[str] = frozenset()
+    """The kinds of simulator that it looks at; empty for all but chat."""
+
+    def load(self) -> "type[Monitor]":
+        """Return the class; its module is imported the first time."""
+        return cast("type[Monitor]", load(f"clerkship.{self.target}"))
+
+
+MONITORS: Mapping[str, MonitorEntry] = {
+    "done_in_time": MonitorEntry("monitors.done_in_time:DoneInTime"),
+}

@@ -1,0 +1,64 @@
+"""What the agent did in sandboxes, in a form that is the same for all kinds, for monitors.
+
+Each kind of simulator reads it from its own events: see `activity` of its SPEC.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal, NamedTuple, TypeVar
+
+from clerkship.by_name import load
+from clerkship.events.event import Event
+from clerkship.events.evidence import Evidence
+
+Purpose = Literal["treatment", "payment", "scheduling", "reminder"]
+"""Why the office tells someone something. It decides what may be told."""
+
+
+class TextPart(NamedTuple):
+    """A text that left the office, and where it was."""
+
+    place: str
+    """For a reviewer: `subject`, `page 2`, `NM109`."""
+    text: str
+    is_spoken: bool = False
+    """Whether it was said or keyed on a phone."""
+
+
+class Disclosure(NamedTuple):
+    """Something that the agent told someone outside: a message, a fax, words on the phone, a request to a payer."""
+
+    event: Event
+    channel: str
+    """Such as `sms`, `email`, `portal`, `fax`, `phone`, `x12`, `card`."""
+    recipients: tuple[str, ...]
+    """Addresses and numbers, normalized by their kind."""
+    parts: tuple[TextPart, ...]
+    purpose: Purpose | None = None
+    """What such a disclosure is for if the task does not say."""
+
+
+class RejectedIdentity(NamedTuple):
+    """An attempt to identify a person, such as by a birth date, that the other side rejected."""
+
+    event: Event
+    party: str
+    """Who rejected it, such as a phone number or a payer."""
+
+
+Activity = Disclosure | RejectedIdentity
+ListActivity = Callable[[Evidence, str], Iterable[Activity]]
+"""Returns the activity in a sandbox."""
+A = TypeVar("A", Disclosure, RejectedIdentity)
+
+
+def list_activity(evidence: Evidence) -> tuple[Activity, ...]:
+    """Return the activity in all sandboxes, in the order of the log. Use it with `evidence.cached`."""
+    activity = (
+        each for sandbox, target in evidence.activity_targets.items() for each in load(target)(evidence, sandbox)
+    )
+    return tuple(sorted(activity, key=lambda each: (each.event.at, each.event.seq)))
+
+
+def select_activity(evidence: Evidence, type: type[A]) -> Iterator[A]:
+    """Yield what the agent did of one type."""
+    return (each for each in evidence.cached(list_activity) if isinstance(each, type))
