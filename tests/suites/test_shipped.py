@@ -6,7 +6,9 @@ from typing import get_args
 import pytest
 
 import clerkship
+from clerkship.model.task import Task
 from clerkship.service.scaffold import ProjectKind, create_project
+from tests.suites.suite_checks import load_suite
 from tests.workbench import Workbench
 
 ROOT = Path(__file__).parent.parent.parent
@@ -29,6 +31,24 @@ def test_oracle_passes_with_a_reproducible_log(bench: Workbench, suite: Path) ->
 def test_nop_fails(bench: Workbench, suite: Path) -> None:
     bench.folder = suite
     assert [t.task for t in bench.run("nop") if t.verdict == "pass"] == []
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+def test_answer_that_an_instruction_asks_for_decides_the_verdict(suite: Path) -> None:
+    loaded = [each for each in load_suite(suite).tasks.values() if _asks_for_answer(each.task)]
+    gated = [each.task.gated_by(each.environment.gate_axes) for each in loaded]
+    assert [task.name for task in gated if not _has_gate_on_answer(task)] == []
+
+
+def _asks_for_answer(task: Task) -> bool:
+    return "answer with" in str((task.task_item or {}).get("instruction", "")).lower()
+
+
+def _has_gate_on_answer(task: Task) -> bool:
+    calls = [call for criterion in task.criteria if criterion.gate for _, call in criterion.assertion.leaves()]
+    return any(
+        call.name == "answer_matches" or (isinstance(call.args, dict) and call.args.get("answer")) for call in calls
+    )
 
 
 @pytest.mark.parametrize("kind", [None, *get_args(ProjectKind)])
