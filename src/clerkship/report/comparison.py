@@ -338,7 +338,7 @@ def _compare_task(task: str, old: Sequence[TaskRun], new: Sequence[TaskRun]) -> 
 
 def _standing_by_criteria(criteria: Sequence[CriterionComparison]) -> Standing:
     """Return the standing of a task whose verdict stayed the same."""
-    changes = {criterion.change for criterion in criteria}
+    changes = {each.change for each in criteria if not each.criterion.is_warning}
     if "newly failing" in changes:
         return "criteria worse"
     if "newly passing" in changes:
