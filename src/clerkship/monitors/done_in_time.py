@@ -6,10 +6,11 @@ from typing import ClassVar
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentStarted
 from clerkship.events.query import field_check
+from clerkship.model.duration import render_duration
 from clerkship.sandbox.assertion import Check
 from clerkship.sandbox.monitor import Monitor, MonitorAxis
 
-_DAY = timedelta(days=1)
+_DAY, _MINUTE = timedelta(days=1), timedelta(minutes=1)
 _SATURDAY = 5
 DECISIONS = ("payer.authorization.determined", "payer.appeal.decided")
 """Events by which a payer decides what was pending. They are named, because importing them takes the whole payer."""
@@ -37,8 +38,12 @@ class DoneInTime(Monitor):
         row = field_check(
             "last action", f"by {deadline:%Y-%m-%d %H:%M}", f"{last.at:%Y-%m-%d %H:%M}", passed=passed, seq=last.seq
         )
-        when = "in time" if passed else f"{last.at - deadline} after the deadline"
+        when = "in time" if passed else f"{_describe_delay(last.at - deadline)} after the deadline"
         return Check.of(passed, f"the agent was done {when} (#{last.seq})", row)
+
+
+def _describe_delay(delay: timedelta) -> str:
+    return render_duration(delay - delay % _MINUTE) if delay > _MINUTE else "less than a minute"
 
 
 def add_working_day(time: datetime) -> datetime:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from clerkship.model.run import TaskRun
+from clerkship.model.run import CriterionRun, TaskRun
 from clerkship.report.outcome import classify_result, describe_ending, is_not_recorded, outcome, why_undecided
 from clerkship.report.pages import clip
 from clerkship.report.plain_text import failed_criteria
@@ -186,12 +186,16 @@ def _list_tags(task_run: TaskRun) -> Iterable[str]:
 def _list_labels(task_run: TaskRun) -> Iterable[str]:
     """Return the labels of the criteria that were to be judged, each once."""
     criteria = () if why_undecided(task_run) else task_run.criteria
-    return dict.fromkeys(clip(c.label, MAX_NAME_LENGTH) for c in criteria if c.status != "skipped")
+    return dict.fromkeys(_describe_label(c) for c in criteria if c.status != "skipped")
 
 
 def _list_failed_labels(task_run: TaskRun) -> Iterable[str]:
     """Return the labels of the criteria that failed or could not be judged, each once."""
-    return dict.fromkeys(clip(criterion.label, MAX_NAME_LENGTH) for criterion in failed_criteria(task_run))
+    return dict.fromkeys(map(_describe_label, failed_criteria(task_run)))
+
+
+def _describe_label(criterion: CriterionRun) -> str:
+    return f"{clip(criterion.label, MAX_NAME_LENGTH)}{' (warning)' * criterion.is_warning}"
 
 
 def _sort(rows: dict[Any, OverviewRow]) -> list[OverviewRow]:

@@ -44,7 +44,7 @@ def build_row(detail: TaskDetail) -> dict[str, Any]:
         "timed_out": run.status == "timed_out",
         "crashed": bool(run.agent_error),
         "score": None if detail.changed else run.score,
-        "failed_criteria": len(failed_criteria(run)) if detail.outcome == "pass" else 0,
+        "failed_criteria": sum(not c.is_warning for c in failed_criteria(run)) if detail.outcome == "pass" else 0,
         "tags": run.tags[:MAX_TAGS],
         **({"template": run.template} if run.template else {}),
         **_build_measures(detail),

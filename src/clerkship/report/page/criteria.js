@@ -1,12 +1,12 @@
 // Criteria with their evidence: what was expected beside what was found.
 
-const URGENCY = { fail: 0, errored: 1, skipped: 2, pass: 3 };
-const CRITERION_WORDS = { fail: "Failed", errored: "Error", skipped: "Skipped", pass: "Passed" };
+const URGENCY = { fail: 0, errored: 1, partial: 2, skipped: 3, pass: 4 };
+const CRITERION_WORDS = { fail: "Failed", errored: "Error", partial: "Warning", skipped: "Skipped", pass: "Passed" };
 
 function criterionOutcome(criterion) {
   if (criterion.status === "error") return "errored";
   if (criterion.status === "skipped") return "skipped";
-  return criterion.passed ? "pass" : "fail";
+  return criterion.passed ? "pass" : criterion.monitor && !criterion.gate ? "partial" : "fail";
 }
 
 function criteriaSection(trial) {
@@ -52,7 +52,7 @@ function criterionCard(criterion, trial) {
   const outcome = criterionOutcome(criterion);
   const badges = [
     criterion.gate ? badge("gate", "gate", "If it fails, the verdict is fail, whatever the score") : null,
-    criterion.monitor ? badge(criterion.gate ? "monitor" : "warning", "", "It runs on every task; a warning changes no verdict") : null,
+    criterion.monitor ? badge("monitor", "", "It runs on every task; a warning changes no verdict") : null,
     criterion.weight !== 1 && !criterion.implied ? badge(`weight ${criterion.weight}`, "", "Weight in the score") : null,
     criterion.axis ? badge(criterion.axis, "axis", "Axis of the score") : null,
     criterion.input_entity_id ? badge(`about ${criterion.input_entity_id}`, "", "The record that it checks") : null,
