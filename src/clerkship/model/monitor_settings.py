@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field, JsonValue, WithJsonSchema
 
 from clerkship.model.located_error import build_located_error
 
@@ -32,10 +32,14 @@ def _check_values(settings: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return settings
 
 
+_MODE = {"enum": list(MODES)}
 MonitorSettings = Annotated[
     dict[str, JsonValue],
     BeforeValidator(_from_mode),
     AfterValidator(_check_values),
+    WithJsonSchema(
+        {"anyOf": [_MODE, {"type": "object", "additionalProperties": {"anyOf": [_MODE, {"type": "object"}]}}]}
+    ),
     Field(
         description="`gate`, `warn` or `off` for all monitors; or a map with `all` and the names of monitors, "
         "each with a mode or its options"
