@@ -56,6 +56,12 @@ CODES = {
     "double A one": "AA1",
     "1234": "1234",
     "this is Mike, the id is CM 12345": "CM12345",
+    "It is C M 7 6 4 2 4 3 3 0 5. I appreciate your help.": "CM764243305",
+    "C M 7 6 4. I'll wait. A colleague asks too.": "CM764",
+    "one moment, C M 1 2 I 3": "CM12I3",
+    "C M 1 2 A": "CM12A",
+    "C M 1 2 I as in India": "CM12I",
+    "I alpha 3": "IA3",
 }
 DATES = {
     "March 14, 1985. Sorry, no wait, it's March 14, 1986.": "1986-03-14",

@@ -114,7 +114,7 @@ class _CodeReader:
     def _read_letters(self, place: int) -> tuple[str, int] | None:
         word = self._words[place]
         if len(word) == 1:
-            return word.upper(), 1 + self._count_spelling(place)
+            return None if self._is_plain_word(place) else (word.upper(), 1 + self._count_spelling(place))
         if word in CODE_WORDS:
             return CODE_WORDS[word], 1
         if any(char.isdigit() for char in word):
@@ -122,6 +122,13 @@ class _CodeReader:
         if self._is_prefix(place):
             return word.upper(), 1
         return None
+
+    def _is_plain_word(self, place: int) -> bool:
+        """Return whether a letter is the word `I` or `a` of a sentence: `that is 3 0 5. I appreciate your help`."""
+        following = self._word(place + 1)
+        if self._words[place] not in ("a", "i") or len(following) < 2 or following in _BETWEEN or following in REPEATS:
+            return False
+        return self._count_spelling(place) == 0 and self._read_part(place + 1) is None
 
     def _count_spelling(self, place: int) -> int:
         """Return how many words after a letter only spell it: three for `C as in Charlie`."""
