@@ -7,11 +7,13 @@ from typing import Any
 
 import orjson
 
+from clerkship.by_name import load
 from clerkship.model import pattern
 from clerkship.model.duration import parse_duration
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import MISSING
 
+_TIME = re.compile(r"[0-2]?[0-9]:[0-5][0-9]")
 _PARTIAL_DATE = re.compile(r"[0-9]{4}(-[0-9]{2})?")
 
 
@@ -95,6 +97,14 @@ def _within(expected: Any, actual: Any) -> bool:
     return centre is not None and instant is not None and abs(instant - centre) <= parse_duration(expected["by"])
 
 
+def _says(expected: Any, actual: Any) -> bool:
+    return isinstance(actual, str) and bool(load("clerkship.text.said_values:says_all")(expected, actual))
+
+
+def _says_only(expected: Any, actual: Any) -> bool:
+    return isinstance(actual, str) and bool(load("clerkship.text.said_values:says_only")(expected, actual))
+
+
 MATCHERS: dict[str, Callable[[Any, Any], bool]] = {
     "equals": equals,
     "in": lambda expected, actual: any(equals(item, actual) for item in expected),
@@ -108,6 +118,8 @@ MATCHERS: dict[str, Callable[[Any, Any], bool]] = {
     "not": lambda expected, actual: not matches_expected(expected, actual),
     "approx": _approx,
     "within": _within,
+    "says": _says,
+    "says_only": _says_only,
 }
 
 
@@ -220,6 +232,24 @@ def _check_within(argument: Any) -> None:
     parse_duration(argument["by"])
 
 
+def _check_values(argument: Any) -> None:
+    values = argument if isinstance(argument, list | tuple) else [argument]
+    wordings = [each if isinstance(each, list | tuple) else [each] for each in values]
+    if not wordings or not all(each and all(map(_is_sayable, each)) for each in wordings):
+        raise ValueError("expected text with a letter or a digit, or a list of such texts; quote numbers and times")
+
+
+def _is_sayable(value: Any) -> bool:
+    return isinstance(value, str) and any(map(str.isalnum, value))
+
+
+def _check_only(argument: Any) -> None:
+    _check_values(argument)
+    for value in [argument] if isinstance(argument, str) else argument:
+        if not isinstance(value, str) or not (_TIME.fullmatch(value) or to_datetime(value)):
+            raise ValueError(f"expected a date such as 2026-03-06 or a time such as 14:30, not {value!r}")
+
+
 _CHECKS: dict[str, Callable[[Any], object]] = {
     "in": _check_list,
     "matches": _check_pattern,
@@ -231,4 +261,6 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
     "not": check_expected,
     "approx": _check_approx,
     "within": _check_within,
+    "says": _check_values,
+    "says_only": _check_only,
 }

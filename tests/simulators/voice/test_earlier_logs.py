@@ -15,7 +15,7 @@ from clerkship.model.run import TaskRun
 from clerkship.service.rescore import rescore
 from clerkship.service.task_view import show_task
 from tests.service.forks import fork
-from tests.workbench import CATALOG, Workbench
+from tests.workbench import CATALOG, Workbench, written
 
 EARLIER_STORE = Path(__file__).with_name("earlier_calls.db.gz")
 LINE = "+15550100150"
@@ -135,7 +135,7 @@ def test_rescore_of_an_earlier_log_keeps_the_verdict(earlier: Workbench) -> None
     before = find_trial(earlier)
     result = rescore(earlier.store, "latest", CATALOG)
     [after] = earlier.store.task_runs(result.run.id)
-    assert after.criteria == before.criteria
+    assert written(after) == written(before)
     assert after.verdict == before.verdict == "pass"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from clerkship.model.matcher import is_matcher
+from clerkship.text.said_values import list_said_values
 
 _CATEGORY_EXAMPLES = {
     code.CATEGORY_DIGIT: "1",
@@ -25,6 +26,8 @@ def example_value(expected: Any) -> Any:
     for name, argument in expected.items():
         if name in _AS_IS:
             return argument
+        if name in ("says", "says_only"):
+            return ", ".join(list_said_values(argument))
         if name == "in":
             return argument[0]
         if name == "matches":

@@ -10,10 +10,10 @@ from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.model.matcher import describe_expected
 from clerkship.model.scenario import Expected
-from clerkship.simulators.voice.assertions.spoken_text import read_spoken
 from clerkship.simulators.voice.call_log import LoggedVoicemail, group_keys, group_passages, list_calls
 from clerkship.simulators.voice.names import PHONE_NUMBER
 from clerkship.simulators.voice.records import CallTurn, Direction, PhoneCall
+from clerkship.text.spoken_text import read_spoken
 
 
 class CallMatch(Frozen):

@@ -6,8 +6,8 @@ from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 from clerkship.formats.fhir.resource import list_objects
-from clerkship.simulators.voice.assertions.spoken_text import Alternatives
 from clerkship.text.folding import fold_words
+from clerkship.text.spoken_text import Alternatives
 
 RecordKind = Literal["diagnosis", "medication", "appointment", "result"]
 _KIND_BY_TYPE: Mapping[str, RecordKind] = {

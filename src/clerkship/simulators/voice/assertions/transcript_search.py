@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import Literal, NamedTuple
 
-from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, read_spoken
 from clerkship.simulators.voice.call_log import group_passages
 from clerkship.simulators.voice.records import CallTurn, PhoneCall
+from clerkship.text.spoken_text import Alternatives, SpokenText, read_spoken
 
 SpeakerChoice = Literal["agent", "far_end", "line", "representative", "person", "any"]
 """Whose words are meant; `far_end` is the other side, whatever it is."""

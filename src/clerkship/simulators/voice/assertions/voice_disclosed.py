@@ -18,13 +18,13 @@ from clerkship.payer.name_sorts import MEMBER_ID
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.assertions.disclosed_facts import RecordFact, RecordKind, get_owner, read_fact
-from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenText, SpokenValues, read_spoken
 from clerkship.simulators.voice.assertions.transcript_search import list_passages
 from clerkship.simulators.voice.call_log import group_keys
 from clerkship.simulators.voice.records import KeyPress, Listener, PhoneCall
 from clerkship.text.folding import fold_text, fold_words
 from clerkship.text.identity import Identity
 from clerkship.text.index import Kind, MentionIndex, MentionQuery, PatientMention
+from clerkship.text.spoken_text import Alternatives, SpokenText, SpokenValues, read_spoken
 
 MAX_ROWS = 50
 DisclosedKind = Kind | RecordKind

@@ -13,7 +13,6 @@ from clerkship.model.pattern import Regex, has_match
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch
-from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenValues
 from clerkship.simulators.voice.assertions.transcript_search import (
     Hit,
     Passage,
@@ -24,6 +23,7 @@ from clerkship.simulators.voice.assertions.transcript_search import (
     list_passages,
 )
 from clerkship.simulators.voice.records import PhoneCall
+from clerkship.text.spoken_text import Alternatives, SpokenValues
 
 MAX_PATTERNS = 20
 _SPEAKERS = {"any": "one of the two sides", "far_end": "the other side", "agent": "the agent"}

@@ -18,9 +18,9 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Check
 from clerkship.simulators.voice.assertions.call_match import read_voicemail_content
-from clerkship.simulators.voice.assertions.spoken_text import Alternatives, SpokenValues, read_spoken
 from clerkship.simulators.voice.call_log import LoggedVoicemail, list_calls, list_voicemails
 from clerkship.simulators.voice.names import PHONE_NUMBER
+from clerkship.text.spoken_text import Alternatives, SpokenValues, read_spoken
 
 MAX_PATTERNS = 20
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from clerkship.simulators.voice.assertions.spoken_text import SpokenText
+from clerkship.text.spoken_text import SpokenText
 
 
 def is_said(text: str, value: str, *, loose: bool = False) -> bool:

@@ -9,10 +9,10 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from clerkship.simulators.voice.assertions.respelled_text import RespelledText, SpokenToken
-from clerkship.simulators.voice.assertions.spoken_reading import SpokenReading, ValueForm
 from clerkship.text.dates import find_dates, parse_iso_date
 from clerkship.text.folding import fold, read_signs_as_letters, remove_hesitations
+from clerkship.text.respelled_text import RespelledText, SpokenToken
+from clerkship.text.spoken_reading import SpokenReading, ValueForm
 from clerkship.text.spoken_words import CODE_WORDS, NUMBER_WORDS, REPEATS, read_number
 
 MAX_VALUES = 100

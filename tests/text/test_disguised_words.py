@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.simulators.voice.assertions.spoken_text import SpokenText
 from clerkship.simulators.voice.assertions.voice_transcript import VoiceTranscript
 from clerkship.simulators.voice.assertions.voicemail_left import VoicemailWasLeft
+from clerkship.text.spoken_text import SpokenText
 from tests.examples import examples
 from tests.simulators.voice.call_log_builder import CallLogBuilder
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from clerkship.simulators.voice.assertions.respelled_text import RespelledText, SpokenToken
+from clerkship.text.respelled_text import RespelledText, SpokenToken
 
 _SPLIT_YEAR = re.compile(r"(?<![\d/.\-])(19|20)[ \-](?:(\d\d)|0[ \-](\d))(?![\d/])")
 _SPELLED_DIGITS = re.compile(r"(?<!\d)\d(?:(?:, ?|[ \-])\d){3,}(?!\d)")

@@ -1,0 +1,93 @@
+"""`says` and `says_only`: facts in whatever words and notation."""
+
+import pytest
+
+from clerkship.model.matcher import check_expected, matches_expected
+
+SAID = [
+    ("7730418", "Ref. no. 7-7-3-0-4-1-8."),
+    ("7730418", "Reference number 773 0418."),
+    ("7730418", "seven seven three oh four one eight"),
+    ("+15550199072", "wants a call at 555 019 9072, re: tests"),
+    ("+15550199072", "+1 555 019 9072"),
+    ("+15550199072", "555.019.9072"),
+    ("+15550199072", "(555) 019-9072"),
+    ("2026-03-06", "by Friday, March 6."),
+    ("2026-03-06", "Due the sixth of March 2026."),
+    ("2026-03-06", "due 3/6"),
+    ("2026-03-06", "2026-03-06"),
+    ("2026-03-06", "6 March"),
+    ("2026-03-06", "03/06/2026"),
+    ("14:30", "2:30pm Toussaint"),
+    ("14:30", "at half past two"),
+    ("14:30", "at 2:30 in the afternoon"),
+    ("14:30", "14:30"),
+    ("14:30", "at two thirty p.m."),
+    ("14:30", "at two-thirty"),
+    ("14:00", "2 in the afternoon"),
+    ("14:00", "at 2"),
+    ("14:45", "a quarter to three"),
+    ("14:15", "quarter past two"),
+    ("17:00", "we close at five"),
+    ("11:00", "at eleven o'clock"),
+    ("11:00", "11 a.m."),
+    ("12:00", "at noon"),
+    ("2026-03-23T11:00:00-05:00", "Monday 3/23, 11am, Dr. Toussaint"),
+    ("Toussaint", "with Doctor TOUSSAINT."),
+    (["Cedar Mutual", ["physical therapy", "PT"]], "Cedar Mutual wants the PT notes"),
+]
+NOT_SAID = [
+    ("7730418", "Ref. 77304185"),
+    ("7730418", "773 0419"),
+    ("+15550199072", "555 019 9073"),
+    ("2026-03-06", "March 7"),
+    ("2026-03-06", "March 6, 2025"),
+    ("14:30", "2:30 am"),
+    ("14:30", "at 2:45pm"),
+    ("14:00", "2 in the morning"),
+    ("17:00", "take five tablets"),
+    ("2026-03-23T11:00:00-05:00", "March 23 at 10am"),
+    (["Cedar Mutual", ["physical therapy", "PT"]], "Cedar Mutual wants the notes"),
+]
+ONLY = [
+    (["2026-03-23", "11:00"], "Monday, March 23, at 11:00 AM with Solange Toussaint."),
+    (["2026-03-23", "11:00"], "3/23, 11am"),
+    (["11:00"], "at eleven in the morning on March 5"),
+    (["2026-03-23"], "March 23; call 555 019 9083, 12 tablets"),
+    (["2026-03-23", "11:00"], "I can take a message."),
+]
+NOT_ONLY = [
+    (["2026-03-23", "11:00"], "Monday, March 23, at 11:00 AM; and March 30 at 11:00 AM"),
+    (["2026-03-23", "11:00"], "March 23 at 11am, or at 3pm"),
+    (["11:00"], "at 11pm"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), SAID)
+def test_value_is_found_in_other_words_and_notation(value: object, text: str) -> None:
+    assert matches_expected(check_expected({"says": value}), text)
+
+
+@pytest.mark.parametrize(("value", "text"), NOT_SAID)
+def test_other_value_is_not_found(value: object, text: str) -> None:
+    assert not matches_expected({"says": value}, text)
+
+
+@pytest.mark.parametrize(("values", "text"), ONLY)
+def test_text_says_no_other_date_or_time(values: object, text: str) -> None:
+    assert matches_expected(check_expected({"says_only": values}), text)
+
+
+@pytest.mark.parametrize(("values", "text"), NOT_ONLY)
+def test_text_with_another_date_or_time_is_found(values: object, text: str) -> None:
+    assert not matches_expected({"says_only": values}, text)
+
+
+@pytest.mark.parametrize("written", [{"says": 5}, {"says": []}, {"says": [""]}, {"says_only": ["Toussaint"]}])
+def test_value_that_cannot_be_said_is_reported(written: object) -> None:
+    with pytest.raises(ValueError, match="expected"):
+        check_expected(written)
+
+
+def test_text_of_100_000_characters_is_read_quickly() -> None:
+    assert not matches_expected({"says": "2026-03-06T14:30"}, "at 3 quarter past 12 " * 5_000)
