@@ -5,14 +5,17 @@ import os
 import signal
 import sys
 from collections.abc import Generator, Iterator
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import pytest
 from _pytest import pytester
 
 from tests.command_server import stop_command_server
 from tests.examples import register_profiles
-from tests.memory import get_memory, return_free_memory
+from tests.memory import get_memory, return_free_memory, share_pool_of_memory
 from tests.waiting import time_limit
 from tests.workbench import Workbench
 
@@ -29,11 +32,14 @@ SLOWEST = {
     "test_installed.py",
 }
 register_profiles()
+share_pool_of_memory()
 gc.disable()  # until the tests are collected, which leaves no garbage
 
 MAX_GROWTH = 32_000_000
 """Bytes of memory by which the process grows before garbage is collected."""
-_memory_after_collection = [0]
+MAX_FROZEN_GROWTH = 128_000_000
+"""Bytes of memory by which the process grows before garbage is collected among what earlier collections kept too."""
+_memory_after_collection = {"all": 0, "new": 0}
 TIME_LIMIT = 600.0
 """Seconds that setup, call and teardown of a test may take each: many times what they need on a busy machine."""
 LONG_TIME_LIMIT = 3000.0
@@ -79,12 +85,39 @@ def pytest_runtest_logfinish() -> None:
     """Collect garbage whenever the process has grown.
 
     A playground is a cycle of objects. The collector counts objects, not the megabytes of a body in one of them, so a
-    process that runs tests would keep gigabytes for a long time.
+    process that runs tests would keep gigabytes for a long time. What a collection keeps is mostly kept for ever, so
+    the next ones leave it out.
     """
-    if get_memory() > _memory_after_collection[0] + MAX_GROWTH:
-        gc.collect()
-        return_free_memory()
-        _memory_after_collection[0] = get_memory()
+    if get_memory() <= _memory_after_collection["new"] + MAX_GROWTH:
+        return
+    _collect_garbage("new")
+    if _memory_after_collection["new"] > _memory_after_collection["all"] + MAX_FROZEN_GROWTH:
+        gc.unfreeze()
+        _collect_garbage("new", "all")
+    gc.freeze()
+
+
+def _collect_garbage(*kinds: str) -> None:
+    gc.collect()
+    return_free_memory()
+    _memory_after_collection.update(dict.fromkeys(kinds, get_memory()))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Run one process more than there are processors: tests wait for programs, time limits and each other."""
+    return len(os.sched_getaffinity(0)) + 1
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Import a share of the test files first in each worker process, so that only one of them compiles a file."""
+    worker: dict[str, Any] = getattr(session.config, "workerinput", {})
+    if worker:
+        paths = sorted(path for name in session.config.args for path in Path(name).rglob("test_*.py"))
+        for path in paths[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+            with suppress(Exception, pytest.skip.Exception):  # raised again when the file is collected
+                import_module(".".join(path.resolve().relative_to(ROOT).with_suffix("").parts))
 
 
 @pytest.fixture(autouse=True, scope="session")

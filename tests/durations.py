@@ -20,7 +20,7 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 import pytest
 
@@ -67,6 +67,7 @@ class Recorder:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._path = folder / f"{datetime.now():%Y-%m-%d-%H%M%S}-{os.getpid()}.tsv"
+        self._file: TextIO | None = None
         self._memory: dict[str, str] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -81,8 +82,10 @@ class Recorder:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Write what this process took, remove old files, and fail if a process keeps too much memory."""
-        if self._path.exists():
+        if self._file is not None:
             self._write(_describe_process(session.config))
+            self._file.close()
+            self._file = None
         for path in _list_files(self._folder)[MAX_FILES:]:
             path.unlink(missing_ok=True)
         limit = session.config.getoption("--memory-limit")
@@ -97,9 +100,10 @@ class Recorder:
     def _write(self, phases: Iterable[Phase]) -> None:
         phases = list(phases)
         self._memory.update((phase.name, phase.outcome) for phase in phases if phase.phase == "session")
-        self._folder.mkdir(parents=True, exist_ok=True)
-        with self._path.open("a", encoding="utf-8") as file:
-            file.writelines(phase.to_line() for phase in phases)
+        if self._file is None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._file = self._path.open("a", encoding="utf-8", buffering=1)
+        self._file.writelines(phase.to_line() for phase in phases)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
