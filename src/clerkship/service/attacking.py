@@ -265,7 +265,7 @@ class _AttackRunner:
 
     def _load(self, attacker: Attacker) -> RunPlan:
         options = {item.name: getattr(self.request, item.name) for item in fields(AttackOptions)}
-        request = RunRequest(path=self.request.path, agent=attacker, **options)
+        request = RunRequest(path=self.request.path, agent=attacker, needs_variants=True, **options)
         plan = plan_run(request, self.settings, self.catalog)
         if plan.models.judge is None:  # criteria that a model must judge are skipped
             plan = replace(plan, models=replace(plan.models, judge_choice=NO_JUDGE.judge_choice))

@@ -112,8 +112,8 @@ def load_and_check(
     """Load the library at a path, and check it against the domain and the capabilities of its agent.
 
     With the names of tasks, mistakes in files that these do not need are one warning. If the agent is isolated, all
-    tasks are loaded: it must not see the files of any. The domain is the one given, else the agent's own, else that of
-    the project. Raise InputError with all problems at once.
+    tasks are loaded, with their variants: it must not see the files of any. The domain is the one given, else the
+    agent's own, else that of the project. Raise InputError with all problems at once.
     """
     problems: list[InputProblem] = []
     agents = load("clerkship.engine.build") if agent is not None else None  # imported only if there is an agent
@@ -130,7 +130,7 @@ def load_and_check(
         names = _collect_problems(problems, lambda: load_domain(path, domain))
     known = (capabilities or AgentCapabilities(engine="")).model_copy(update={"domain": names})
     if settings.isolate != "never" and isinstance(solver, Isolated):
-        tasks = replace(tasks, is_exclusive=False)
+        tasks = replace(tasks, is_exclusive=False, has_variants=True)
     read = partial(load_library, path, catalog, tasks=tasks, cache=settings.cache)
     try:
         library = read(capabilities=known)

@@ -147,6 +147,8 @@ class TaskSelection:
     file: Path | None = None
     is_exclusive: bool = False
     """Whether other tasks are neither loaded nor checked."""
+    has_variants: bool = True
+    """Whether `wrong` and `ways` of tasks are loaded and checked."""
 
     def __bool__(self) -> bool:
         return self.file is not None or bool(self.names)

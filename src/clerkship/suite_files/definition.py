@@ -1,7 +1,7 @@
 """One definition in a file: a task, an environment, a dataset, and so on."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path as FilePath
 from typing import Any, TypeVar
 
@@ -63,6 +63,11 @@ class Definition:
     def slug(self) -> str:
         """The name of its file, without folder and suffix."""
         return FilePath(self.tree.file).stem
+
+    def without(self, *keys: str) -> "Definition":
+        """Return a copy without some of its keys."""
+        data = {key: value for key, value in self.fields.items() if key not in keys}
+        return replace(self, data=data if isinstance(self.data, dict) else self.data)
 
     def locate(self, *path: int | str) -> SourceLocation:
         """Return the location of a path in it."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,11 @@ class FolderFiles:
 
     def read(self) -> Iterator[YamlTree]:
         """Read every file that has a key of ours, and yield those that no other file includes."""
-        trees = [(path, tree) for path in self.folder.files() if (tree := self._read(path)) is not None]
+        found = [(path, top_keys(path)) for path in self.folder.files()]
+        trees = [(path, tree) for path, keys in found if keys and (tree := self._read(path, keys)) is not None]
+        others = [path for path, keys in found if not keys]  # a list, mostly, which another file includes
+        trees += [(path, tree) for path in others if (tree := self._read_unless_included(path)) is not None]
+        trees.sort(key=itemgetter(0))
         for path, keys in self._unread.items():  # after all were read, because only then the included files are known
             if self.folder.resolve(path) not in self.folder.included:
                 self._check_keys(path, keys)
@@ -68,16 +73,22 @@ class FolderFiles:
     def find_reason(self, path: Path) -> InputProblem | None:
         """Return why a file was skipped; None if it was not."""
         target = self.folder.resolve(path)
+        if target in self.folder.included and not top_keys(path):
+            self._read_without_keys(path)
         return next((reason for file, reason in self._skipped.items() if self.folder.resolve(file) == target), None)
 
-    def _read(self, path: Path) -> YamlTree | None:
-        keys: Collection[str] = top_keys(path)
-        if not keys:
-            probe = self._probe(path)
-            if isinstance(probe, InputProblem):
-                self._skipped[path] = probe
-                return None
-            keys = probe
+    def _read_unless_included(self, path: Path) -> YamlTree | None:
+        return None if self.folder.resolve(path) in self.folder.included else self._read_without_keys(path)
+
+    def _read_without_keys(self, path: Path) -> YamlTree | None:
+        """Read a file that has no keys in the first column, if it is ours nevertheless."""
+        probe = self._probe(path)
+        if isinstance(probe, InputProblem):
+            self._skipped[path] = probe
+            return None
+        return self._read(path, probe)
+
+    def _read(self, path: Path, keys: Collection[str]) -> YamlTree | None:
         if find_missing_key(keys) is None and (not keys or has_own_keys(path, keys)):
             return self.folder.read(path, allow_merge_keys=is_test_file_by_keys(keys))
         self._unread[path] = keys

@@ -57,7 +57,8 @@ from clerkship.suite_files.yaml import YamlTree
 if TYPE_CHECKING:
     from clerkship.model.scenario_file import ScenarioFile
 
-_TEMPLATE_KEYS = ("task_item", "scenario", "criteria", "wrong", "ways")
+_VARIANT_KEYS = ("wrong", "ways")
+_TEMPLATE_KEYS = ("task_item", "scenario", "criteria", *_VARIANT_KEYS)
 
 
 @dataclass
@@ -225,6 +226,7 @@ class LibraryLoader:
 
         Stop at the first record with a mistake, because most mistakes are the same for all records.
         """
+        definition = definition if self.selection.has_variants else definition.without(*_VARIANT_KEYS)
         name = self._environment_name(definition)
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         solution = self._attachments.read_solution(definition)
@@ -280,6 +282,7 @@ class LibraryLoader:
 
     def _load_scenario(self, definition: Definition) -> None:
         """Load a scenario file as a task. Its mistakes are reported at their place in the scenario."""
+        definition = definition if self.selection.has_variants else definition.without(*_VARIANT_KEYS)
         name = self._environment_name(definition)
         environment = CONVERSATION_ENVIRONMENT if name is None else self.environments.get(name)
         is_map = isinstance(definition.data, dict)

@@ -1,6 +1,7 @@
 """A task's own wrong solutions and other ways: what they change, what is reported, and what stays out of snapshots."""
 
 import json
+from dataclasses import replace
 from typing import Any, cast
 
 import pytest
@@ -10,6 +11,9 @@ from clerkship.model.errors import InputError
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.variant import CallChange
 from clerkship.sandbox.handle import Handle, Sandboxes
+from clerkship.service.planning.load import load_suite
+from clerkship.service.planning.request import RunRequest
+from clerkship.settings import Settings
 from clerkship.suite_files.load import load_library
 from tests.checks.attacks.test_strategies import CLINIC, run
 from tests.workbench import CATALOG, Workbench
@@ -235,6 +239,17 @@ def test_variants_are_neither_in_snapshots_nor_in_hashes(clinic: Workbench) -> N
     assert with_variants.task.wrong[0].answer == "secret-word"
     assert (with_variants.hash, with_variants.task_hash) == (plain.hash, plain.task_hash)
     assert b"secret-word" not in with_variants.data
+
+
+def test_a_run_loads_no_variants_unless_their_files_must_be_hidden_from_its_agent(clinic: Workbench) -> None:
+    write_task(clinic, wrong=[{"name": "idle", "fails": "nothing", "solution": "own.py::give_up"}])
+    request, settings = RunRequest(path=clinic.folder, agent="oracle"), Settings(timeout=20)
+    loaded = load_suite(request, settings, CATALOG)
+    assert loaded.library.tasks["Order"].task.wrong == ()
+    assert clinic.folder / "own.py" not in loaded.library.files
+    for agent, needs_variants in (("command:true", False), ("oracle", True)):
+        with pytest.raises(InputError, match="no criterion `nothing`"):
+            load_suite(replace(request, agent=agent, needs_variants=needs_variants), settings, CATALOG)
 
 
 def freeze(bench: Workbench) -> Snapshot:

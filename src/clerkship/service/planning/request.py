@@ -111,6 +111,8 @@ class RunRequest(
     """The exact names of the tasks to run, within the selection; None for all of it."""
     outbound: OutboundPolicy = LOCAL_ONLY
     """The addresses that sandboxes may call."""
+    needs_variants: bool = False
+    """Whether the agent runs the variants of the tasks' solutions; else they are not loaded."""
 
     def check(self) -> None:
         """Raise InputError for an option with an invalid value."""
