@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -67,9 +68,15 @@ def build_schema(sort: str, catalog: RegisteredCatalog) -> Schema:
 
 
 def _collect_definitions(model: type[BaseModel], definitions: Schema) -> Schema:
-    body = model.model_json_schema()
-    definitions.update(body.pop("$defs", {}))
-    return body
+    schema = _build_model_schema(model)
+    definitions.update(schema.get("$defs", {}))
+    return {key: value for key, value in schema.items() if key != "$defs"}
+
+
+@lru_cache(maxsize=512)
+def _build_model_schema(model: type[BaseModel]) -> Schema:
+    """Return the schema of a model, built once: those of tasks and of scenarios have all assertions and steps."""
+    return model.model_json_schema()
 
 
 def _build_assertion_schema(catalog: RegisteredCatalog, definitions: Schema) -> Schema:
