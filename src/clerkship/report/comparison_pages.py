@@ -1,6 +1,6 @@
 """The comparison of two runs as an HTML page and as Markdown."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from clerkship.report import comparison_text as words
@@ -26,6 +26,15 @@ _GATES = {"worse": "fail", "held": "pass", "not judged": "errored"}
 _MARKS = {"worse": "🔻", "better": "🔺", "flaky": "🔀", "same": "➖", "unknown": "❔"}
 _GATE_MARKS = {"worse": "❌", "held": "✅", "not judged": "⚠️"}
 _HEADLINES = {0: "✅ No gate is worse", 1: "❌ Worse", 2: "⚠️ Not conclusive"}
+_FILTERS: Mapping[str, Callable[..., Any]] = {
+    "outcome": lambda name: _OUTCOMES[words.tone(name)],
+    "change_outcome": lambda criterion: _OUTCOMES[words.change_tone(criterion)],
+    "change_words": words.change_words,
+    "tags": words.criterion_tags,
+    "detail": words.detail,
+    "rated": words.rated,
+    "clip": clip,
+}
 
 
 def render_comparison(gated: GatedComparison) -> str:
@@ -33,18 +42,9 @@ def render_comparison(gated: GatedComparison) -> str:
     comparison = gated.comparison
     outcome, headline = _HEADS[gated.exit_code()]
     size, chance = words.difference(comparison)
-    filters: dict[str, Callable[..., Any]] = {
-        "outcome": lambda name: _OUTCOMES[words.tone(name)],
-        "change_outcome": lambda criterion: _OUTCOMES[words.change_tone(criterion)],
-        "change_words": words.change_words,
-        "tags": words.criterion_tags,
-        "detail": words.detail,
-        "rated": words.rated,
-        "clip": clip,
-    }
     return render_page(
         "comparison.html",
-        filters,
+        _FILTERS,
         style=read_part("style.css") + read_part("comparison.css"),
         title=f"{headline}: {comparison.after.name}",
         outcome=outcome,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from clerkship.report.labels import percent
 
 if TYPE_CHECKING:
-    from jinja2 import Environment
+    from jinja2 import Environment, Template
 import re
 from typing import TYPE_CHECKING
 
@@ -91,12 +91,15 @@ def render_page(
     name: str, filters: Mapping[str, Callable[..., Any]], style: str, script: str = "", **values: Any
 ) -> str:
     """Render a page with its style and script, which its policy allows by their hashes."""
+    template, icons = _load_template(name, tuple(filters.items())), read_part("icons.svg")
+    return template.render(policy=policy(style, script), style=style, script=script, icons=icons, **values)
+
+
+@cache
+def _load_template(name: str, filters: tuple[tuple[str, Callable[..., Any]], ...]) -> "Template":
     page = _environment().overlay()
-    page.filters = {**page.filters, **filters}
-    icons = read_part("icons.svg")
-    return page.get_template(name).render(
-        policy=policy(style, script), style=style, script=script, icons=icons, **values
-    )
+    page.filters = {**page.filters, **dict(filters)}
+    return page.get_template(name)
 
 
 @cache
