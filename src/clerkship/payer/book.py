@@ -33,6 +33,8 @@ from clerkship.payer.person_name import normalize_name
 from clerkship.payer.plan import DEFAULT_PLAN, BenefitPlan, merge_plans
 
 K = TypeVar("K", bound=Hashable)
+MAX_BOOKS = 8
+"""How many books of a dataset are kept, each for another config."""
 DEFAULT_DAY = Environment.model_fields["now"].get_default().date()
 """The day of an environment that sets none."""
 
@@ -51,7 +53,7 @@ class PayerDataset(Mapping[str, Any]):
         self.claims = read_claims(records, self.members)
         self._by_key: dict[str, Member | ChartClaim] = {f"Member/{key}": member for key, member in self.members.items()}
         self._by_key |= self.claims
-        self._books: list[tuple[PayerConfig, PayerBook]] = []
+        self._books: list[tuple[PayerConfig, str, PayerBook]] = []
         self._lock = threading.Lock()
 
     def __getitem__(self, key: str) -> Any:
@@ -75,16 +77,17 @@ class PayerDataset(Mapping[str, Any]):
                 yield {"resourceType": type, "subscriberId": member.member_id, "beneficiary": beneficiary}
 
     def open_book(self, config: PayerConfig) -> "PayerBook":
-        """Return the book for a config; it is compiled once."""
-        for known, book in self._books:
+        """Return the book for a config; it is compiled once for all that say the same, if they are few."""
+        for known, _, book in self._books:
             if known is config:
                 return book
+        text = config.model_dump_json()
         with self._lock:
-            for known, book in self._books:
-                if known is config:
+            for _, known_text, book in self._books:
+                if known_text == text:
                     return book
             book = compile_book(self, config)
-            self._books.append((config, book))
+            self._books = [*self._books[1 - MAX_BOOKS :], (config, text, book)]
             return book
 
 
