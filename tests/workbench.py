@@ -1,5 +1,6 @@
 """A folder in which tests write files and run them."""
 
+import os
 import sqlite3
 import weakref
 from collections.abc import Callable
@@ -40,6 +41,11 @@ CATALOG = RegisteredCatalog()
 CATALOG.assertions.add(Breaks.name, Breaks)
 
 
+def get_dataset_cache() -> Path:
+    """Return the folder of validated datasets that all tests of this process share."""
+    return Path(os.environ["CLERKSHIP_CACHE"])
+
+
 SEAL_TABLES = ("run_seals", "trial_seals", "end_seals")
 NOT_SEALED = """UPDATE runs SET record = CAST(replace(record, '"sealed":true', '"sealed":false') AS BLOB)"""
 
@@ -73,7 +79,8 @@ class Workbench:
     def run(self, agent: Callable[..., Any] | type | str | Solver, **options: Any) -> list[TaskRun]:
         """Run the tasks of the folder with a function, a class or a named agent."""
         solver: Any = PythonSolver("agent", agent) if isinstance(agent, type) or callable(agent) else agent
-        plan = plan_run(RunRequest(path=self.folder, agent=solver, **options), Settings(timeout=20), CATALOG)
+        settings = Settings(timeout=20, cache=get_dataset_cache())
+        plan = plan_run(RunRequest(path=self.folder, agent=solver, **options), settings, CATALOG)
         self.result = execute(plan, self.store, CATALOG)
         return self.store.task_runs(self.result.run.id)
 

@@ -1,24 +1,23 @@
 """What the tests of every suite check: other correct ways pass."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.run import TaskRun
+from clerkship.service import checking
+from clerkship.settings import Settings
 from clerkship.suite_files.library import Library
-from clerkship.suite_files.load import load_library
+from tests.workbench import CATALOG, get_dataset_cache
 
 Solve = Callable[[Any, Any], Any]
 
 
-@lru_cache(maxsize=1)
 def load_suite(path: Path) -> Library:
-    """Return a suite that ships, loaded once for the tests of a module."""
-    return load_library(path, RegisteredCatalog())
+    """Return a suite that ships, with what the runs of other tests loaded; see `conftest.py`."""
+    return checking.load_and_check(path, None, Settings(cache=get_dataset_cache()), CATALOG)[0]
 
 
 def mark_slow_ways(ways: Mapping[str, tuple[str, Any]]) -> list[Any]:

@@ -2,29 +2,31 @@
 
 import pytest
 
-from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
 from clerkship.settings import Settings
 from tests.suites.suite_checks import load_suite
 from tests.suites.test_shipped import ROOT
+from tests.workbench import CATALOG, get_dataset_cache
 
 pytestmark = pytest.mark.long  # each test runs the tasks of a whole suite
 MIN_WRONG = {"chart": 0, "fax": 5, "feeds": 0, "messages": 5, "phone": 5, "revenue": 5}
 """How many wrong solutions each task of a suite has at least."""
 STRATEGIES = ("wrong", "ways")
+suites = pytest.mark.parametrize("suite", MIN_WRONG, scope="module")
+"""Runs a test for each suite. All tests of one suite follow each other, so that it is loaded once."""
 
 
 def run_variants(suite: str, strategy: str, max_variants: int | None = None) -> AttackReport:
     """Run the variants of all tasks of a suite."""
     request = AttackRequest(path=ROOT / "suites" / suite, only=(strategy,), max_variants=max_variants)
-    report = attack(request, Settings(), RegisteredCatalog())
+    report = attack(request, Settings(cache=get_dataset_cache()), CATALOG)
     [outcome] = report.outcomes
     assert outcome.attacked
     assert set(outcome.not_attacked.values()) <= {f"the task has no `{strategy}`"}
     return report
 
 
-@pytest.mark.parametrize("suite", MIN_WRONG)
+@suites
 def test_each_task_has_wrong_solutions(suite: str) -> None:
     counts = {name: len(loaded.task.wrong) for name, loaded in load_suite(ROOT / "suites" / suite).tasks.items()}
     assert counts
@@ -32,13 +34,13 @@ def test_each_task_has_wrong_solutions(suite: str) -> None:
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("suite", MIN_WRONG)
+@suites
 def test_first_variant_of_each_task_has_the_right_verdict(suite: str, strategy: str) -> None:
     assert run_variants(suite, strategy, max_variants=1).problems() == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
-@pytest.mark.parametrize("suite", MIN_WRONG)
+@suites
 def test_all_variants_have_the_right_verdict(suite: str, strategy: str) -> None:
     assert run_variants(suite, strategy).problems() == []
