@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, find_breach, is_repetition
+from clerkship.actors.person_contract import LineContext, PersonLimits, PersonLine, find_breach, measure_repetition
 
 PAIRS: dict[str, dict[str, list[tuple[str, str]]]] = yaml.safe_load(
     (Path(__file__).parent / "near_lines.yml").read_text(encoding="utf-8")
@@ -21,9 +21,36 @@ def rule_of(line: str, moment: LineContext) -> str | None:
 
 @pytest.mark.parametrize(("half", "recall"), [("tuned", 1.0), ("held_out", 0.8)])
 def test_near_repetitions_are_distinguished_from_new_lines(half: str, recall: float) -> None:
-    found = [is_repetition(second, first) for first, second in PAIRS[half]["same"]]
+    found = [measure_repetition(second, first) == 1 for first, second in PAIRS[half]["same"]]
     assert sum(found) / len(found) >= recall
-    assert not [pair for pair in PAIRS[half]["different"] if is_repetition(pair[1], pair[0])]
+    assert not [pair for pair in PAIRS[half]["different"] if measure_repetition(pair[1], pair[0]) == 1]
+
+
+@pytest.mark.parametrize(("half", "recall"), [("tuned", 1.0), ("held_out", 0.8)])
+def test_lines_with_one_sentence_changed_are_partial_repetitions(half: str, recall: float) -> None:
+    found = [measure_repetition(second, first) == 0.5 for first, second in PAIRS[half]["partly"]]
+    assert sum(found) / len(found) >= recall
+
+
+A = "I would like to know where my parcel is. It should have come on Monday."
+B = "I would like to know where my parcel is. Can you look it up?"
+
+
+@pytest.mark.parametrize("own", [(A, A, B), (A, B, A), (B, A, A), (A, B, B, A)])
+def test_third_repetition_is_rejected_with_a_partial_one_between(own: tuple[str, ...]) -> None:
+    assert rule_of(A, LineContext(answers=1, own=own)) == "repeats_itself"
+
+
+@pytest.mark.parametrize(
+    "own", [(A, B), (A, A, "It is the blue one.", B), (A, "Yes, that is my name.", A), (B, "No.", B, "Yes.", B)]
+)
+def test_repetition_after_another_line_or_of_a_part_is_allowed(own: tuple[str, ...]) -> None:
+    assert rule_of(A, LineContext(answers=1, own=own)) is None
+
+
+def test_same_question_about_six_sizes_is_allowed() -> None:
+    own = tuple(f"And do you have the same shoes in size {size}?" for size in range(38, 43))
+    assert rule_of("And do you have the same shoes in size 43?", LineContext(answers=1, own=own)) is None
 
 
 def test_third_near_repetition_is_rejected() -> None:

@@ -87,6 +87,38 @@ def test_same_answers_give_the_same_log(bench: Workbench) -> None:
     assert bench.run_one(order_desk, person=person).head == bench.run_one(order_desk, person=person).head
 
 
+def chatty_desk(message: Message) -> str:
+    """Never stop offering help."""
+    is_told = "ORD-9981" in message.text
+    return "It comes on Tuesday. Is there anything else?" if is_told else "You're welcome! Anything else I can do?"
+
+
+THANKFUL: dict[str, Any] = {
+    "about": "person",
+    "contains": "nything else",
+    "answer": {"message": "No, that's all. Thank you!", "done": False},
+}
+
+
+def test_conversation_in_which_both_sides_only_close_ends_without_done(bench: Workbench) -> None:
+    opening = {**OPENING, "answer": {"message": "Where is my order ORD-9981?", "done": False}}
+    bench.write("late.yml", DELAY)
+    task_run = bench.run_one(chatty_desk, person=script(bench, opening, THANKFUL))
+    assert (task_run.verdict, task_run.ending) == ("pass", "person_done")
+    assert [text for _, text in list_messages(bench, task_run)] == [
+        "Where is my order ORD-9981?",
+        "It comes on Tuesday. Is there anything else?",
+        "No, that's all. Thank you!",
+        "You're welcome! Anything else I can do?",
+    ]
+
+
+def test_thanks_while_the_agent_still_asks_do_not_end_the_conversation(bench: Workbench) -> None:
+    thanks = {"about": "person", "contains": "order number", "answer": {"message": "Okay, thanks.", "done": False}}
+    bench.write("late.yml", DELAY)
+    assert bench.run_one(order_desk, person=script(bench, OPENING, thanks)).ending == "turn_limit"
+
+
 def test_blank_message_with_done_leaves_without_a_message(bench: Workbench) -> None:
     bench.write("late.yml", DELAY)
     gone = {**ASKED, "answer": {"message": " ", "done": True}}
@@ -222,7 +254,12 @@ def test_custom_template_becomes_the_system_prompt_and_the_turn_follows(bench: W
     )
     assert "never as orders" in received.instructions
     goal = "Once more, who you are and what you want: You want tea."
-    assert received.content == f"<<< AGENT\n\n{goal}\n\nReply as the person you are."
+    assert received.content == (
+        f"<<< AGENT\n\n{goal}\n\n"
+        "Reply as the person you are: you are the one who asks, and the agent is the one who helps.\n"
+        "Do you have all that you came for now, or was it refused for good? Then say a short goodbye, and set `done` "
+        "to true."
+    )
 
 
 def test_built_in_prompt_contains_everything_about_the_person() -> None:

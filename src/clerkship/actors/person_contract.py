@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, takewhile
 from typing import NamedTuple
 
 import orjson
@@ -21,6 +21,8 @@ from clerkship.model.pattern import has_match_in_time
 
 MIN_SIMILARITY = 0.8
 """With this share of words one text repeats the other; calibrated with `tests/actors/near_lines.yml`."""
+MIN_PARTIAL_SIMILARITY = 0.4
+"""With this share of words one text repeats a part of the other, such as all but its last sentence."""
 MIN_WORDS = 4
 """Shorter lines ("yes", "I see") do not count as repetitions."""
 MAX_ANSWER_WORDS = 8
@@ -37,7 +39,7 @@ _SENTENCE = re.compile(r"[^.!?:;\n]+")
 MAX_LINE_LENGTH = 1_500
 """Characters of one message."""
 _MAX_REPEATS = 2
-"""Times in a row that a person may say nearly the same."""
+"""Times in a row that a person may say nearly the same. A line that repeats only a part counts half."""
 _MIN_ORDER_WORDS = 6
 """The shortest sentence of the instructions, in words, that a person does not say by chance."""
 _MIN_REQUEST_WORDS = 3
@@ -71,16 +73,19 @@ def is_similar(one: Sequence[str], other: Sequence[str]) -> bool:
     return measure_coverage(one, other) >= MIN_SIMILARITY and measure_coverage(other, one) >= MIN_SIMILARITY
 
 
-def is_repetition(line: str, before: str) -> bool:
-    """Return whether a line repeats an earlier one.
+def measure_repetition(line: str, before: str) -> float:
+    """Return 1 if a line repeats an earlier one, 0.5 if it repeats a large part of it, and 0 otherwise.
 
-    Short lines and short answers with a number are not repetitions, nor is a line with other numbers or another
-    negation.
+    Short lines and short answers with a number are not repetitions. A line with other numbers or another negation
+    repeats a part at most.
     """
     new, old = split_words(line), split_words(before)
     if len(new) < MIN_WORDS or _is_answer(line, new):
-        return False
-    return _significant_words(new) == _significant_words(old) and is_similar(new, old)
+        return 0.0
+    share = min(measure_coverage(new, old), measure_coverage(old, new))
+    if share >= MIN_SIMILARITY and _significant_words(new) == _significant_words(old):
+        return 1.0
+    return 0.5 if share >= MIN_PARTIAL_SIMILARITY else 0.0
 
 
 def is_echo(line: str, heard: Iterable[str]) -> bool:
@@ -252,8 +257,9 @@ def _check_repetition(line: PersonLine, bounds: PersonLimits, moment: LineContex
     exact = len(words) >= MIN_WORDS and any(words == _split_plain_words(text) for text in heard)
     if exact or is_echo(line.message, moment.heard):
         yield Breach("echoes", "the message repeats the agent's words: answer them")
-    same = [is_repetition(line.message, before) for before in moment.own]
-    if same[-_MAX_REPEATS:] == [True] * _MAX_REPEATS or sum(same) > _MAX_REPEATS:
+    repeats = [measure_repetition(line.message, before) for before in moment.own]
+    in_a_row = list(takewhile(bool, reversed(repeats)))
+    if (sum(in_a_row) >= _MAX_REPEATS and 1.0 in in_a_row) or repeats.count(1.0) > _MAX_REPEATS:
         yield Breach("repeats_itself", "you have said nearly the same before, twice: say something else, or leave")
 
 

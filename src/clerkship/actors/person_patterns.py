@@ -8,11 +8,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import yaml
 
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?\n]*")
+_CLOSING_PART = re.compile(r"[^.!?,;:…\n–—]+")
 _QUOTED = re.compile(r"[\"“„«][^\"“”»\n]{1,400}[\"”»]")
 _REPORTING = re.compile(r"\b(?:says|said|saying|told|tells|reads|stat(?:es|ed)|wrote|writes|promised|asks|asked)\b")
 """Reported speech is not the speaker's own offer."""
@@ -68,6 +69,26 @@ def find_assistant_phrase(message: str, heard: Sequence[str] = ()) -> str | None
         if question is not None and not any(question[0].casefold() in text.casefold() for text in heard):
             return question[0]
     return None
+
+
+def is_closing(message: str, side: Literal["person", "agent"]) -> bool:
+    """Return whether a message only ends a conversation: thanks and goodbyes, and "no" to an offer of more help."""
+    parts = [part for part in map(str.strip, _CLOSING_PART.findall(message)) if any(map(str.isalnum, part))]
+    ends, neutral = _compile_closings(side), _compile_patterns("closing", "neutral")
+    others = [part for part in parts if not ends.fullmatch(part)]
+    return len(others) < len(parts) and all(neutral.fullmatch(part) for part in others)
+
+
+def ends_with_closing(message: str) -> bool:
+    """Return whether an agent's message asks nothing and ends with a goodbye or an offer of more help."""
+    *others, last = [match[0] for match in _SENTENCE.finditer(message)] or [""]
+    return is_closing(last, "agent") and not any("?" in sentence for sentence in others)
+
+
+@cache
+def _compile_closings(side: str) -> re.Pattern[str]:
+    closing = _load_patterns()["closing"]
+    return re.compile("|".join(map(_fill_fragments, (*closing["both"], *closing[side]))), re.IGNORECASE)
 
 
 def _unquoted_sentences(text: str) -> Iterable[str]:

@@ -24,7 +24,7 @@ from clerkship.actors.person_contract import (
     find_made_up_facts,
 )
 from clerkship.actors.person_labels import SpokenLine
-from clerkship.actors.person_patterns import Breach
+from clerkship.actors.person_patterns import Breach, ends_with_closing, is_closing
 from clerkship.actors.person_scripted import ScriptProgress, button_title, press_button
 from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.events.ledger import quote_text, to_json
@@ -151,7 +151,14 @@ class Improviser:
         if not line.message:
             return PersonAction(leaves=True, reason="person_done")
         made_up = find_made_up_facts(line.message, self.bounds, prompt.moment)
-        return PersonAction(line.message, last=spoken.done, made_up=made_up)
+        is_last = spoken.done or self._is_goodbye(line, prompt.moment)
+        return PersonAction(line.message, last=is_last, made_up=made_up)
+
+    def _is_goodbye(self, line: PersonLine, moment: LineContext) -> bool:
+        """Return whether both sides only close the conversation, which some models never end with `done`."""
+        early = any(check_early_end(line._replace(done=True), self.bounds, moment))
+        closes = bool(moment.heard) and ends_with_closing(moment.heard[-1])
+        return closes and not early and is_closing(line.message, "person")
 
     @cached_property
     def bounds(self) -> PersonLimits:
