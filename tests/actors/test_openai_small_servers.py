@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.actors.openai_chat import MAX_REPORTED_ARGUMENTS
+from clerkship.actors.openai_chat import MAX_REPORTED_ARGUMENTS, find_tool_in_text
 from clerkship.events.agent import ToolCallRejected
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import render_ledger
@@ -16,6 +16,7 @@ from clerkship.events.log import open_log
 from clerkship.llm.token_limit import DEFAULT_MAX_TOKENS
 from clerkship.model.task import Task
 from clerkship.report.judging_summary import JudgingSummary
+from clerkship.service.checking import ValidationRequest, validate
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.rerun import plan_rerun
@@ -202,6 +203,8 @@ def test_tool_call_that_is_cut_off_is_reported_as_cut_off(bench: Workbench) -> N
     [reason] = [payload["reason"] for payload in events if "reason" in payload]
     assert reason.endswith("the call was cut off at the limit of tokens")
     assert task_run.verdict == "pass"
+    [note] = task_run.notes
+    assert note == "an answer of the agent's model was cut off at the limit of tokens; --max-tokens allows more"
 
 
 def test_answer_that_is_cut_off_before_any_text_is_the_agents_error(bench: Workbench) -> None:
@@ -250,3 +253,80 @@ def test_rejected_calls_and_cut_off_answers_are_no_actions(bench: Workbench) -> 
     assert "agent.noted" in kinds
     [gate] = [criterion for criterion in task_run.criteria if criterion.assertion == "agent_acted"]
     assert not gate.passed
+
+
+CALL = {"name": "drop__write_file", "arguments": {"path": "a.txt", "data": "x"}}
+FENCED = f"I will write the file.\n```json\n{json.dumps(CALL, indent=2)}\n```"
+FINISH = '```json\n{"name": "finish", "arguments": {"answer": 42}}\n```'
+TOOLS = {"drop__write_file", "finish"}
+
+
+@pytest.mark.parametrize(
+    ("text", "tool"),
+    [
+        (FENCED, "drop__write_file"),
+        (json.dumps(CALL), "drop__write_file"),
+        (json.dumps([CALL, CALL]), "drop__write_file"),
+        (f"<tool_call>\n{json.dumps(CALL)}\n</tool_call>", "drop__write_file"),
+        (f"<tool_call>{json.dumps(CALL)}", "drop__write_file"),
+        (json.dumps({"type": "function", "function": CALL}), "drop__write_file"),
+        ('```\n{"tool": "finish", "answer": 42}\n```', "finish"),
+        ('{"name": "send_mail", "parameters": {}}', "send_mail"),
+        ("finish(answer=42)", "finish"),
+        ("42", None),
+        ('{"name": "Ann Lee"}', None),
+        ('{"answer": 42}', None),
+        ("I call finish now.", None),
+        ("print(42)", None),
+        ("```json\n{broken\n```", None),
+        ("", None),
+    ],
+)
+def test_tool_call_in_text_is_found(text: str, tool: str | None) -> None:
+    assert find_tool_in_text(text, TOOLS) == tool
+    assert find_tool_in_text(text, set()) is None
+
+
+def test_tool_call_as_text_is_named_in_the_record_and_is_no_action(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(require_types(lambda body: completion({"content": FENCED}))) as served:
+        task_run = bench.run_one(solver(served.url))
+    [note] = [event["payload"] for event in bench.events(task_run) if event["kind"] == "agent.noted"]
+    assert note == {"what": "tool_call_as_text", "data": {"tool": "drop__write_file"}}
+    assert task_run.notes == (
+        "an answer of the agent's model looks like a tool call; the endpoint returned no tool_calls",
+    )
+    assert task_run.verdict == "fail"
+
+
+@pytest.mark.parametrize(
+    ("message", "warning"),
+    [
+        (calls(("finish", {"answer": 42})), ""),
+        (
+            {"content": '```json\n{"name": "finish", "arguments": {"answer": 42}}\n```'},
+            "text that looks like a tool call",
+        ),
+        ({"content": "42"}, "with '42'; the endpoint returned no tool_calls"),
+    ],
+)
+def test_validate_asks_the_model_for_a_tool_call(bench: Workbench, message: dict[str, Any], warning: str) -> None:
+    suite(bench, WORK)
+    with Served(require_types(lambda body: completion(message))) as served:
+        agent = solver(served.url)
+        result = validate(ValidationRequest(path=bench.folder, agent=agent), Settings(), CATALOG)
+    assert result.exit_code() == 0
+    warnings = [problem.message for problem in result.warnings]
+    assert [text for text in warnings if "call a tool" in text] == [
+        text for text in warnings if warning and warning in text
+    ]
+    assert bool(warning) == any(text.startswith(f"agent {agent.name}: the model answered") for text in warnings)
+
+
+def test_model_that_refuses_tools_is_a_warning_of_validate(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(require_types(lambda body: error(400, "tools are not supported"))) as served:
+        result = validate(ValidationRequest(path=bench.folder, agent=solver(served.url)), Settings(), CATALOG)
+    [warning] = [problem.message for problem in result.warnings if "call a tool" in problem.message]
+    assert "did not answer" in warning
+    assert "tools are not supported" in warning

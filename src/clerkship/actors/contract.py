@@ -129,6 +129,14 @@ class SolverWithPreflight(Protocol):
         """Check within a few seconds, without giving the agent work; raise InputError if it cannot be reached."""
 
 
+@runtime_checkable
+class SolverWithProbe(Protocol):
+    """A solver that can try out its agent before a run."""
+
+    def probe(self) -> str:
+        """Give the agent a tiny piece of work; return what it cannot do, or empty text."""
+
+
 @dataclass(slots=True)
 class AgentReply:
     """What a person hears and sees of one turn of the agent."""

@@ -1,9 +1,10 @@
 """`openai:<model>[@<address>]`: a model behind a chat-completions endpoint; its tools are the sandboxes' operations."""
 
+import asyncio
 import re
 from collections import Counter
-from collections.abc import Awaitable, Iterable, Mapping
-from contextlib import nullcontext
+from collections.abc import Awaitable, Collection, Iterable, Mapping
+from contextlib import nullcontext, suppress
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -12,13 +13,14 @@ from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say
 from clerkship.actors.reply import parse_answer, parse_replies
-from clerkship.events.agent import MODEL_ANSWER_CUT_OFF, ActionExecuted, Noted, ToolCallRejected
+from clerkship.events.agent import MODEL_ANSWER_CUT_OFF, TOOL_CALL_AS_TEXT, ActionExecuted, Noted, ToolCallRejected
 from clerkship.llm.endpoint import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
 from clerkship.llm.http_client import check_reachable
 from clerkship.llm.model_reference import check_key, parse_reference
 from clerkship.llm.retry import ModelRetryPolicy, RequestDeclined, TimeSpent
 from clerkship.llm.token_limit import TokenLimit
 from clerkship.model.agent_domain import AgentCapabilities
+from clerkship.model.errors import ClerkshipError
 from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import IsolationLevel
@@ -36,6 +38,10 @@ MAX_ROUNDS = 50
 CUT_OFF = "cut off at the limit of tokens"
 _DEFAULT_POLICY = ModelRetryPolicy(timeout=DEFAULT_MODEL_TIMEOUT)
 _TOO_LONG = re.compile(r"(?i)maximum context|context (length|window|size)|too many tokens|prompt is too long")
+_JSON_BLOCK = re.compile(r"(?s)(?:```\w*|<tool_calls?>|<function_call>)\s*([\[{].*?[\]}])\s*(?:```|</\w+>|\Z)")
+_CALL_IN_WORDS = re.compile(r"\s*(?:```\w*\s*)?([A-Za-z_]\w*)\s*\(")
+_NAME_KEYS = ("name", "tool", "function", "tool_name", "action")
+_ARGUMENT_KEYS = frozenset({"arguments", "parameters", "args", "action_input", "tool_input"})
 MAX_RESULT_LENGTH = 100_000
 """Characters of a tool's result that the model sees; a page of fifty resources has about 70,000."""
 MAX_REPORTED_ARGUMENTS = 2_000
@@ -44,6 +50,7 @@ MAX_REPORTED_NAME = 80
 """Characters of the name of a tool or argument in a malformed call that are logged."""
 MAX_LISTED_TOOLS = 40
 """Names of tools that a model is told after a call of an unknown one."""
+_NO_CALL = "the model answered the request to call a tool"
 FINISH_TOOL: dict[str, Any] = {
     "name": "finish",
     "description": "Say that the work is done, with its answer: whatever the instruction asks for, as JSON.",
@@ -140,6 +147,7 @@ class ChatAgent:
                 if not calls and not text and is_cut_off:
                     raise AgentError(f"its answer was {CUT_OFF} before it said anything; allow more with --max-tokens")
                 if not calls:
+                    tools.report_call_in_text(text)
                     return text
                 for call in calls:
                     self._history.append(tools.call(call, is_cut_off=is_cut_off))
@@ -201,6 +209,12 @@ class Toolbox:
     def report_cut_off(self) -> None:
         """Report that an answer of the model ended at the limit of tokens."""
         self._sandboxes.report(Noted(what=MODEL_ANSWER_CUT_OFF))
+
+    def report_call_in_text(self, text: str | None) -> None:
+        """Report that the model wrote a tool call as text: its server did not read it as one, and nothing is called."""
+        tool = find_tool_in_text(text or "", {*self._tools, *self._own})
+        if tool is not None:
+            self._sandboxes.report(Noted(what=TOOL_CALL_AS_TEXT, data={"tool": tool[:MAX_REPORTED_NAME]}))
 
     def call(self, call: Any, *, is_cut_off: bool = False) -> dict[str, Any]:
         """Execute a tool call; return the message with its result. A malformed call is reported and not executed."""
@@ -289,6 +303,32 @@ class Toolbox:
             raise BadArguments(str(error), "duration") from None
         self._sandboxes.report(ActionExecuted(name="wait", arguments=arguments))
         return f"It is {self._sandboxes.now.isoformat()}." if waited else "Nothing more is going to happen by itself."
+
+
+def find_tool_in_text(text: str, tools: Collection[str]) -> str | None:
+    """Return the tool that a text calls: as JSON, fenced, tagged or plain, or as `name(…)`; None if it calls none."""
+    if not tools:
+        return None
+    call = _CALL_IN_WORDS.match(text)
+    if call is not None and call[1] in tools:
+        return call[1]
+    for block in _JSON_BLOCK.findall(text) or [text]:
+        with suppress(orjson.JSONDecodeError):
+            value = orjson.loads(block)
+            names = (_read_written_name(one, tools) for one in (value if isinstance(value, list) else [value]))
+            if (name := next(filter(None, names), None)) is not None:
+                return name
+    return None
+
+
+def _read_written_name(value: Any, tools: Collection[str]) -> str | None:
+    """Return the name in a call that was written as JSON; an unknown name counts only beside arguments."""
+    if not isinstance(value, dict):
+        return None
+    function = value.get("function")
+    value = function if isinstance(function, dict) else value
+    name = next((value[key] for key in _NAME_KEYS if isinstance(value.get(key), str)), None)
+    return name if name is not None and (name in tools or not value.keys().isdisjoint(_ARGUMENT_KEYS)) else None
 
 
 def _read_call(call: Any) -> tuple[str, Any]:
@@ -387,6 +427,33 @@ class ChatSolver:
     def preflight(self) -> None:
         """Connect to the address, without asking the model."""
         check_reachable(self._base_url, self.name)
+
+    def probe(self) -> str:
+        """Ask the model to call a tool; return why no call arrived, or empty text."""
+        return asyncio.run(self._probe())
+
+    async def _probe(self) -> str:
+        endpoint = Endpoint(self._base_url, ApiCredentials(self._key), self._policy)
+        messages = [{"role": "user", "content": f"Call the tool `{FINISH_TOOL['name']}` with the answer 42."}]
+        tools = [{"type": "function", "function": FINISH_TOOL}]
+        body = {"model": self._model, "messages": messages, "tools": tools}
+        try:
+            async with endpoint.client() as client:
+                response = await self._token_limit.send(
+                    {},
+                    lambda limit: endpoint.post(
+                        lambda: nullcontext(client), "/chat/completions", body | limit, (), TimeSpent()
+                    ),
+                )
+        except ClerkshipError as error:
+            return f"the model was asked to call a tool, and did not answer: {error}"
+        message = first_message(response) or {}
+        text = message_text(message) or ""
+        if message.get("tool_calls"):
+            return ""
+        if find_tool_in_text(text, {FINISH_TOOL["name"]}) is not None:
+            return f"{_NO_CALL} with text that looks like a tool call; the endpoint returned no tool_calls"
+        return f"{_NO_CALL} with {text[:MAX_REPORTED_NAME]!r}; the endpoint returned no tool_calls"
 
     def capabilities(self) -> AgentCapabilities:
         """Its calls of tools are reported as actions; it has no flows, slots or skills to report."""

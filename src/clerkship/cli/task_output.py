@@ -64,6 +64,8 @@ def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
     ):
         if text:
             print_indented(console, 2, f"[fail]{name}:[/] {escape(text)}")
+    for note in task_run.notes:
+        print_indented(console, 2, f"[partial]note:[/] {escape(note)}")
     for attachment in list_attachments(view.sidecar):
         _print_attachment(attachment)
     if task_run.answer is not None:
@@ -117,7 +119,10 @@ def _print_criteria(view: TaskView, *, whole: bool) -> None:
         out().print(f"  [quiet]criteria {why_undecided(task_run)}[/]")
     definitions = iter(view.snapshot.task.criteria)
     for criterion in task_run.criteria:
-        print_criterion(out(), criterion, whole=whole, gates=has_optional_criteria(task_run), traced=True)
+        if task_run.status == "invalid_person":  # what was found says nothing about the agent
+            print_indented(out(), 2, f"[quiet]– {escape(criterion.label)}[/]")
+        else:
+            print_criterion(out(), criterion, whole=whole, gates=has_optional_criteria(task_run), traced=True)
         if whole and not criterion.is_implied:
             _print_as_yaml(next(definitions))
 

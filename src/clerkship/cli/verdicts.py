@@ -22,6 +22,7 @@ from clerkship.report.labels import axis_name, describe_isolation, list_axes, pe
 from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, is_counted, outcome, why_undecided
 from clerkship.report.plain_text import (
     comparisons,
+    count_notes,
     describe_blame,
     describe_cited_pages,
     describe_error,
@@ -129,6 +130,10 @@ def print_run(console: Console, view: RunView, store_option: str = "") -> None:
         print_changes(console, view.seals)
         return
     console.print(render_summary(run, counts, _count_unjudged(task_runs) if whole else 0))
+    for note, number in count_notes(task_runs).items():
+        console.print(
+            f"[partial]note[/] {escape(note)} [quiet](in {number} trial{'s' * (number != 1)})[/]", soft_wrap=True
+        )
     if run.isolation not in (None, "built-in"):
         console.print(f"[quiet]isolation[/] {describe_isolation(run)}")
     templates = view.templates()
@@ -295,6 +300,8 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
         )
     if task_run.agent_error:
         print_indented(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
+    for note in task_run.notes:
+        print_indented(console, 4, f"[partial]note:[/] {escape(note)}")
     for criterion in task_run.criteria if task_run.status in ("completed", "timed_out") else ():
         if not criterion.passed and not (criterion.monitor and criterion.status == "skipped"):
             print_criterion(console, criterion, gates=has_optional_criteria(task_run))

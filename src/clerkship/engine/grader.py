@@ -1,6 +1,6 @@
 """Grade a trial, in the same way right after it has ended and later from its stored log."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
@@ -8,7 +8,15 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_va
 from clerkship.assertions.judge_input import add_caution, build_judge_input, has_activity
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ModelSelection
-from clerkship.engine.score import Score, check_criteria, compute_score, implied_checks, is_crash, status_of
+from clerkship.engine.score import (
+    Score,
+    check_criteria,
+    compute_score,
+    implied_checks,
+    is_crash,
+    status_of,
+)
+from clerkship.events.agent import MODEL_FAULTS, Noted
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.kit.text import replace_surrogates
@@ -126,6 +134,13 @@ class Grade(NamedTuple):
     criteria: tuple[CriterionRun, ...] = ()
     score: Score = Score(None, None, {})
     quality: Quality | None = None
+    notes: tuple[str, ...] = ()
+
+
+def describe_model_faults(notes: Iterable[Event]) -> tuple[str, ...]:
+    """Return what went wrong with the agent's model, each once."""
+    texts = (MODEL_FAULTS.get(event.payload.what) for event in notes if isinstance(event.payload, Noted))
+    return tuple(dict.fromkeys(filter(None, texts)))
 
 
 class Grader:
@@ -177,4 +192,6 @@ class Grader:
         criteria = check_criteria(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
         is_rated = models.rates_task(built.task) and status == "completed"
         quality = rate_conversation(evidence, self.model_for("metrics"), built.variables) if is_rated else None
-        return Grade(criteria, compute_score(criteria, status, crashed=is_crash(evidence.ending)), quality)
+        noted = evidence.of_kind(Noted.kind)
+        notes = describe_model_faults(noted) if noted else ()
+        return Grade(criteria, compute_score(criteria, status, crashed=is_crash(evidence.ending)), quality, notes)

@@ -72,7 +72,7 @@ def regrade(
         error = "the stored log is not the one that was graded: the hash of its lines differs from the stored hash"
         return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})
     grader = Grader(built, models, graded.trial)
-    criteria, score, quality = grade_log(
+    criteria, score, quality, notes = grade_log(
         grader, built, parse_log(stored.lines, kinds, stored.blob), graded.ending, stored.call_times
     )
     recording_error = models.recording_error(graded.task, graded.trial)
@@ -87,5 +87,6 @@ def regrade(
             "snapshot": built.snapshot.hash,
             "models": grader.usage.used(),
             "quality": quality,
+            "notes": notes,
         }
     )

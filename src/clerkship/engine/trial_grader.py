@@ -148,6 +148,7 @@ class TrialGrader(Grader):
             answer=self.answers[-1] if self.answers else None,
             models=self._find_usage(),
             quality=graded.quality,
+            notes=graded.notes,
         )
         sidecar = orjson.dumps(playground.sidecar.data(timed=not models.replays))
         finished = FinishedTrial(task_run, log.data(), log.blobs, sidecar)

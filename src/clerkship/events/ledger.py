@@ -9,7 +9,7 @@ from itertools import groupby, pairwise
 from typing import Any, NamedTuple, cast
 
 from clerkship.events.agent import (
-    MODEL_ANSWER_CUT_OFF,
+    MODEL_FAULTS,
     ActionExecuted,
     ClarificationOffered,
     FlowCancelled,
@@ -217,8 +217,8 @@ def is_agent_action(payload: Payload) -> bool:
 
     A tool call that was rejected had no effect.
     """
-    is_cut_off = isinstance(payload, Noted) and payload.what == MODEL_ANSWER_CUT_OFF
-    return not (is_cut_off or isinstance(payload, ToolCallRejected) or is_routine(payload))
+    is_fault = isinstance(payload, Noted) and payload.what in MODEL_FAULTS
+    return not (is_fault or isinstance(payload, ToolCallRejected) or is_routine(payload))
 
 
 def is_routine(payload: Payload) -> bool:

@@ -294,6 +294,8 @@ class TaskRun(Frozen):
     """Usage of models, by role."""
     quality: Quality | None = None
     """Ratings of the conversation, if requested. They do not change the verdict."""
+    notes: tuple[str, ...] = ()
+    """What went wrong with the agent's model, such as an answer that was cut off. It does not change the verdict."""
 
     def outcome(self) -> TrialOutcome:
         return TrialOutcome(self.task, self.trial, self.attempt, self.status, self.verdict)

@@ -3,6 +3,7 @@
 The headline comes first, then what did not pass, then why, then the rest; whole sections, while they fit.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -78,6 +79,8 @@ class _TrialSummary:
     overview: Overview = field(default_factory=Overview)
     flawed: dict[str, dict[str, int]] = field(default_factory=dict)
     """By task: the criteria that failed in passed trials, with counts."""
+    notes: Counter[str] = field(default_factory=Counter)
+    """Notes on trials, with the number of trials."""
     skipped: dict[str, int] = field(default_factory=dict)
     """Skipped criteria, with the number of trials."""
 
@@ -129,13 +132,17 @@ def _add_totals(
         task: "; ".join(f"{label}{_times(number)}" for label, number in list(labels.items())[:MAX_CRITERIA])
         for task, labels in seen.flawed.items()
     }
-    skips = {label: f"in {number:,} trial{'s' * (number != 1)}" for label, number in seen.skipped.items()}
+    skips, notes = (
+        {text: f"in {number:,} trial{'s' * (number != 1)}" for text, number in counts.items()}
+        for counts in (seen.skipped, seen.notes)
+    )
     axes = average_axes([rate.axes for rate in seen.rates.values()])
     if seen.overview.failed > 1:
         page.add(pieces.overview(seen.overview.list_breakdowns(), MAX_BREAKDOWN))
     page.add(pieces.templates(seen.templates.rates()))
     page.add(pieces.repeated(list_curves(compute_repeats(seen.rates.values())) if run.trials > 1 else []))
     page.add(pieces.models(judged))
+    page.add(pieces.listed("Notes", notes))
     page.add(pieces.listed("Flaky", flaky))
     page.add(pieces.listed("Passed, with failed criteria", flawed, "more tasks"))
     page.add(pieces.axes([(axis_name(axis), axes[axis]) for axis in list_axes([axes])]))
@@ -148,6 +155,7 @@ def _summarize(trials: Iterable[TaskRun], judged: JudgingSummary) -> _TrialSumma
         judged.add(task_run)
         seen.templates.add(task_run)
         seen.overview.add(task_run)
+        seen.notes.update(task_run.notes)
         seen.rates.setdefault(task_run.task, TaskRate(task_run.task)).add(task_run)
         for criterion in skipped_criteria(task_run):
             seen.skipped[criterion.label] = seen.skipped.get(criterion.label, 0) + 1

@@ -1,7 +1,8 @@
 """A failed trial in lines of plain text, and text that is safe in Markdown."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Literal
 
 from clerkship.model.matcher import describe_expected
@@ -93,6 +94,11 @@ def outcome_word(task_run: TaskRun) -> str:
     """Return the outcome as a word."""
     late = " (timed out)" if task_run.status == "timed_out" else ""
     return f"{OUTCOMES[outcome(task_run)][0]}{late}"
+
+
+def count_notes(task_runs: Iterable[TaskRun]) -> Counter[str]:
+    """Return the notes on trials, each with the number of trials."""
+    return Counter(note for task_run in task_runs for note in task_run.notes)
 
 
 def failed_criteria(task_run: TaskRun) -> list[CriterionRun]:

@@ -108,6 +108,7 @@ def _build_model_facts(run: TaskRun, replayed: bool) -> dict[str, Any]:
         **({"models": used} if used else {}),
         **({"undecided": why_undecided(run)} if why_undecided(run) else {}),
         **({"missed": True} if is_not_recorded(run) else {}),
+        **({"notes": run.notes} if run.notes else {}),
     }
 
 

@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, TypeVar
 
-from clerkship.actors.contract import Solver, SolverWithCapabilities, SolverWithPreflight
+from clerkship.actors.contract import Solver, SolverWithCapabilities, SolverWithPreflight, SolverWithProbe
 from clerkship.actors.isolation.contract import Isolated
 from clerkship.by_name import load
 from clerkship.engine.catalog import RegisteredCatalog
@@ -71,6 +71,7 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
     needed = find_needed_extras(tasks, catalog)
     warnings = (
         *library.warnings_for(tasks),
+        *_probe_agent(solver),
         *_warn_ungraded(tasks),
         *warn_of_stubs(tasks, solver),
         *build_extra_problems(needed),
@@ -90,6 +91,13 @@ def _check_domains(library: Library, catalog: RegisteredCatalog) -> Iterator[Inp
                 for problem in error.problems:
                     message = f"environment {environment.name}, domain {name}: {problem.message}"
                     yield replace(problem, file=problem.file or str(library.root), message=message)
+
+
+def _probe_agent(solver: Solver | None) -> Iterator[InputProblem]:
+    """Warn about what an agent cannot do, such as calling tools, if it can be tried out."""
+    problem = solver.probe() if isinstance(solver, SolverWithProbe) else ""
+    if problem:
+        yield InputProblem(message=f"agent {getattr(solver, 'name', '')}: {problem}")
 
 
 def _warn_ungraded(tasks: Iterable[LoadedTask]) -> Iterator[InputProblem]:

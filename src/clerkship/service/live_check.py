@@ -113,9 +113,9 @@ def check_now(
     built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
     grader, times = Grader(built, NO_JUDGE, 1), read_call_times(about)
-    criteria, score, _ = grade_log(grader, built, events, cast(Ending, ending), times)
-    notes = tuple(_list_notes(loaded, about, catalog, answered=answer is not None))
-    return LiveCheck(loaded.task.name, criteria, score, about["error"], notes, len(lines), about["head"])
+    grade = grade_log(grader, built, events, cast(Ending, ending), times)
+    notes = (*grade.notes, *_list_notes(loaded, about, catalog, answered=answer is not None))
+    return LiveCheck(loaded.task.name, grade.criteria, grade.score, about["error"], notes, len(lines), about["head"])
 
 
 def _choose_task_name(task: str | None, set_up: str | None) -> str:

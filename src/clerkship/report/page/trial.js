@@ -38,12 +38,13 @@ function trialHead(trial) {
 }
 
 function alerts(trial) {
-  const { error, verdict, missed, agent_error: agentError } = trial.body;
+  const { error, verdict, missed, agent_error: agentError, notes } = trial.body;
   return [
     error && trial.outcome === "invalid_person" ? personBox(trial, error) : null,
     error && missed ? errorBox("Not recorded", "The trial differs from the recording and needs an answer that was not recorded. This trial has no verdict and is not in the rate.", error) : null,
     error && !missed && trial.outcome !== "invalid_person" ? errorBox("Platform error", `The agent is not at fault.${verdict ? "" : " This trial has no verdict and is not in the rate."}`, error) : null,
     agentError ? errorBox("The agent crashed", `It raised an error or returned an invalid answer${verdict ? ", so the verdict is fail" : ""}. The criteria were checked as they were then.`, agentError, "fail") : null,
+    notes ? errorBox("Note", "This does not change the verdict.", notes.join("\n"), "partial") : null,
   ];
 }
 
