@@ -41,7 +41,7 @@ from clerkship.engine.batch import TrialBatch
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.trial import Trial
 from clerkship.engine.worker import finish_trial
-from clerkship.events.agent import SlotSet
+from clerkship.events.agent import MemorySet, SlotSet
 from clerkship.events.evidence import Evidence
 from clerkship.model.call import AssertionCall
 from clerkship.model.environment import Environment, Simulator
@@ -314,6 +314,9 @@ def count_criteria() -> dict[str, Calls]:
         execute(plan, SqliteStore(Path(folder) / "store.db"), catalog)
     evidence = Capture.evidence[-1]  # the first ones are of checks when the file is loaded
     assert len(evidence.events) >= EVENTS, len(evidence.events)
+    last, memory = evidence.events[-1], MemorySet(name="city", value="town")
+    noted = last._replace(seq=last.seq + 1, source="agent", kind=memory.kind, actor="agent", payload=memory)
+    remembers = replace(evidence, events=(*evidence.events, noted))
     found = {}
 
     def build(call: AssertionCall) -> Assertion:
@@ -322,9 +325,10 @@ def count_criteria() -> dict[str, Calls]:
     for name, example in load_examples("assertions").items():
         assertion = build(AssertionCall.model_validate(example["example"]))
         if not assertion.asks_model:
-            outcome = evaluate(assertion, evidence)
+            log = remembers if name == "memory_was_not_set" else evidence  # it needs an agent that reports memories
+            outcome = evaluate(assertion, log)
             assert outcome.status == "judged", (name, outcome.check.detail)
-            found[f"criterion {name}"] = count_round(lambda: evaluate(assertion, replace(evidence)), 1)  # noqa: B023
+            found[f"criterion {name}"] = count_round(lambda: evaluate(assertion, replace(log)), 1)  # noqa: B023
     return found
 
 

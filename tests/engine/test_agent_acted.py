@@ -71,7 +71,8 @@ def test_nop_fails_a_task_whose_right_outcome_is_no_change(bench: Workbench, ass
 def test_nop_fails_a_conversation_whose_assertions_are_all_negative(bench: Workbench, assertion: str) -> None:
     bench.write("scenario.yml", scenario(assertion))
     task_run = bench.run_one("nop")
-    assert (task_run.verdict, task_run.score) == ("fail", 1.0)
+    is_judged = "_was_not_set" not in assertion
+    assert (task_run.verdict, task_run.score) == ("fail", 1.0 if is_judged else None)
     assert "never replied" in gate(task_run).detail
 
 

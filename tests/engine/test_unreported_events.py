@@ -21,7 +21,7 @@ def reports_a_flow(message: Message) -> list[Any]:
     return [agent.FlowStarted(flow_id="other"), Say("All right.")]
 
 
-def detail(bench: Workbench, answers: Any, assertion: str) -> tuple[str | None, str]:
+def detail(bench: Workbench, answers: Any, assertion: str, **options: Any) -> tuple[str | None, str]:
     bench.write(
         "one.yml",
         f"""
@@ -36,7 +36,7 @@ def detail(bench: Workbench, answers: Any, assertion: str) -> tuple[str | None, 
               - {assertion}
         """,
     )
-    run = bench.run_one(answers)
+    run = bench.run_one(answers, **options)
     checked = next(criterion for criterion in run.criteria if criterion.assertion in assertion)
     return run.verdict, checked.detail
 
@@ -80,3 +80,40 @@ def test_sequence_mentions_only_unreported_families(bench: Workbench) -> None:
 )
 def test_no_mention_for_checks_that_pass_or_need_no_report(bench: Workbench, assertion: str) -> None:
     assert "reported no" not in detail(bench, text_only, assertion)[1]
+
+
+NOT_SET = "slot_was_not_set: [{name: order}]"
+
+
+def names_its_response(message: Message) -> list[Any]:
+    return [Say("All right.", "utter_ok")]
+
+
+def calls_a_tool(message: Message) -> list[Any]:
+    return [agent.ActionExecuted(name="look_up"), Say("All right.")]
+
+
+@pytest.mark.parametrize(
+    ("answers", "assertion"),
+    [(text_only, NOT_SET), (calls_a_tool, NOT_SET), (reports_a_flow, "memory_was_not_set: [{name: order}]")],
+)
+def test_absent_value_is_not_judged_if_the_agent_reports_no_values(
+    bench: Workbench, answers: Any, assertion: str
+) -> None:
+    verdict, words = detail(bench, answers, assertion)
+    assert verdict == "inconclusive"
+    assert words.startswith("not judged: the agent reported no ")
+
+
+@pytest.mark.parametrize("answers", [reports_a_flow, names_its_response])
+def test_absent_value_passes_if_the_agent_reports_flows_or_names_responses(bench: Workbench, answers: Any) -> None:
+    verdict, words = detail(bench, answers, NOT_SET)
+    assert (verdict, words) == ("pass", "slot order was never set")
+
+
+def test_value_that_the_scenario_set_fails_without_reports(bench: Workbench) -> None:
+    assert detail(bench, text_only, "slot_was_not_set: [{name: given}]")[0] == "fail"
+
+
+def test_absent_value_passes_without_reports_as_in_rasa(bench: Workbench) -> None:
+    assert detail(bench, text_only, NOT_SET, compat="rasa")[0] == "pass"

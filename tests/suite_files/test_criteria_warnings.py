@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.actors.contract import Message
+from clerkship.actors.contract import Message, Say
 from tests.suite_files.library_folder import LibraryFolder
 from tests.workbench import Workbench
 
@@ -130,11 +130,16 @@ def test_scenario_with_negative_assertions_alone_is_warned_about(folder: Library
 
 
 def test_agent_that_only_says_ok_passes_the_scenario_that_is_warned_about(bench: Workbench) -> None:
-    bench.write("scenario.yml", write_scenario(*NEGATIVE))
-
     def say_ok(message: Message) -> str:
         return "ok"
 
+    def name_ok(message: Message) -> Say:
+        return Say("ok", "utter_ok")
+
+    bench.write("scenario.yml", write_scenario(*NEGATIVE))
+    assert bench.run_one(name_ok).verdict == "pass"
+    assert bench.run_one(say_ok).verdict == "inconclusive"  # it reports no slots
+    bench.write("scenario.yml", write_scenario(*NEGATIVE[:2], *NEGATIVE[3:]))
     assert bench.run_one(say_ok).verdict == "pass"
 
 

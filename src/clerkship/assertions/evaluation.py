@@ -3,6 +3,7 @@
 from typing import Literal, NamedTuple
 
 from clerkship.events.evidence import Evidence
+from clerkship.events.lifecycle import RunStarted
 from clerkship.kit.text import describe_error_with_location, render_traceback
 from clerkship.llm.contract import BadAnswer, NoModel
 from clerkship.model.agent_domain import event_family
@@ -35,7 +36,10 @@ def evaluate(assertion: Assertion, evidence: Evidence) -> AssertionOutcome:
     if evidence.subject is not None and assertion.explain_unscoped():
         evidence = evidence.for_entity(None)
     try:
-        return AssertionOutcome("judged", explain_unreported(assertion, assertion.check(evidence), evidence))
+        check = assertion.check(evidence)
+        if check.passed and assertion.reported_by:
+            _require_reports(assertion, evidence)
+        return AssertionOutcome("judged", explain_unreported(assertion, check, evidence))
     except PatternTooSlow as slow:  # patterns are tested at load, so the agent's text is the cause
         return AssertionOutcome("judged", Check.of(False, f"{slow}; text that cannot be checked in time fails"))
     except Undecided as undecided:
@@ -44,6 +48,10 @@ def evaluate(assertion: Assertion, evidence: Evidence) -> AssertionOutcome:
         return AssertionOutcome("error", Check.of(False, str(error)))
     except Exception as error:  # the error of one criterion must not affect the others
         return AssertionOutcome("error", Check.of(False, describe_error_with_location(error)), render_traceback(error))
+
+
+class NothingReported(ClerkshipError):
+    """The agent reports no events of the kind that must not have happened, so that nothing can be said about them."""
 
 
 GUIDE = "docs/guide/connect_an_agent.md"
@@ -55,6 +63,27 @@ def explain_unreported(assertion: Assertion, check: Check, evidence: Evidence) -
         return check
     note = f"the agent reported no {' or '.join(missing)} in this run, and only reported events can be checked"
     return check._replace(detail=f"{check.detail}; {note}: see {GUIDE}")
+
+
+def _require_reports(assertion: Assertion, evidence: Evidence) -> None:
+    """Raise NothingReported if a pass means nothing, because the agent only speaks. Rasa passes it.
+
+    An agent that names its responses reports what it does. A log without a run is one of `validate`, which asks what
+    would pass if the agent did nothing.
+    """
+    for kind in assertion.reported_by:
+        for event in evidence.of_kind(kind):
+            if event.actor == "agent":
+                return
+    if evidence.is_rasa_compatible or not evidence.of_kind(RunStarted.kind):
+        return
+    if any(getattr(message.payload, "utter_name", None) for message in evidence.utterances):
+        return  # only agents name their responses
+    families = " or ".join(sorted(set(map(event_family, assertion.reported_by))))
+    raise NothingReported(
+        f"not judged: the agent reported no {families} in this run and names no response, so it is not known what it "
+        f"set; only reported events can be checked: see {GUIDE}"
+    )
 
 
 def find_unreported(assertion: Assertion, evidence: Evidence) -> list[str]:

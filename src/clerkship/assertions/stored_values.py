@@ -20,7 +20,7 @@ from clerkship.assertions.occurrence import (
     join_first,
     values_equal,
 )
-from clerkship.events.agent import MemoryCleared, MemorySet, SlotSet
+from clerkship.events.agent import FlowCompleted, FlowStarted, MemoryCleared, MemorySet, SkillActivated, SlotSet
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import to_evidence_value
@@ -29,6 +29,7 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 
+UNREPORTED_DIFFERENCE = Difference("an agent that reports nothing of the kind", "not judged", "passes")
 LAST_WRITE_DIFFERENCE = Difference("which writes count", "all of them; with `at: end` the last", "the last")
 REPLACED_DIFFERENCE = Difference("a value that `initial_slots` replaces", "does not count as set", "counts as set")
 
@@ -375,15 +376,18 @@ class SlotWasNotSet(WasNotWrittenAssertion):
     """No slot was set at any time, or none to the value given: the negation of `slot_was_set`. A reset to `null` is
     not a value; empty text, `false` and 0 are. With `at: end`, only the last value counts: a slot that was set and
     then reset passes. A value that `initial_slots` of the scenario replace, such as one from the start of a session,
-    does not count as set; what they leave in place does. With `turn`, only those turns are checked."""
+    does not count as set; what they leave in place does. With `turn`, only those turns are checked. It is not judged
+    for an agent that reports neither slots nor flows and names no response: what it set is not known."""
 
     name: ClassVar[str] = "slot_was_not_set"
     engines: ClassVar[tuple[Engine, ...]] = ("calm",)
+    reported_by: ClassVar[tuple[str, ...]] = (SlotSet.kind, FlowStarted.kind, FlowCompleted.kind)
     differences: ClassVar[tuple[Difference, ...]] = (
         EQUALITY_DIFFERENCE,
         MATCHER_DIFFERENCE,
         EMPTY_LIST_DIFFERENCE,
         LAST_WRITE_DIFFERENCE,
+        UNREPORTED_DIFFERENCE,
     )
     event: ClassVar[type[Payload]] = SlotSet
     null_is_set: ClassVar[bool] = False
@@ -423,11 +427,18 @@ class MemoryWasSet(WasWrittenAssertion):
 
 class MemoryWasNotSet(WasNotWrittenAssertion):
     """No memory was set at any time, or none to the value given, whether or not it was cleared later: the negation of
-    `memory_was_set`. With `at: end`, only the last value counts, and a memory that was cleared holds none."""
+    `memory_was_set`. With `at: end`, only the last value counts, and a memory that was cleared holds none. It is not
+    judged for an agent that reports neither memories nor skills and names no response."""
 
     name: ClassVar[str] = "memory_was_not_set"
     engines: ClassVar[tuple[Engine, ...]] = ("mantle",)
-    differences: ClassVar[tuple[Difference, ...]] = (EQUALITY_DIFFERENCE, MATCHER_DIFFERENCE, LAST_WRITE_DIFFERENCE)
+    reported_by: ClassVar[tuple[str, ...]] = (MemorySet.kind, MemoryCleared.kind, SkillActivated.kind)
+    differences: ClassVar[tuple[Difference, ...]] = (
+        EQUALITY_DIFFERENCE,
+        MATCHER_DIFFERENCE,
+        LAST_WRITE_DIFFERENCE,
+        UNREPORTED_DIFFERENCE,
+    )
     event: ClassVar[type[Payload]] = MemorySet
     cleared: ClassVar[type[Payload] | None] = MemoryCleared
     entries: Annotated[NotEmptyTuple[MemoryEntry], Field(description="the memories")]

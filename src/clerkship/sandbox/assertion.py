@@ -98,6 +98,9 @@ class Assertion(Frozen):
     conversation of several turns."""
     events: ClassVar[tuple[type[Payload], ...]] = ()
     """Agent events that it looks for. A warning is shown for an agent whose engine never reports them."""
+    reported_by: ClassVar[tuple[str, ...]] = ()
+    """Kinds of agent events, such as `agent.slot.set`. If the agent reported none of them and names no response, a pass
+    means nothing, and the criterion is not judged."""
     shorthand: ClassVar[str | None] = None
     """The field that a bare value (text, a list or a matcher) sets."""
     engines: ClassVar[tuple[Engine, ...]] = ()
