@@ -118,3 +118,10 @@ def test_long_answer_with_open_fence_is_parsed_in_linear_time() -> None:
 def test_single_fenced_block_is_parsed() -> None:
     assert parse_answer('Here it is: ```json\n{"a": 1}\n```\nDone.') == {"a": 1}
     assert parse_answer("```\n[1]\n```\n```\n[2]\n```") is MISSING
+
+
+@pytest.mark.parametrize("answer", [None, "I could not find it."])
+def test_answer_without_fields_has_no_score_for_values_that_must_be_absent(answer: Any) -> None:
+    fields = [{"path": "mrn", "expected": "4188190"}, {"path": "note", "expected": {"not": "unknown"}}]
+    found = check({"fields": fields}, answer)
+    assert (found.passed, found.score) == (False, 0.0)

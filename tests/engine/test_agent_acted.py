@@ -155,3 +155,14 @@ def test_rescored_run_has_the_gate(bench: Workbench) -> None:
     rescored = rescore(bench.store, "latest", CATALOG)
     [task_run] = bench.store.task_runs(rescored.run.id)
     assert (task_run.verdict, gate(task_run).passed) == ("fail", False)
+
+
+def says_hello(message: Any) -> str:
+    return "Hello."
+
+
+def test_agent_that_did_nothing_gets_no_score_for_what_the_scenario_set(bench: Workbench) -> None:
+    slots = "{slot_was_set: [{name: tier, value: gold}, {name: order, value: 7}]}"
+    bench.write("scenario.yml", scenario(slots, ", initial_slots: {tier: gold}"))
+    assert [criterion.score for criterion in bench.run_one("nop").criteria] == [0.0, 0.0]
+    assert [criterion.score for criterion in bench.run_one(says_hello).criteria] == [0.5, 1.0]

@@ -80,8 +80,9 @@ class AnswerMatches(Assertion):
             as_text = parsed is MISSING or (matches_expected(self.expected, answer) and not denies)
             checks.append(compare_value("answer", self.expected, answer if as_text else parsed))
         failed = [check.path for check in checks if not check.passed]
-        if failed and self.fields and isinstance(data, str):
-            return Check.of_fields(checks, f"the answer is text, not JSON: {data[:200]!r}")
+        if failed and self.fields and isinstance(data, str | None):  # it has no fields, so none of them is right
+            detail = "the answer is null" if data is None else f"the answer is text, not JSON: {data[:200]!r}"
+            return Check.of(False, detail, *checks)
         return Check.of_fields(
             checks, f"not as expected: {', '.join(failed)}" if failed else "the answer is as expected"
         )

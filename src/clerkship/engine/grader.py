@@ -5,6 +5,7 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, model_validator
 
+from clerkship.assertions.agent_acted import find_first_action
 from clerkship.assertions.judge_input import add_caution, build_judge_input, has_activity
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.models import ModelSelection
@@ -14,6 +15,7 @@ from clerkship.engine.score import (
     compute_score,
     implied_checks,
     is_crash,
+    remove_partial_scores,
     status_of,
 )
 from clerkship.events.agent import MODEL_FAULTS, Noted
@@ -190,6 +192,8 @@ class Grader:
         built, models, status = self._built, self._models, status_of(evidence.ending)
         checks = (*built.checks, *implied_checks(evidence, built.monitors))
         criteria = check_criteria(checks, evidence, skip_judged=models.skips_judged, variables=built.variables)
+        if evidence.cached(find_first_action) is None:
+            criteria = remove_partial_scores(criteria)
         is_rated = models.rates_task(built.task) and status == "completed"
         quality = rate_conversation(evidence, self.model_for("metrics"), built.variables) if is_rated else None
         noted = evidence.of_kind(Noted.kind)

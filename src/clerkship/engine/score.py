@@ -95,6 +95,14 @@ def implied_checks(evidence: Evidence, monitors: ImpliedChecks = ()) -> ImpliedC
     return (AGENT_ACTED_CHECK, *monitors) if monitors else (AGENT_ACTED_CHECK,)
 
 
+def remove_partial_scores(criteria: Iterable[CriterionRun]) -> tuple[CriterionRun, ...]:
+    """Return the criteria with score 0 where they failed, for an agent that did nothing."""
+    return tuple(
+        criterion if criterion.passed or not criterion.score else criterion.model_copy(update={"score": 0.0})
+        for criterion in criteria
+    )
+
+
 def _check_concurrently(pairs: Sequence[tuple[Criterion, Assertion]], evidence: Evidence) -> tuple[CriterionRun, ...]:
     """Check all criteria, those that ask a model concurrently. The results have the order of the criteria."""
 

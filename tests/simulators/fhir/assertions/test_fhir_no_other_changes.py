@@ -27,7 +27,7 @@ def test_passes_without_changes_and_after_reads() -> None:
     clinic.read("Patient/eva")
     found = check(clinic)
     assert found.passed
-    assert found.detail == "the agent left these changes: nothing, as listed"
+    assert found.detail == "the agent left no change, as listed"
 
 
 def test_required_change_passes_and_shows_before_and_after() -> None:
@@ -45,7 +45,8 @@ def test_missing_required_change_fails() -> None:
     found = check(Clinic(), must=[BOOKED])
     assert not found.passed
     assert found.score == 0.0
-    assert "must: created Appointment where status 'booked': 0 (expected at least 1)" in found.detail
+    required = "must: created Appointment where status 'booked': 0 (expected at least 1)"
+    assert found.detail == f"the agent left no change; {required}"
 
 
 def test_unlisted_change_fails_with_each_changed_path() -> None:

@@ -64,7 +64,7 @@ def test_path_may_use_time_at_end_of_run() -> None:
     [
         (
             K | {"fields": [FINAL, HIGH]},
-            0.5,
+            0.0,
             "Observation/k1 is there, but not as expected: value.value is 4.1, expected more than 5 (the first of 2 ",
         ),
         (
@@ -73,12 +73,12 @@ def test_path_may_use_time_at_end_of_run() -> None:
                 "which": "any",
                 "fields": [HIGH, {"path": "status", "expected": "amended"}],
             },
-            0.5,
+            0.0,
             "Observation/k2 is there (the nearest of 3), but not as expected: status is 'final', expected 'am",
         ),
         (
             {"resource_type": "Observation", "which": "all", "fields": [FINAL]},
-            2 / 3,
+            0.0,
             "Observation that has status 'final': 2 of 3 as expected; not Observation/k3: status is 'prelim",
         ),
         (
@@ -100,11 +100,46 @@ def test_path_may_use_time_at_end_of_run() -> None:
         (K | {"fields": [{"path": "code.coding.code", "expected": {"not": "K"}}]}, 0.0, "Observation/k1 is there, but"),
     ],
 )
-def test_mismatch_gives_partial_score_and_reason(args: dict[str, Any], score: float, detail: str) -> None:
+def test_mismatch_in_an_untouched_chart_has_a_reason_and_no_score(
+    args: dict[str, Any], score: float, detail: str
+) -> None:
     found = check(args)
     assert not found.passed
-    assert found.score == pytest.approx(score)
+    assert found.score == score
     assert found.detail.startswith(detail), found.detail
+
+
+CITY = {"path": "address.city", "expected": "Shelbyville"}
+BORN = {"path": "birthDate", "expected": "1965-03-16"}
+ACTIVE = {"path": "active", "expected": True}
+SILVAS = {"resource_type": "Patient", "search": {"_id": "ana"}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "score"),
+    [
+        ({"address": [{"city": "Shelbyville"}]}, 0.5),  # one of two is right now, and one still wrong
+        ({"address": [{"city": "Shelbyville"}], "active": False}, 1 / 3),  # and one was broken
+        ({"gender": "other"}, 0.0),
+    ],
+)
+def test_score_counts_what_the_agent_made_right_and_not_what_was_right_before(
+    changes: dict[str, Any], score: float
+) -> None:
+    clinic = Clinic()
+    clinic.put(ANA | changes)
+    for which in ({}, {"which": "any"}, {"which": "all"}):
+        found = check(SILVAS | {"fields": [CITY, BORN, ACTIVE]} | which, clinic)
+        assert not found.passed
+        assert found.score == pytest.approx(score)
+
+
+def test_every_field_of_a_resource_that_the_agent_created_counts() -> None:
+    clinic = Clinic()
+    clinic.put(appointment("second", "eva"))
+    status, wrong = {"path": "status", "expected": "booked"}, {"path": "priority", "expected": 1}
+    args = {"resource_type": "Appointment", "search": {"_id": "second"}, "fields": [status, wrong]}
+    assert check(args, clinic).score == 0.5
 
 
 def test_evidence_shows_expected_and_actual_of_every_field() -> None:

@@ -202,5 +202,6 @@ def _describe_result(
     places = list(dict.fromkeys(row.path for row in others))
     if places:
         failures.append(f"not allowed: {join_first(places, most=MAX_NAMES)}")
-    done = join_first(changes, lambda change: f"{change.key} {change.change_type}", MAX_NAMES) or "nothing"
-    return f"the agent left these changes: {done}" + (f"; {'; '.join(failures)}" if failures else ", as listed")
+    listed = join_first(changes, lambda change: f"{change.key} {change.change_type}", MAX_NAMES)
+    done = f"the agent left these changes: {listed}" if listed else "the agent left no change"
+    return done + (f"; {'; '.join(failures)}" if failures else ", as listed")

@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.field_rows import MAX_NAMES, describe_fields, one_or_all
+from clerkship.assertions.field_rows import MAX_NAMES, describe_fields, one_or_all, share_passed
 from clerkship.assertions.occurrence import join_first
 from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
@@ -20,6 +20,7 @@ from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Check
+from clerkship.simulators.fhir.assertions.agent_changes import find_agent_changes
 from clerkship.simulators.fhir.assertions.search_field import (
     SearchField,
     find_expectation_mistakes,
@@ -27,6 +28,7 @@ from clerkship.simulators.fhir.assertions.search_field import (
     find_search_mistakes,
     to_query_pairs,
 )
+from clerkship.simulators.fhir.assertions.shown_resources import find_sandbox_name
 from clerkship.simulators.fhir.assertions.subject import CriterionSubject, explain_no_reference, find_subject
 from clerkship.simulators.fhir.inputs import FhirSandboxName
 from clerkship.simulators.fhir.state import FhirState
@@ -104,6 +106,30 @@ class FhirResourceState(SelectionAssertion):
         check = super().check_best(compared[:1], evidence)
         number = f"the first of {len(compared)} {self.describe_selection(evidence)}"
         return check._replace(detail=f"{check.detail} ({number})")
+
+    def check(self, evidence: Evidence) -> Check:
+        """Compare the resources. One that is not as expected gives no credit for what the agent found there."""
+        check = super().check(evidence)
+        if check.passed or self.is_counted or not check.score:
+            return check
+        return check._replace(score=self._score_changes(list(self.compare(evidence)), evidence))
+
+    def _score_changes(self, compared: Sequence[Compared], evidence: Evidence) -> float:
+        """Return the share of fields that the agent made right, of those that were wrong before it or are now."""
+        state = evidence.state(FhirState, self.sandbox)
+        changes = find_agent_changes(state.chart, evidence, find_sandbox_name(evidence, state))
+        before = {change.key: change.before for change in changes}
+        if self.which != "all":
+            best = max(compared, key=lambda each: share_passed(each.rows))
+            compared = [best if self.which == "any" else compared[0]]
+        right = wrong = 0
+        for each in compared:
+            is_untouched, earlier = each.name not in before, before.get(each.name)
+            for field, row in zip(self.fields, each.rows, strict=True):
+                was_right = is_untouched or (earlier is not None and field.compare(earlier, evidence.now).passed)
+                right += row.passed and not was_right
+                wrong += not row.passed
+        return right / (right + wrong)
 
     def describe_selection(self, evidence: Evidence) -> str:
         subject = find_subject(evidence)
