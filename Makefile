@@ -36,8 +36,8 @@ durations: setup ## Show the slowest tests of the last run; ARGS="--count 50 .ca
 test-live: setup ## Install Rasa under .cache/live, train and serve its bots, and run tests/live against them: minutes, a gigabyte
 	@PYTHON310="$(PYTHON310)" $(RUN) pytest -m live -p no:xdist -p no:cacheprovider -s -v tests/live $(ARGS)
 
-test-model: setup ## Install a real, tiny model under .cache/model, and let it play and judge: minutes, 200 MB
-	@$(RUN) pytest -m model -p no:xdist -p no:cacheprovider -s -v tests/small_model $(ARGS)
+test-model: setup ## Install a real, tiny model under .cache/model, and let it play and judge: minutes, 200 MB; MODEL=1.5b for a larger one: 1.2 GB
+	@MODEL="$(MODEL)" $(RUN) pytest -m model -p no:xdist -p no:cacheprovider -s -v tests/small_model $(ARGS)
 
 test-slow: setup ## Run only what test-all has and test has not, such as most wrong solutions of the suites
 	@$(RUN) pytest -n auto --dist worksteal -q -m slow $(ARGS)

@@ -1,4 +1,4 @@
-"""Person and judge on a real model. This tests the whole path, not the quality of the answers."""
+"""Person, judge and agent on a real model. This tests the whole path, not the quality of the answers."""
 
 import sys
 from collections.abc import Iterator
@@ -10,10 +10,12 @@ import pytest
 from pydantic import BaseModel, Field
 
 from clerkship.actors.contract import Message
+from clerkship.actors.openai_chat import ChatSolver
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import build_model
 from clerkship.llm.contract import Model, Question
+from clerkship.llm.retry import ModelRetryPolicy
 from clerkship.model.frozen import Flag
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.run import TaskRun
@@ -22,7 +24,7 @@ from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
-from tests.small_model import smollm
+from tests.small_model import local_model
 
 pytestmark = pytest.mark.model
 SETTINGS = Settings(timeout=900, endpoint_calls=1)
@@ -32,10 +34,11 @@ SETTINGS = Settings(timeout=900, endpoint_calls=1)
 def address() -> Iterator[str]:
     """Return the address of the model."""
     try:
-        home = smollm.installed()
-    except smollm.NoSmallModel as problem:
+        chosen = local_model.choose_model()
+        home = local_model.install(chosen)
+    except local_model.NoSmallModel as problem:
         pytest.exit(str(problem), returncode=2)
-    with smollm.serving(home) as found:
+    with local_model.serving(home, chosen) as found:
         yield found
 
 
@@ -43,7 +46,7 @@ def address() -> Iterator[str]:
 def model(address: str) -> Iterator[Model]:
     """Return a model with short, deterministic answers."""
     parameters = {"temperature": 0, "seed": 7, "max_tokens": 200}
-    found = build_model(ModelChoice(who=f"openai:smollm2@{address}", parameters=parameters, timeout=300), SETTINGS)
+    found = build_model(ModelChoice(who=f"openai:local@{address}", parameters=parameters, timeout=300), SETTINGS)
     assert found is not None
     yield found
     found.close()
@@ -76,13 +79,13 @@ def test_answers_have_the_shape_by_grammar(model: Model, shape: type[BaseModel])
 CONFTEST = """
     simulation:
       llm:
-        {provider: self-hosted, model: smollm2, api_base: URL, timeout: 300, max_tokens: 120,
+        {provider: self-hosted, model: local, api_base: URL, timeout: 300, max_tokens: 120,
          seed: 7, temperature: 0.3, repeat_penalty: 1.1}
       simulated_user_prompt: person.jinja2
       max_concurrent_llm_calls: 1
     evaluation:
       llm:
-        {provider: self-hosted, model: smollm2, api_base: URL, timeout: 300, max_tokens: 200,
+        {provider: self-hosted, model: local, api_base: URL, timeout: 300, max_tokens: 200,
          seed: 7, temperature: 0.2, repeat_penalty: 1.3}
       max_concurrent_llm_calls: 1
 """
@@ -172,3 +175,26 @@ def test_model_plays_a_person(address: str, tmp_path: Path) -> None:
     if task_run.status != "completed":
         assert task_run.status == "invalid_person" or "the person could not be played" in task_run.error
         assert task_run.verdict is None
+
+
+WORK = """
+    environment: {name: desk, simulators: {drop: {kind: files}}}
+    task:
+      name: Note
+      task_item: {instruction: "Write the text hello into the file note.txt, then call finish."}
+      criteria: [{label: written, assertion: {file_present: {path: note.txt}}}]
+"""
+
+
+def test_model_works_as_an_agent_with_tools(address: str, tmp_path: Path) -> None:
+    solver = ChatSolver("local", address, "", max_tokens=300, policy=ModelRetryPolicy(timeout=300))
+    told(f"asked for a tool call: {solver.probe() or 'it called the tool'}")
+    (tmp_path / "work.yml").write_text(dedent(WORK), encoding="utf-8")
+    store = SqliteStore(tmp_path / "store.db")
+    catalog = RegisteredCatalog()
+    result = execute(plan_run(RunRequest(path=tmp_path, agent=solver), SETTINGS, catalog), store, catalog)
+    [task_run] = store.task_runs(result.run.id)
+    store.close()
+    told(f"{task_run.verdict}, {task_run.answer!r}, {task_run.agent_error}, notes: {task_run.notes}")
+    assert task_run.status == "completed"
+    assert task_run.models["agent"].calls >= 1
