@@ -61,7 +61,10 @@ _EFFECTS = (
 class CallChange(Frozen):
     """A change of the calls that a solution makes to one method of a sandbox."""
 
-    call: Annotated[MethodName, Field(description="sandbox and method, such as ehr.create")]
+    call: Annotated[
+        MethodName,
+        Field(description="sandbox and method, such as ehr.create; in a conversation also reply.say, reply.slot_set"),
+    ]
     where: Annotated[
         dict[str, Expected],
         Field(description="only calls with these arguments: literals or matchers by dotted path"),
@@ -157,4 +160,7 @@ class Variant(Frozen):
 class WrongSolution(Variant):
     """A variant that must fail on one criterion."""
 
-    fails: Annotated[str, Field(min_length=1, description="the label of the criterion that must fail")]
+    fails: Annotated[
+        str,
+        Field(min_length=1, description="the criterion that must fail: its label, or its assertion if only one has it"),
+    ]

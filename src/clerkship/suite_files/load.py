@@ -260,7 +260,7 @@ class LibraryLoader:
         check.check_task(self._expand(definition, data))
         if task is None:
             return None
-        task = VariantCheck(check.calls, self._attachments).check(task)
+        task = VariantCheck(task, check.calls, self._attachments).check()
         return self._personas.resolve_and_fill(
             definition, task, self._build_filler(definition, bound.values(), bound.unbound)
         )
@@ -303,7 +303,7 @@ class LibraryLoader:
         criteria = CriteriaCheck(self.catalog, definition, ["goals"], "setup: {allow_inaction: true}")
         criteria.warn_of_idle_pass(task)
         criteria.warn_of_single_turns(task, [["goals", "assertions", n] for n in range(len(written.goals.assertions))])
-        task = VariantCheck(check.calls, self._attachments).check(task)
+        task = VariantCheck(task, check.calls, self._attachments).check()
         task = task.model_copy(update={"name": self._choose_unique_name(task.name, definition)})
         self.tasks[task.name] = LoadedTask(task, environment, {}, solution, definition.tree.file)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from clerkship.events.reply_calls import REPLY, list_reply_calls
 from clerkship.kit.registry import UnknownName
 from clerkship.model.names import did_you_mean
 from clerkship.model.path import split_path
@@ -22,21 +23,21 @@ V = TypeVar("V", bound=Variant)
 class VariantCheck:
     """Checks the variants of one task."""
 
+    task: Task
     calls: CallCheck
     attachments: Attachments
 
-    def check(self, task: Task) -> Task:
+    def check(self) -> Task:
         """Report mistakes in the variants; return the task with the content of their Python files."""
+        task = self.task
         if not (task.wrong or task.ways):
             return task
         self._check_names("wrong", task.wrong)
         self._check_names("ways", task.ways)
-        labels = [criterion.label for criterion in task.criteria]
-        for number, wrong in enumerate(task.wrong):
-            self._check_label(wrong, labels, ["wrong", number, "fails"])
+        wrong = tuple(self._find_criterion(one, ["wrong", number, "fails"]) for number, one in enumerate(task.wrong))
         update = {
-            "wrong": tuple(self._check_variant(one, task, ["wrong", number]) for number, one in enumerate(task.wrong)),
-            "ways": tuple(self._check_variant(one, task, ["ways", number]) for number, one in enumerate(task.ways)),
+            "wrong": tuple(self._check_variant(one, ["wrong", number]) for number, one in enumerate(wrong)),
+            "ways": tuple(self._check_variant(one, ["ways", number]) for number, one in enumerate(task.ways)),
         }
         return task.model_copy(update=update)
 
@@ -46,11 +47,20 @@ class VariantCheck:
             if counts.pop(variant.name, 1) > 1:
                 self.calls.definition.problem([key, number, "name"], f"another entry of `{key}` has the same name")
 
-    def _check_label(self, wrong: WrongSolution, labels: Sequence[str], path: KeyPath) -> None:
-        if wrong.fails not in labels:
-            self.calls.definition.problem(path, f"no criterion `{wrong.fails}`", did_you_mean(wrong.fails, labels))
+    def _find_criterion(self, wrong: WrongSolution, path: KeyPath) -> WrongSolution:
+        """Return the entry with the label of the criterion that must fail, which may be given by its assertion."""
+        labels = [criterion.label for criterion in self.task.criteria]
+        if wrong.fails in labels:
+            return wrong
+        same = [criterion.label for criterion in self.task.criteria if criterion.assertion.name == wrong.fails]
+        if len(same) == 1:
+            return wrong.model_copy(update={"fails": same[0]})
+        message = f"{len(same)} criteria are `{wrong.fails}`" if same else f"no criterion `{wrong.fails}`"
+        hint = f"give a label: {', '.join(same)}" if same else did_you_mean(wrong.fails, labels)
+        self.calls.definition.problem(path, message, hint)
+        return wrong
 
-    def _check_variant(self, variant: V, task: Task, path: KeyPath) -> V:
+    def _check_variant(self, variant: V, path: KeyPath) -> V:
         for number, change in enumerate(variant.changes):
             here = [*path, "changes", number]
             arguments = [split_path(name)[0] for name in (*change.where, *change.set, *change.append)]
@@ -61,7 +71,7 @@ class VariantCheck:
         self._check_calls(variant.after, [*path, "after"])
         if variant.solution is not None:
             return self._read_solution(variant, variant.solution, path)
-        if task.solution is None:
+        if self.task.solution is None:
             message = "the task has no `solution` that could be changed"
             self.calls.definition.problem(path, message, "add one to the task, or to this entry")
         return variant
@@ -87,7 +97,15 @@ class VariantCheck:
     def _check_method(self, call: str, arguments: Iterable[str], path: KeyPath) -> None:
         """Report a sandbox, a method or a parameter that does not exist."""
         sandbox, _, name = call.partition(".")
-        environment = self.calls.environment
+        scenario, environment = self.task.scenario, self.calls.environment
+        if sandbox == REPLY and scenario is not None and scenario.starts == "person":
+            known_calls = list_reply_calls(self.calls.catalog.payloads("agent.*"))
+            if name in known_calls:
+                self._check_arguments(call, arguments, known_calls[name], path)
+            else:
+                message = f"`{REPLY}` has no method `{name}`"
+                self.calls.definition.problem(path, message, did_you_mean(name, known_calls))
+            return
         if environment is None:
             return
         if sandbox not in environment.sandboxes:
@@ -106,9 +124,10 @@ class VariantCheck:
         parameters = inspect.signature(method).parameters
         if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
             return
+        self._check_arguments(call, arguments, [each for each in parameters if each != "self"], path)
+
+    def _check_arguments(self, call: str, arguments: Iterable[str], known: Sequence[str], path: KeyPath) -> None:
         for argument in arguments:
-            if argument not in parameters:
-                known = [each for each in parameters if each != "self"]
-                self.calls.definition.problem(
-                    path, f"`{call}` has no parameter `{argument}`", did_you_mean(argument, known)
-                )
+            if argument not in known:
+                hint = did_you_mean(argument, known)
+                self.calls.definition.problem(path, f"`{call}` has no parameter `{argument}`", hint)

@@ -314,3 +314,106 @@ def test_a_scenario_file_may_have_variants(bench: Workbench) -> None:
     for name, reply in {"right": "Good day.", "rude": "What?", "long": "Good day to you."}.items():
         bench.write(f"{name}.py", f"def on_turn(message):\n    return {reply!r}\n")
     assert run(bench, "wrong", "ways").problems() == []
+
+
+GUARDED = """
+from clerkship.plugin import ActionExecuted, Say, SlotSet
+
+def on_turn(message):
+    asks = Say("Which day?", utter_name="utter_ask_day", buttons=({"title": "Monday"}, {"title": "Friday"}))
+    if message.turn == 1:
+        return asks
+    return [SlotSet(name="day", value=message.text), ActionExecuted(name="action_book"), Say("Booked.")]
+"""
+
+
+def write_booking(bench: Workbench, **variants: Any) -> None:
+    """Write a conversation of two turns with these variants."""
+    scenario = {
+        "name": "Books",
+        "simulation_context": "You want to come on Friday.",
+        "setup": {"person": {"opening": "A visit, please.", "script": [{"when": "(?i)day", "press": "Friday"}]}},
+        "goals": {
+            "assertions": [
+                {"slot_was_set": [{"name": "day", "value": "Friday"}]},
+                {"sequencing": [{"slot_was_set": "day"}, {"action_executed": "action_book"}]},
+                {"bot_uttered": {"text_matches": "(?i)booked|see you"}},
+                {"bot_did_not_utter": {"text_matches": "(?i)card number"}},
+            ]
+        },
+        "solution": "booking.py",
+        **variants,
+    }
+    bench.write("booking.py", GUARDED)
+    bench.write("books.yml", json.dumps({"scenario": scenario}))
+
+
+def test_variants_change_the_parts_of_a_reply(bench: Workbench) -> None:
+    booked = {"call": "reply.action_executed", "where": {"name": "action_book"}}
+    wrong: list[dict[str, Any]] = [
+        {"fails": "slot_was_set(day='Friday')", "changes": [{"call": "reply.slot_set", "set": {"value": "Monday"}}]},
+        {"fails": "sequencing(2 steps)", "changes": [{**booked, "times": 0}]},
+        {
+            "fails": "sequencing(2 steps)",
+            "changes": [
+                {**booked, "times": 0},
+                {"call": "reply.slot_set", "before": [{"reply.action_executed": "action_book"}]},
+            ],
+        },
+        {"fails": "bot_uttered((?i)booked|see you)", "changes": [{"call": "reply.say", "replace": {"Booked": "Done"}}]},
+        {
+            "fails": "bot_did_not_utter((?i)card number)",
+            "after": [{"reply.say": {"text": "Your card number?", "buttons": [{"title": "Pay"}]}}],
+        },
+        {
+            "fails": "slot_was_set(day='Friday')",
+            "changes": [{"call": "reply.say", "set": {"buttons.1.title": "Never"}}],
+        },
+    ]
+    ways = [
+        {"name": "other words", "changes": [{"call": "reply.say", "replace": {"Booked.": "See you then!"}}]},
+        {"name": "polite", "before": [{"reply.say": "Good morning!"}, {"reply.slot_set": ["polite", True]}]},
+    ]
+    write_booking(bench, wrong=[{"name": f"wrong {n}", **each} for n, each in enumerate(wrong)], ways=ways)
+    assert run(bench, "wrong", "ways").problems() == []
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"call": "reply.says", "times": 0}, "`reply` has no method `says`"),
+        ({"call": "reply.slot_set", "set": {"slot": "day"}}, "`reply.slot_set` has no parameter `slot`"),
+        ({"call": "chat.say", "after": [{"reply.say": {"words": "Hi"}}]}, "`reply.say` has no parameter `words`"),
+    ],
+)
+def test_mistakes_in_a_change_of_a_reply_are_reported(bench: Workbench, change: dict[str, Any], message: str) -> None:
+    write_booking(bench, ways=[{"name": "it", "changes": [change]}])
+    with pytest.raises(InputError) as raised:
+        load_library(bench.folder, CATALOG)
+    assert [problem.message for problem in raised.value.problems] == [message]
+
+
+def test_a_task_without_a_conversation_has_no_reply_to_change(clinic: Workbench) -> None:
+    [(_, reported)] = load_mistakes(clinic, ways=[{"name": "it", "changes": [{"call": "reply.say", "times": 0}]}])
+    assert reported == "the environment has no sandbox `reply`"
+
+
+def test_the_criterion_that_must_fail_may_be_named_by_its_assertion(bench: Workbench) -> None:
+    silent = {"name": "it", "changes": [{"call": "reply.action_executed", "times": 0}]}
+    write_booking(bench, wrong=[{**silent, "fails": "sequencing"}])
+    assert run(bench, "wrong").problems() == []
+    write_booking(bench, wrong=[{**silent, "fails": "slot_was_set"}])
+    [problem] = run(bench, "wrong").problems()
+    assert "it must fail on \"slot_was_set(day='Friday')\", but the verdict is fail on 'sequencing(2 steps)'" in problem
+
+
+def test_an_assertion_that_two_criteria_have_does_not_name_one(bench: Workbench) -> None:
+    goals = {"assertions": [{"bot_uttered": {"text_matches": "day"}}, {"bot_uttered": {"text_matches": "Booked"}}]}
+    write_booking(bench, goals=goals, wrong=[{"name": "it", "fails": "bot_uttered", "before": [{"wait": "1s"}]}])
+    with pytest.raises(InputError) as raised:
+        load_library(bench.folder, CATALOG)
+    [problem] = raised.value.problems
+    assert (problem.message, problem.hint) == (
+        "2 criteria are `bot_uttered`",
+        "give a label: bot_uttered(day), bot_uttered(Booked)",
+    )

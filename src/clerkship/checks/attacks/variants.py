@@ -12,6 +12,8 @@ from clerkship.actors.python import PythonAgent, load_module, load_source
 from clerkship.checks.attacks.call_changes import ChangedCalls, make_calls, merge
 from clerkship.checks.attacks.contract import PASSES, AttackAgent, AttackKnowledge, AttackStrategy
 from clerkship.checks.attacks.reference import ReferenceAgent
+from clerkship.checks.attacks.reply_calls import ReplyHandle, make_reply
+from clerkship.events.reply_calls import REPLY
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.variant import Variant, WrongSolution
@@ -33,14 +35,19 @@ class VariantAgent(ReferenceAgent):
         self._has_begun = self._has_ended = False
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
-        self._begin(sandboxes)
-        return await super().on_start(start, sandboxes)
+        reply = ReplyHandle(sandboxes.agent_events)
+        with_reply = reply.add_to(sandboxes)
+        self._begin(with_reply)
+        make_reply(await super().on_start(start, with_reply), self.changes.wrap(with_reply)[REPLY])
+        return reply.parts
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
-        self._begin(sandboxes)
-        reply = await super().on_turn(message, sandboxes)
-        self._end(sandboxes)
-        return reply
+        reply = ReplyHandle(sandboxes.agent_events)
+        with_reply = reply.add_to(sandboxes)
+        self._begin(with_reply)
+        make_reply(await super().on_turn(message, with_reply), self.changes.wrap(with_reply)[REPLY])
+        self._end(with_reply)
+        return reply.parts
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         self._begin(sandboxes)
