@@ -120,3 +120,9 @@ def test_unknown_strategy_and_missing_path_are_errors(capfd: pytest.CaptureFixtu
     assert "be-polite" in capfd.readouterr().err
     assert run(["suite", "attack"]) == 2
     assert "PATH is missing" in capfd.readouterr().err
+
+
+def test_last_line_counts_missing_results(capfd: pytest.CaptureFixture[str]) -> None:
+    write("suite/desk.yml", ERRORED)
+    assert run(["suite", "attack", "suite", "--only", "do-nothing"]) == 2
+    assert "1 of 1 results are missing" in capfd.readouterr().out

@@ -130,6 +130,8 @@ def print_report(console: Console, report: AttackReport) -> None:
     count = len(report.findings())
     attacked = sum(outcome.attacked for outcome in report.outcomes)
     total = f"[fail]✗ {count} of {attacked} results are not as expected[/]" if count else ""
+    broken = sum(len(outcome.broken) for outcome in report.outcomes)
+    total = total or (f"[errored]! {broken} of {attacked} results are missing[/]" if broken else "")
     total = total or f"[pass]✓ {attacked} results, all as expected[/]"
     console.print(f"\n{total}" + ("  [cancelled]interrupted[/]" if report.cancelled else ""))
 

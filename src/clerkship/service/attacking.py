@@ -16,7 +16,15 @@ from clerkship.model.names import did_you_mean
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.service.checking import load_domain
-from clerkship.service.planning.options import Concurrency, DomainPath, Judge, PersonModel, Seed, Selection
+from clerkship.service.planning.options import (
+    Concurrency,
+    DomainPath,
+    Judge,
+    KeepRecordings,
+    PersonModel,
+    Seed,
+    Selection,
+)
 from clerkship.service.planning.plan import RunPlan, build_run, plan_run
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.running import TrialObserver, execute
@@ -37,6 +45,7 @@ class AttackOptions(Selection):
     domain: DomainPath = None
     judge: Judge = None
     person: PersonModel = None
+    tape: KeepRecordings = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,6 +179,7 @@ class _AttackRunner:
         """Run the strategies one after the other. If one needs the reference solutions, run those first."""
         plan = self._plan(Attacker(strategies[0], self.knowledge))
         plan.models.close()
+        self.knowledge = replace(self.knowledge, has_judge=plan.models.judge is not None)
         for attack in self.knowledge.attacks.values():
             for dataset in plan.datasets.values():
                 self.knowledge.people.extend(attack.people(dataset))
@@ -260,7 +270,8 @@ class _AttackRunner:
         if self.first is None:
             self.first = self._load(attacker)
             return self.first
-        uses_models = self.first.models.judge is not None or self.first.models.person is not None
+        models = self.first.models
+        uses_models = models.judge is not None or models.person is not None or self.request.tape is not None
         return self._load(attacker) if uses_models else _copy_plan(self.first, attacker)
 
     def _load(self, attacker: Attacker) -> RunPlan:

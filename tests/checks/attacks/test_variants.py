@@ -417,3 +417,21 @@ def test_an_assertion_that_two_criteria_have_does_not_name_one(bench: Workbench)
         "2 criteria are `bot_uttered`",
         "give a label: bot_uttered(day), bot_uttered(Booked)",
     )
+
+
+def test_a_wrong_solution_of_a_judged_criterion_needs_a_judge_or_its_recorded_answers(bench: Workbench) -> None:
+    kind, rude = "The agent is kind", {"call": "reply.say", "set": {"text": "Again?"}}
+    goals = {"criteria": [kind], "assertions": [{"action_executed": "action_book"}]}
+    write_booking(bench, goals=goals, wrong=[{"name": "rude", "fails": kind, "changes": [rude]}])
+    answers = [
+        {"contains": "Again?", "answer": {"passed": False, "reasoning": "It is rude."}},
+        {"answer": {"passed": True, "reasoning": "It is kind."}},
+    ]
+    judge = f"scripted:{bench.write('judge.json', json.dumps(answers))}"
+    [unjudged] = run(bench, "wrong").outcomes
+    assert unjudged.not_attacked == {"Books": "the criterion that must fail needs a judge"}
+    assert run(bench, "wrong", tape="replay").exit_code() == 2
+    for options in ({"judge": judge}, {"judge": judge, "tape": "refresh"}, {"tape": "replay"}):
+        report = run(bench, "wrong", **options)
+        assert report.problems() == []
+        assert report.outcomes[0].failed == ("Books: rude",)

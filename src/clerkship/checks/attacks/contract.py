@@ -35,6 +35,8 @@ class AttackKnowledge:
     """Finds an assertion by its name."""
     domain: AgentDomain | None = None
     """The slots, actions, responses and flows of the project, if it has a domain."""
+    has_judge: bool = True
+    """Whether criteria that only a model can judge are judged."""
     turns: dict[str, int] = field(default_factory=dict)
     """The number of turns of the reference solution, by task."""
     unsolved: dict[str, str] = field(default_factory=dict)

@@ -135,6 +135,16 @@ class WrongSolutions(VariantStrategy):
     summary = "runs the wrong solutions under `wrong` of the task; each must fail on the criterion that it names"
     advice = "improve the criterion, or correct the entry of `wrong`"
 
+    def unfit(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> str:
+        """Return why a wrong solution cannot be run; also if there is no judge for the criterion that must fail."""
+        reason = super().unfit(snapshot, knowledge)
+        if reason or knowledge.has_judge:
+            return reason
+        label = snapshot.task.wrong[self._number].fails
+        calls = [criterion.assertion for criterion in snapshot.task.criteria if criterion.label == label]
+        is_judged = any(knowledge.assertion(leaf.name).judged for call in calls for _, leaf in call.leaves())
+        return "the criterion that must fail needs a judge" if is_judged else ""
+
     def explain_verdict(self, run: TaskRun, variant: WrongSolution) -> str:
         """Return why a wrong solution did not fail as it must; empty if it did."""
         if run.verdict == "pass":

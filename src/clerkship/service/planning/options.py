@@ -99,16 +99,18 @@ ModelTimeout = Annotated[
         **_TIMEOUT_RANGE,
     ),
 ]
+_RECORDED: dict[str, tuple[str | bool, str]] = {
+    "--replay": ("replay", "Use recorded answers; send no requests to models."),
+    "--refresh": ("refresh", "Use recorded answers, and record missing ones."),
+}
 RecordingModeOption = Annotated[
     RecordingMode | None,
     _recording(
-        flags={
-            "--record": ("record", "Record the answers of models in cassettes beside the files."),
-            "--replay": ("replay", "Use recorded answers; send no requests to models."),
-            "--refresh": ("refresh", "Use recorded answers, and record missing ones."),
-        }
+        flags={"--record": ("record", "Record the answers of models in cassettes beside the files."), **_RECORDED}
     ),
 ]
+KeepRecordings = Annotated[RecordingMode | None, _recording(flags=_RECORDED)]
+"""For several runs with the same cassettes: `record` would drop what an earlier run has recorded."""
 AgentHeaders = Annotated[
     tuple[str, ...],
     _bot(
