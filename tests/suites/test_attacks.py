@@ -8,7 +8,7 @@ import pytest
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
 from clerkship.service.scaffold import ProjectKind, create_project
 from clerkship.settings import Settings
-from tests.suites.test_shipped import ROOT, SUITES
+from tests.suites.test_shipped import ROOT, SUITES, recording_options
 from tests.workbench import CATALOG
 
 ORDERS = ROOT / "examples" / "order_support"
@@ -25,8 +25,8 @@ def mark_slow(suite: str) -> list[pytest.MarkDecorator]:
 
 
 def run_attacks(path: Path) -> AttackReport:
-    """Run all attacks on a suite, without a judge."""
-    return attack(AttackRequest(path=path), Settings(timeout=60), CATALOG)
+    """Run all attacks on a suite, without a judge, or with what it has recorded of one."""
+    return attack(AttackRequest(path=path, **recording_options(path)), Settings(timeout=60), CATALOG)
 
 
 @pytest.mark.parametrize("suite", [pytest.param(path, id=path.name, marks=mark_slow(path.name)) for path in SUITES])
