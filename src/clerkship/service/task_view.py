@@ -137,7 +137,7 @@ def _find_by_name_part(task_runs: list[TaskRun], part: str) -> list[TaskRun]:
     if len(matches) == 1:
         return [task_run for task_run in task_runs if task_run.task == matches[0]]
     hint = f"it matches {len(matches)} tasks: {'; '.join(matches[:5])}" if matches else did_you_mean(part, names)
-    raise UnknownRun(f"unknown task {part!r}; {hint}")
+    raise UnknownRun(f"unknown task {part!r}; {hint or '`clerkship show` without a task lists all'}")
 
 
 def load_task_view(store: Store, task_run: TaskRun, event_filter: EventFilter = EventFilter()) -> TaskView:  # noqa: B008  (EventFilter is frozen)
