@@ -63,6 +63,10 @@ class PythonAgent:
         with as_input_error():
             return cls(find_entry_points(target, name))
 
+    def replaced_by(self, other: "PythonAgent") -> "PythonAgent":
+        """Return the agent with the entry points of another in place of its own."""
+        return PythonAgent({**self._entrances, **other._entrances})
+
     def get_function(self, entry: EntryPointName) -> Callable[..., Any]:
         """Return the function of an entry point, to be called with both arguments."""
         function, arity, _ = self._entrances[entry]

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from typing import Any, cast
 
+import orjson
 import pytest
 
 from clerkship.checks.attacks.call_changes import ChangedCalls
@@ -14,6 +15,7 @@ from clerkship.sandbox.handle import Handle, Sandboxes
 from clerkship.service.planning.load import load_suite
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
+from clerkship.store.sqlite import SqliteStore
 from clerkship.suite_files.load import load_library
 from tests.checks.attacks.test_strategies import CLINIC, run
 from tests.workbench import CATALOG, Workbench
@@ -396,6 +398,21 @@ def test_mistakes_in_a_change_of_a_reply_are_reported(bench: Workbench, change: 
 def test_a_task_without_a_conversation_has_no_reply_to_change(clinic: Workbench) -> None:
     [(_, reported)] = load_mistakes(clinic, ways=[{"name": "it", "changes": [{"call": "reply.say", "times": 0}]}])
     assert reported == "the environment has no sandbox `reply`"
+
+
+def test_a_function_replaces_the_turns_of_the_reference_solution(bench: Workbench) -> None:
+    bench.write(
+        "own.py",
+        "def wait(message, sandboxes, reference):\n    return reference(message) if message.turn < 2 else 'Hm'",
+    )
+    write_booking(bench, wrong=[{"name": "it", "fails": "slot_was_set", "solution": "own.py::wait"}])
+    bench.write("booking.py", GUARDED + "\ndef on_start(start):\n    return 'Booked so far: nothing.'")
+    report = run(bench, "wrong", store=bench.folder / "runs.db")
+    assert report.problems() == []
+    with SqliteStore(bench.folder / "runs.db") as store:
+        [trial] = store.task_runs(report.outcomes[0].run)
+        messages = [orjson.loads(line)["payload"]["text"] for line in store.log(trial) if b"chat.message" in line]
+    assert messages == ["Booked so far: nothing.", "A visit, please.", "Which day?", "Friday", "Hm"]
 
 
 def test_the_criterion_that_must_fail_may_be_named_by_its_assertion(bench: Workbench) -> None:

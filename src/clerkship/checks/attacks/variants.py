@@ -77,9 +77,12 @@ def _load_agent(variant: Variant, solution: str | None) -> PythonAgent:
     if not variant.function:
         return load_source(variant.source, variant.solution)
     function = getattr(load_module(variant.source, variant.solution), variant.function)
-    if REFERENCE in inspect.signature(function).parameters:
-        function = partial(function, **{REFERENCE: load_source(solution or "", "solution.py").get_function("on_task")})
-    return PythonAgent.of(function, variant.solution)
+    parameters = list(inspect.signature(function).parameters)
+    if REFERENCE not in parameters:
+        return PythonAgent.of(function, variant.solution)
+    reference = load_source(solution or "", "solution.py")
+    original = reference.get_function("on_turn" if parameters[0] == "message" else "on_task")
+    return reference.replaced_by(PythonAgent.of(partial(function, **{REFERENCE: original}), variant.solution))
 
 
 class VariantStrategy(AttackStrategy):
