@@ -56,6 +56,27 @@ def test_late_work_fails(bench: Workbench, more: str, hours: int, verdict: str) 
     assert bench.run_one(agent).verdict == verdict
 
 
+def test_reply_to_a_late_message_gives_no_more_time(bench: Workbench) -> None:
+    bench.write(
+        "chat.yml",
+        """
+        environment: {name: desk, monitors: gate, simulators: {chat: {kind: chat}, drop: {kind: files}}}
+        task:
+          name: Say hello in time
+          environment: desk
+          scenario: {starts: person, person: {lines: [Hello, Thanks]}}
+          criteria: [{label: replied, assertion: {bot_uttered: {text_matches: hi}}}]
+        """,
+    )
+
+    def agent(message: Any, sandboxes: Any) -> str:
+        if "Hello" in message.text:
+            sandboxes.wait("30d")
+        return "hi"
+
+    assert bench.run_one(agent).verdict == "fail"
+
+
 @pytest.mark.parametrize(("more", "told"), [("", "1 working day"), ("  done_within: 90m\n", "1h30m")])
 def test_agent_is_told_the_deadline(bench: Workbench, more: str, told: str) -> None:
     for number, text in enumerate((TASK + more).split("---\n")):

@@ -3,10 +3,12 @@
 from datetime import datetime, timedelta
 from typing import ClassVar
 
+from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.events.lifecycle import AgentStarted
+from clerkship.events.lifecycle import AgentStarted, ClockAdvanced
 from clerkship.events.query import field_check
 from clerkship.model.duration import render_duration
+from clerkship.model.task import Task
 from clerkship.sandbox.assertion import Check
 from clerkship.sandbox.monitor import Monitor, MonitorAxis
 
@@ -17,9 +19,10 @@ DECISIONS = ("payer.authorization.determined", "payer.appeal.decided")
 
 
 class DoneInTime(Monitor):
-    """The agent's last action and its answer came before the deadline: `done_within` of the task, or one working day
-    after the start, the last step of the scenario, the last word of a person or the last pending decision of a payer,
-    whichever is latest. Time is simulated time; Saturdays and Sundays are not working days.
+    """Everything that the agent did, and its answer, came before the deadline: `done_within` of the task, or one
+    working day after the start. Without `done_within`, a step of the scenario, a word of a person and a decision of a
+    payer that was pending give it a working day more. Time is simulated time; Saturdays and Sundays are not working
+    days.
     """
 
     name: ClassVar[str] = "done_in_time"
@@ -27,19 +30,36 @@ class DoneInTime(Monitor):
     label: ClassVar[str] = "The work was done in time"
 
     def check(self, evidence: Evidence) -> Check:
-        """Compare the time of the agent's last event with the deadline."""
+        """Compare the time of each action of the agent with the deadline that it had then."""
         started = evidence.of_kind(AgentStarted.kind)
-        last = next((event for event in reversed(evidence.events) if event.actor == "agent"), None)
-        if not started or last is None:
+        if not started:
             return Check.of(True, "the agent never started")
-        start, allowed = started[0].at, evidence.task.done_within
-        deadline = add_working_day(_find_last_prompt(evidence, start)) if allowed is None else start + allowed
+        last, deadline = started[0], _find_deadline(evidence.task, started[0].at)
+        for event in evidence.events:
+            if event.actor == "agent" and event.kind != ClockAdvanced.kind:
+                last = event
+                if event.at > deadline:
+                    break
+            elif evidence.task.done_within is None and event.seq > started[0].seq and _is_prompt(event):
+                deadline = max(deadline, add_working_day(event.at))
         passed = last.at <= deadline
         row = field_check(
-            "last action", f"by {deadline:%Y-%m-%d %H:%M}", f"{last.at:%Y-%m-%d %H:%M}", passed=passed, seq=last.seq
+            "action", f"by {deadline:%Y-%m-%d %H:%M}", f"{last.at:%Y-%m-%d %H:%M}", passed=passed, seq=last.seq
         )
-        when = "in time" if passed else f"{_describe_delay(last.at - deadline)} after the deadline"
-        return Check.of(passed, f"the agent was done {when} (#{last.seq})", row)
+        if passed:
+            return Check.of(True, f"the agent was done in time (#{last.seq})", row)
+        return Check.of(
+            False, f"the agent acted {_describe_delay(last.at - deadline)} after the deadline (#{last.seq})", row
+        )
+
+
+def _find_deadline(task: Task, start: datetime) -> datetime:
+    return add_working_day(start) if task.done_within is None else start + task.done_within
+
+
+def _is_prompt(event: Event) -> bool:
+    """Return whether an event gives the agent something new to work on that it did not cause by itself."""
+    return event.actor in ("scenario", "person") or (event.actor == "system" and event.kind in DECISIONS)
 
 
 def _describe_delay(delay: timedelta) -> str:
@@ -52,13 +72,3 @@ def add_working_day(time: datetime) -> datetime:
     while time.weekday() >= _SATURDAY:
         time += _DAY
     return time
-
-
-def _find_last_prompt(evidence: Evidence, start: datetime) -> datetime:
-    """Return when the agent last got something new to work on that it did not cause by itself."""
-    prompts = (
-        event.at
-        for event in reversed(evidence.events)
-        if event.actor in ("scenario", "person") or (event.actor == "system" and event.kind in DECISIONS)
-    )
-    return max(start, next(prompts, start))
