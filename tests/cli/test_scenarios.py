@@ -229,7 +229,7 @@ def test_new_scenario_is_valid_and_fails_with_nop(
     assert run(["schema", "scenario"]) == 0
     schema = json.loads(capsysbinary.readouterr().out)
     data = parse_yaml(Path(written).read_text(encoding="utf-8"), written).data
-    jsonschema.Draft202012Validator(schema).validate(data)  # `test_commands.py` checks the schema
+    jsonschema.Draft202012Validator(schema).validate(data)  # `test_seed_scenario.py` checks the schema
     Path("helper.py").write_text("def on_turn(message):\n    return 'Your order is on its way.'\n", encoding="utf-8")
     assert run(["run", "eval", "-a", "nop", "--json"]) == 1
     done = clerkship(tmp_path, "run", "eval", "-a", "python:helper:on_turn")
