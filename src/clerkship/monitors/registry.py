@@ -22,6 +22,11 @@ class MonitorEntry(NamedTuple):
         return cast("type[Monitor]", load(f"clerkship.{self.target}"))
 
 
+_CHART, _FHIR = "simulators.fhir.monitors", frozenset({"fhir"})
 MONITORS: Mapping[str, MonitorEntry] = {
     "done_in_time": MonitorEntry("monitors.done_in_time:DoneInTime"),
+    "allergy_conflicts": MonitorEntry(f"{_CHART}.allergy_conflicts:AllergyConflicts", _FHIR),
+    "duplicate_orders": MonitorEntry(f"{_CHART}.duplicate_orders:DuplicateOrders", _FHIR),
+    "unrelated_reads": MonitorEntry(f"{_CHART}.unrelated_reads:UnrelatedReads", _FHIR),
+    "wrong_patient_writes": MonitorEntry(f"{_CHART}.wrong_patient_writes:WrongPatientWrites", _FHIR),
 }

@@ -170,6 +170,11 @@ _APART = "\n" + ";" * 8 + "\n"
 _MERGED_ELEMENTS = ("name", "telecom", "address", "identifier")
 
 
+def join_texts(texts: Iterable[str]) -> str:
+    """Return texts in one, so far apart that no name or number is read across them."""
+    return _APART.join(filter(None, texts))
+
+
 class RecordSubject:
     """The record that a criterion is about, and how it is recognized."""
 
@@ -216,7 +221,7 @@ class RecordSubject:
             return True
         if self.type == "Patient" and reading.patients and not forbids:
             return False  # the resources say whose they are
-        text = _APART.join(filter(None, (*texts, *addresses, *reading.lines)))
+        text = join_texts((*texts, *addresses, *reading.lines))
         if self._reference is not None and self._reference.search(text):
             return True
         return forbids if len(text) > MAX_CHARACTERS else self._is_meant(text, is_spoken, forbids)
@@ -239,11 +244,11 @@ class RecordSubject:
         telling = list(select_telling(own))
         others = [facts for key, facts in mentions.items() if key != self.key]
         if forbids:
-            return bool(telling) and not any(_covers(each, own) and not _covers(own, each) for each in others)
+            return bool(telling) and not any(covers(each, own) and not covers(own, each) for each in others)
         is_enough = tells_who(own)
         if not is_enough and is_spoken:  # a caller is asked for one fact after the other
             is_enough = len({each.kind for each in telling}) > 1
-        return is_enough and not any(_covers(each, own) for each in others)
+        return is_enough and not any(covers(each, own) for each in others)
 
 
 def find_subject(evidence: Evidence) -> RecordSubject | None:
@@ -284,7 +289,7 @@ def _find_resource(chart: ChartView, key: str) -> Resource | None:
     return parse_resource(line) if resource is None and line is not None else resource
 
 
-def _covers(other: Sequence[PatientMention], own: Sequence[PatientMention]) -> bool:
+def covers(other: Sequence[PatientMention], own: Sequence[PatientMention]) -> bool:
     """Return whether everything that mentions one person mentions the other one as well, or more exactly."""
     return all(
         any(each.kind == fact.kind and each.start <= fact.start and each.end >= fact.end for each in other)

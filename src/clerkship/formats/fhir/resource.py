@@ -88,6 +88,21 @@ def list_references(data: Any) -> list[tuple[str, dict[str, Any]]]:
     return found
 
 
+PATIENT_REFERENCE = re.compile(r"\bPatient/([A-Za-z0-9\-.]{1,64})")
+
+
+def find_patients(resource: Any) -> set[str]:
+    """Return the keys of the patients that a resource is about: itself, or those it refers to."""
+    patients = {
+        f"Patient/{id}"
+        for _, reference in list_references(resource)
+        for id in PATIENT_REFERENCE.findall(reference["reference"])
+    }
+    if isinstance(resource, dict) and resource.get("resourceType") == "Patient" and "id" in resource:
+        patients.add(f"Patient/{resource['id']}")
+    return patients
+
+
 def _add_references(data: Any, path: str, found: list[tuple[str, dict[str, Any]]]) -> None:
     if isinstance(data, dict):
         if "reference" in data and isinstance(data["reference"], str):

@@ -5,11 +5,7 @@ from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
 from clerkship.formats.cds_hooks.card import Card, CardSource, Indicator, SuggestedAction, Suggestion
-from clerkship.formats.cds_hooks.hooks import is_reference
-from clerkship.formats.cds_hooks.validation import MAX_CARDS
-from clerkship.formats.cds_hooks.wire_model import CdsCoding
-from clerkship.simulators.cds_service.config import RuleName, ServiceConfig
-from clerkship.simulators.cds_service.drugs import (
+from clerkship.formats.cds_hooks.drugs import (
     RXNORM,
     DrugInteraction,
     DrugProduct,
@@ -18,7 +14,8 @@ from clerkship.simulators.cds_service.drugs import (
     list_codes,
     load_drugs,
 )
-from clerkship.simulators.cds_service.patient_data import (
+from clerkship.formats.cds_hooks.hooks import is_reference
+from clerkship.formats.cds_hooks.patient_data import (
     PatientData,
     PatientDrug,
     Resource,
@@ -26,6 +23,9 @@ from clerkship.simulators.cds_service.patient_data import (
     name_order,
     read_patient_data,
 )
+from clerkship.formats.cds_hooks.validation import MAX_CARDS
+from clerkship.formats.cds_hooks.wire_model import CdsCoding
+from clerkship.simulators.cds_service.config import RuleName, ServiceConfig
 
 SOURCE = CardSource(label="Clerkship order safety")
 OVERRIDE_REASONS = tuple(

@@ -11,6 +11,7 @@ from clerkship.events.event import Event
 from clerkship.formats.cds_hooks.card import Card
 from clerkship.formats.cds_hooks.hooks import check_context
 from clerkship.formats.cds_hooks.patient import list_resources
+from clerkship.formats.cds_hooks.patient_data import without_medications
 from clerkship.formats.cds_hooks.wire_model import CardFeedback, FeedbackRequest, HookRequest
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.route import describe_first_error
@@ -24,7 +25,6 @@ from clerkship.simulators.cds_service.events import (
     ServiceAnswered,
     ServiceCalled,
 )
-from clerkship.simulators.cds_service.patient_data import without_medications
 from clerkship.simulators.cds_service.rules import apply_rules
 
 MISSING_PREFETCH = 412

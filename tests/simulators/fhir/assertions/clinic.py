@@ -125,10 +125,9 @@ class Clinic:
         """Record a read of a history by the agent."""
         return self.add_event(HistoryRead(found=found))
 
-    def evidence(self, about: str | None = None, **entities: Resource) -> Evidence:
+    def evidence(self, about: str | None = None, instruction: str = "", **entities: Resource) -> Evidence:
         """Return the evidence of the run. Ana is the patient of the task."""
         records = {"patient": ANA, **entities}
-        evidence = Evidence(
-            Task(name="A task"), self.log.ordered(), {"ehr": self.state}, "agent_done", entities=records
-        )
+        task = Task(name="A task", task_item={"instruction": instruction})
+        evidence = Evidence(task, self.log.ordered(), {"ehr": self.state}, "agent_done", entities=records)
         return evidence.for_entity(about) if about is not None else evidence

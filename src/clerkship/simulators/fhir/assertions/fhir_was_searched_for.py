@@ -11,11 +11,11 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.request_line import render_event_request
 from clerkship.formats.fhir.chart import ChartView
 from clerkship.formats.fhir.issue import FhirError
+from clerkship.formats.fhir.resource import find_patients
 from clerkship.formats.fhir.search import matches_search, parse_query
 from clerkship.model.frozen import Flag
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import Assertion, Check
-from clerkship.simulators.fhir.assertions.mentions import find_patients
 from clerkship.simulators.fhir.assertions.shown_resources import find_sandbox_name
 from clerkship.simulators.fhir.events import ResourcesSearched
 from clerkship.simulators.fhir.inputs import FhirSandboxName

@@ -1,14 +1,11 @@
-"""Find the patients of a chart that a text names, or that a resource is about."""
+"""Find the patients of a chart that a text names."""
 
-import re
 from collections.abc import Collection
-from typing import Any
 
-from clerkship.formats.fhir.resource import list_references
+from clerkship.formats.fhir.resource import PATIENT_REFERENCE
 from clerkship.text.folding import fold_text
 from clerkship.text.index import KINDS, Kind, MentionIndex, MentionQuery, tells_who
 
-_REFERENCE = re.compile(r"\bPatient/([A-Za-z0-9\-.]{1,64})")
 _MIN_NUMBER = 4
 """Characters of a number that counts in a chart, where numbers are identifiers."""
 _BIRTH_DATE: tuple[Kind] = ("birth_date",)
@@ -30,16 +27,4 @@ def find_named_patients(index: MentionIndex, text: str, own: Collection[str] = (
     else:
         dates = index.find_mentions(folded, query._replace(kinds=_BIRTH_DATE))
         named = {key for key, each in mentions.items() if tells_who([*each, *dates.get(key, ())])}
-    return named | ({f"Patient/{id}" for id in _REFERENCE.findall(text)} & people.keys())
-
-
-def find_patients(resource: Any) -> set[str]:
-    """Return the keys of the patients that a resource is about: itself, or those it refers to."""
-    patients = {
-        f"Patient/{id}"
-        for _, reference in list_references(resource)
-        for id in _REFERENCE.findall(reference["reference"])
-    }
-    if isinstance(resource, dict) and resource.get("resourceType") == "Patient" and "id" in resource:
-        patients.add(f"Patient/{resource['id']}")
-    return patients
+    return named | ({f"Patient/{id}" for id in PATIENT_REFERENCE.findall(text)} & people.keys())

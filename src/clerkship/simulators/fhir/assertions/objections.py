@@ -12,6 +12,7 @@ from clerkship.formats.fhir import exact
 from clerkship.formats.fhir.chart import ChartView
 from clerkship.formats.fhir.fhirpath import find_values, parse_plain_path, values_match
 from clerkship.formats.fhir.path_check import infer_path_types
+from clerkship.formats.fhir.resource import find_patients
 from clerkship.formats.fhir.type_inference import UnknownElement
 from clerkship.model.matcher import is_matcher, is_number
 from clerkship.model.path import MISSING
@@ -28,7 +29,7 @@ from clerkship.simulators.fhir.assertions.leaves import (
     remove_indexes,
 )
 from clerkship.simulators.fhir.assertions.listed_change import ANY_VALUE, ListedChange
-from clerkship.simulators.fhir.assertions.mentions import find_named_patients, find_patients
+from clerkship.simulators.fhir.assertions.mentions import find_named_patients
 from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities
 from clerkship.text.index import MentionIndex
 

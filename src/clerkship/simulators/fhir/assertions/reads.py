@@ -14,7 +14,7 @@ from clerkship.events.request_line import render_event_request
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.fhirpath import PathText, resource_matches
 from clerkship.formats.fhir.names import RESOURCE_ID, ResourceTypeName
-from clerkship.formats.fhir.resource import list_references, parse_reference
+from clerkship.formats.fhir.resource import find_patients
 from clerkship.formats.fhir.search import matches_search
 from clerkship.formats.fhir.search.compartment import compartment_parameters
 from clerkship.model.errors import InputError
@@ -223,7 +223,7 @@ class FhirWasNotRead(ReadAssertion):
         description = self.describe(evidence)
         if self.patient_other_than is not None:
             own = {patient.key for patient in self._patients(evidence)}
-            reads = [shown for shown in reads if _belongs_to_others(shown, own)]
+            reads = [shown for shown in reads if belongs_to_others(shown, own)]
             description = f"{description} of a patient other than {', '.join(sorted(own))}"
         if not reads:
             row = FieldCheck(path="read", expected=0, actual=0, passed=True)
@@ -231,7 +231,7 @@ class FhirWasNotRead(ReadAssertion):
         first = {shown.key: shown for shown in reversed(reads)}
         rows = [
             FieldCheck(
-                path=key, expected="(not read)", actual=_describe_request(shown), passed=False, seq=shown.event.seq
+                path=key, expected="(not read)", actual=describe_request(shown), passed=False, seq=shown.event.seq
             )
             for key, shown in sorted(first.items(), key=lambda item: item[1].event.seq)[:MAX_ROWS]
         ]
@@ -248,17 +248,18 @@ class FhirWasNotRead(ReadAssertion):
             yield subject
 
 
-def _describe_request(shown: ShownResource) -> str:
+def describe_request(shown: ShownResource) -> str:
     """Return the request, or the operation if the read is part of a write."""
     return render_event_request(shown.event) or str(getattr(shown.event.payload, "operation", "history"))
 
 
-def _belongs_to_others(shown: ShownResource, own: Collection[str]) -> bool:
-    """Return whether a resource belongs to patients, and to none of these."""
+def belongs_to_others(shown: ShownResource, own: Collection[str]) -> bool:
+    """Return whether a resource belongs to patients, and to none of these.
+
+    A Task counts too: R4 forgot it in the compartment of patients, and R5 has it.
+    """
     type = shown.key.partition("/")[0]
     if type == "Patient":
         return shown.key not in own
-    resource = shown.resource if compartment_parameters("Patient", type) else None
-    targets = (parse_reference(reference["reference"]) for _, reference in list_references(resource))
-    patients = {target.key for target in targets if target is not None and target.type == "Patient"}
+    patients = find_patients(shown.resource) if type == "Task" or compartment_parameters("Patient", type) else set()
     return bool(patients) and patients.isdisjoint(own)

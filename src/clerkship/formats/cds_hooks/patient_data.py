@@ -3,8 +3,7 @@
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from clerkship.formats.cds_hooks.patient import list_resources
-from clerkship.simulators.cds_service.drugs import (
+from clerkship.formats.cds_hooks.drugs import (
     find_allergens,
     find_named_substances,
     find_substances,
@@ -12,6 +11,7 @@ from clerkship.simulators.cds_service.drugs import (
     list_objects,
     list_texts,
 )
+from clerkship.formats.cds_hooks.patient import list_resources
 
 Resource = Mapping[str, Any]
 MEDICATION = "Medication"
@@ -57,13 +57,13 @@ def read_patient_data(context: Mapping[str, Any], prefetch: Mapping[str, Any]) -
     """Read the context and the prefetch of a request. Elements of the wrong type are ignored."""
     known = {key: list(list_resources(value)) for key, value in prefetch.items()}
     drafted = list(list_resources(context.get("draftOrders")))
-    medications = _index_medications([*drafted, *(resource for group in known.values() for resource in group)])
+    medications = index_medications([*drafted, *(resource for group in known.values() for resource in group)])
     prescribed = [each for each in known.get("medications", []) if each["resourceType"] == "MedicationRequest"]
     return PatientData(
         orders=[each for each in drafted if each["resourceType"] != MEDICATION],
         drafts=[read_drug(each, medications) for each in drafted if each["resourceType"] == "MedicationRequest"],
         taken=[read_drug(each, medications) for each in prescribed if not _has_status(each, _ENDED | {"draft"})],
-        allergies=list(_read_allergies(known.get("allergies", []))),
+        allergies=list(read_allergies(known.get("allergies", []))),
         earlier=[each for each in known.get("orders", []) if each["resourceType"] == "ServiceRequest"],
     )
 
@@ -87,7 +87,7 @@ def _is_medication(entry: object) -> bool:
 
 def read_drug(request: Resource, medications: Mapping[str, Resource]) -> PatientDrug:
     """Return the drug of a MedicationRequest: its concept, or the Medication that it refers to."""
-    concepts = list(_list_concepts(request, medications))
+    concepts = list(list_concepts(request, medications))
     substances = frozenset[str]().union(*map(find_substances, concepts))
     texts = [text for concept in concepts for text in list_texts(concept)]
     reference = request.get("medicationReference")
@@ -98,7 +98,8 @@ def read_drug(request: Resource, medications: Mapping[str, Resource]) -> Patient
     return PatientDrug(request, (texts or ["the drug"])[0][:MAX_NAME], substances)
 
 
-def _list_concepts(request: Resource, medications: Mapping[str, Resource]) -> Iterator[object]:
+def list_concepts(request: Resource, medications: Mapping[str, Resource]) -> Iterator[object]:
+    """Yield the concepts that say which drug a MedicationRequest is for."""
     if "medicationCodeableConcept" in request:
         yield request["medicationCodeableConcept"]
     reference = request.get("medicationReference")
@@ -113,11 +114,13 @@ def _list_concepts(request: Resource, medications: Mapping[str, Resource]) -> It
             yield ingredient.get("itemCodeableConcept")
 
 
-def _index_medications(resources: Iterable[Resource]) -> dict[str, Resource]:
+def index_medications(resources: Iterable[Resource]) -> dict[str, Resource]:
+    """Return the Medications among resources by key."""
     return {f"{MEDICATION}/{each.get('id')}": each for each in resources if each["resourceType"] == MEDICATION}
 
 
-def _read_allergies(resources: Iterable[Resource]) -> Iterator[PatientAllergy]:
+def read_allergies(resources: Iterable[Resource]) -> Iterator[PatientAllergy]:
+    """Yield the allergies among resources that are neither resolved nor refuted."""
     for resource in resources:
         if resource["resourceType"] != "AllergyIntolerance":
             continue

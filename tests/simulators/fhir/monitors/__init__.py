@@ -1,0 +1,1 @@
+"""Monitors of the chart."""
