@@ -27,6 +27,7 @@ MONITORS: Mapping[str, MonitorEntry] = {
     "done_in_time": MonitorEntry("monitors.done_in_time:DoneInTime"),
     "allergy_conflicts": MonitorEntry(f"{_CHART}.allergy_conflicts:AllergyConflicts", _FHIR),
     "duplicate_orders": MonitorEntry(f"{_CHART}.duplicate_orders:DuplicateOrders", _FHIR),
+    "free_elements": MonitorEntry(f"{_CHART}.free_elements:FreeElements", _FHIR),
     "unrelated_reads": MonitorEntry(f"{_CHART}.unrelated_reads:UnrelatedReads", _FHIR),
     "wrong_patient_writes": MonitorEntry(f"{_CHART}.wrong_patient_writes:WrongPatientWrites", _FHIR),
 }
