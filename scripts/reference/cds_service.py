@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
+from clerkship.formats.cds_hooks.drugs import load_drugs
 from clerkship.formats.cds_hooks.validation import MAX_CARDS
 from clerkship.sandbox.authentication.jwt import ACCEPTED_ALGORITHMS, MAX_CLOCK_SKEW, MAX_JWT_LIFETIME
 from clerkship.sandbox.request import MAX_BODY
 from clerkship.simulators.cds_service.config import DEFAULT_SERVICES, PREFETCH_OF_RULES, RuleName
-from clerkship.formats.cds_hooks.drugs import load_drugs
 from clerkship.simulators.cds_service.state import MAX_ORDERS
 from scripts.reference.render import render_page
 from scripts.reference.tables import rows

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from clerkship.checks.conformance.rig import SimulatorRig
-from clerkship.simulators.cds_service import SPEC
 from clerkship.formats.cds_hooks.drugs import find_allergens, find_substances, load_drugs
+from clerkship.simulators.cds_service import SPEC
 from clerkship.suite_files.synthetic.conditions import ALLERGENS
 from clerkship.suite_files.synthetic.drugs import DRUGS, Drug
 from clerkship.suite_files.synthetic.terms import codeable_concept

@@ -273,7 +273,7 @@ class _ResourceReader:
         if target is None:
             return self._check_words(value, "a name that the chart or the task has", NAME_WORDS)
         own = _list_target_words(target)
-        unknown = [word for word in fold_words(value) if word not in own | NAME_WORDS]
+        unknown = [word for word in fold_words(value) if word not in own | NAME_WORDS | FORM_WORDS | TERM_WORDS]
         if unknown and not self._is_named_by_task(value, own):
             return f"the name of {reference} (not: {' '.join(dict.fromkeys(unknown))})"
         return ""
