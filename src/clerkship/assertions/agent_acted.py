@@ -39,7 +39,7 @@ class AgentActed(Assertion):
 
 def had_turn(evidence: Evidence) -> bool:
     """Return whether the agent was given a task or a message to answer."""
-    if evidence.cached(find_first_action) is not None or _find_fork(evidence):
+    if evidence.cached(find_first_action) is not None or find_fork(evidence):
         return True
     started = evidence.of_kind(AgentStarted.kind)
     if not started:
@@ -54,14 +54,14 @@ def find_first_action(evidence: Evidence) -> tuple[Event, str] | None:
 
     In a forked run, the events before the fork are those of another agent, and are left out.
     """
-    first = _find_fork(evidence)
+    first = find_fork(evidence)
     for event in evidence.events:
         if event.actor == "agent" and event.seq > first and (description := _describe_action(event, evidence)):
             return event, description
     return None
 
 
-def _find_fork(evidence: Evidence) -> int:
+def find_fork(evidence: Evidence) -> int:
     """Return the number of the event at which this agent took over; 0 if the run is not forked."""
     forks = evidence.indexes_by_kind.get(RunForked.kind)
     return evidence.events[forks[-1]].seq if forks else 0
@@ -141,7 +141,7 @@ def find_agent_actions(evidence: Evidence) -> tuple[tuple[Event, ActionType], ..
     In a forked run, the events before the fork are those of another agent, and are left out.
     """
     faults = {event.seq for event in evidence.of_kind(FaultInjected.kind)}
-    return tuple(_list_actions(evidence, _find_fork(evidence), faults))
+    return tuple(_list_actions(evidence, find_fork(evidence), faults))
 
 
 def _list_actions(evidence: Evidence, first: int, faults: set[int]) -> Iterator[tuple[Event, ActionType]]:

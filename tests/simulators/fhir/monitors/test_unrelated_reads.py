@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from clerkship.events.lifecycle import RunForked
 from clerkship.simulators.fhir.monitors.unrelated_reads import UnrelatedReads
 from tests.simulators.fhir.assertions.clinic import Clinic, potassium
 from tests.simulators.fhir.monitors.office import check, open_office
@@ -84,6 +85,15 @@ def test_what_a_step_puts_in_the_chart_involves_its_patient() -> None:
 def test_agent_does_not_involve_a_patient_by_writing() -> None:
     clinic = open_office()
     clinic.put(potassium("new", "bob", 6.5, "2026-03-02"))
+    clinic.read("Condition/bob-hiv")
+    assert not check(UnrelatedReads, clinic).passed
+
+
+def test_reads_before_a_fork_are_those_of_another_agent() -> None:
+    clinic = open_office()
+    clinic.read("Condition/bob-hiv")
+    clinic.add_event(RunForked(run="run-1", trial=1, turn=1, told="nothing"), "run")
+    assert check(UnrelatedReads, clinic).passed
     clinic.read("Condition/bob-hiv")
     assert not check(UnrelatedReads, clinic).passed
 

@@ -6,6 +6,7 @@ from urllib.parse import parse_qsl
 
 from pydantic import AfterValidator, Field
 
+from clerkship.assertions.agent_acted import find_fork
 from clerkship.assertions.field_rows import MAX_NAMES
 from clerkship.assertions.occurrence import join_first
 from clerkship.assertions.patients.involved import InvolvedPatients, find_involved
@@ -21,6 +22,7 @@ from clerkship.simulators.fhir.assertions.agent_changes import (
     changes_after_each_write,
     find_agent_changes,
 )
+from clerkship.simulators.fhir.assertions.shown_resources import ShownResource, find_shown_resources
 from clerkship.simulators.fhir.state import FhirState
 
 MAX_ROWS = 50
@@ -80,13 +82,24 @@ class InvolvementMonitor(ChartMonitor):
 
 
 def list_final_changes(evidence: Evidence, chart: ChartSandbox) -> Sequence[ResourceChange]:
-    """Return what the agent left in a chart that would not be there without it."""
-    return find_agent_changes(chart.state.chart, evidence, chart.name)
+    """Return what the agent left in a chart that would not be there without it.
+
+    In a fork, changes before the fork are those of another agent, and are left out; likewise below.
+    """
+    fork = find_fork(evidence)
+    return [each for each in find_agent_changes(chart.state.chart, evidence, chart.name) if each.seq > fork]
 
 
 def list_all_changes(evidence: Evidence, chart: ChartSandbox) -> Sequence[ResourceChange]:
     """Return what the agent had changed of a resource after each of its writes."""
-    return list(changes_after_each_write(chart.state.chart, evidence, chart.name))
+    fork = find_fork(evidence)
+    return [each for each in changes_after_each_write(chart.state.chart, evidence, chart.name) if each.seq > fork]
+
+
+def list_shown(evidence: Evidence, chart: ChartSandbox) -> Sequence[ShownResource]:
+    """Return the resources that the agent received."""
+    fork = find_fork(evidence)
+    return [each for each in find_shown_resources(evidence, chart.name) if each.event.seq > fork]
 
 
 def build_check(rows: Sequence[FieldCheck], found: str, nothing: str) -> Check:

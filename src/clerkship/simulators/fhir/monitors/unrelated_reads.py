@@ -15,9 +15,8 @@ from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import Check
 from clerkship.sandbox.monitor import MonitorAxis
 from clerkship.simulators.fhir.assertions.reads import belongs_to_others, describe_request
-from clerkship.simulators.fhir.assertions.shown_resources import find_shown_resources
 from clerkship.simulators.fhir.events import ResourcesSearched
-from clerkship.simulators.fhir.monitors.chart_monitor import InvolvementMonitor, build_check
+from clerkship.simulators.fhir.monitors.chart_monitor import InvolvementMonitor, build_check, list_shown
 
 _NAMES = frozenset({"name", "family", "given", "phonetic"})
 _NUMBERS = frozenset({"identifier", "phone", "telecom", "email"})
@@ -42,7 +41,7 @@ class UnrelatedReads(InvolvementMonitor):
     def check(self, evidence: Evidence) -> Check:
         """Look at every resource that the agent received."""
         involved, keys = self.find_involved(evidence), self.list_involved(evidence)
-        shown = [each for chart in self.list_charts(evidence) for each in find_shown_resources(evidence, chart.name)]
+        shown = [each for chart in self.list_charts(evidence) for each in list_shown(evidence, chart)]
         searches = {each.event.seq: each.event.payload for each in shown}
         namesakes = {key for each in searches.values() for key in _list_namesakes(each, involved)}
         others = [
