@@ -7,9 +7,10 @@ import pytest
 
 import clerkship
 from clerkship.model.task import Task
+from clerkship.service.rescore import rescore
 from clerkship.service.scaffold import ProjectKind, create_project
 from tests.suites.suite_checks import load_suite
-from tests.workbench import Workbench
+from tests.workbench import CATALOG, Workbench
 
 ROOT = Path(__file__).parent.parent.parent
 SUITES = [
@@ -31,6 +32,16 @@ def test_oracle_passes_with_a_reproducible_log(bench: Workbench, suite: Path) ->
     first, second = bench.run("oracle", **options), bench.run("oracle", **options)
     assert {t.task: t.verdict for t in first if t.verdict != "pass"} == {}
     assert {t.task: t.head for t in first} == {t.task: t.head for t in second}
+
+
+@pytest.mark.slow
+@pytest.mark.long
+@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+def test_stored_log_is_graded_again_with_the_same_result(bench: Workbench, suite: Path) -> None:
+    bench.folder = suite
+    first = bench.run("oracle", **recording_options(suite))
+    again = bench.store.task_runs(rescore(bench.store, first[0].run, CATALOG).run.id)
+    assert {t.task: (t.verdict, t.criteria) for t in first} == {t.task: (t.verdict, t.criteria) for t in again}
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)

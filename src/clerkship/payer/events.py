@@ -117,7 +117,7 @@ class AuthorizationInquired(PayerEvent, kind="payer.authorization.inquired"):
     """The authorizations in the answer."""
     statuses: tuple[str, ...] = ()
     rejection: str | None = None
-    query: PartyQuery
+    query: PartyQuery | AuthorizationQuery | ClaimQuery
 
 
 class DeterminationSet(Payload, kind="payer.determination.set"):
@@ -177,7 +177,7 @@ class AppealRejected(PayerEvent, kind="payer.appeal.rejected"):
 
     of: str
     rejection: str
-    query: PartyQuery
+    query: PartyQuery | AuthorizationQuery | ClaimQuery
     answer: Rejection
 
 
