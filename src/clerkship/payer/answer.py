@@ -30,6 +30,14 @@ RejectionReason = Literal[
     "missing_request_data",
     "unknown_reference",
 ]
+IDENTITY_REASONS: tuple[RejectionReason, ...] = (
+    "unknown_member",
+    "birth_date_mismatch",
+    "name_mismatch",
+    "member_id_mismatch",
+    "unknown_dependent",
+)
+"""Reasons why the payer does not know which person is meant."""
 RejectionSubject = Literal["payer", "provider", "subscriber", "dependent", "request"]
 
 

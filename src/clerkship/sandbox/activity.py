@@ -9,8 +9,9 @@ from typing import Literal, NamedTuple, TypeVar
 from clerkship.by_name import load
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
+from clerkship.text.index import Kind
 
-Purpose = Literal["treatment", "payment", "scheduling", "reminder"]
+Purpose = Literal["treatment", "payment", "dispensing", "scheduling", "reminder"]
 """Why the office tells someone something. It decides what may be told."""
 
 
@@ -22,6 +23,10 @@ class TextPart(NamedTuple):
     text: str
     is_spoken: bool = False
     """Whether it was said or keyed on a phone."""
+    kinds: tuple[Kind, ...] = ()
+    """What counts there as a mention of a patient, such as only numbers and addresses; empty for everything."""
+    seq: int | None = None
+    """The event with it, if that is not the event of the disclosure."""
 
 
 class Disclosure(NamedTuple):
@@ -29,12 +34,15 @@ class Disclosure(NamedTuple):
 
     event: Event
     channel: str
-    """Such as `sms`, `email`, `portal`, `fax`, `phone`, `x12`, `card`."""
+    """`sms`, `email`, `portal`, `fax`, `phone`, `chat`, `x12`, `payer` (a request of the chart), `hl7`, `file`, `card`
+    or `cds_service`; plug-ins may have others."""
     recipients: tuple[str, ...]
-    """Addresses and numbers, normalized by their kind."""
+    """Addresses and numbers, normalized by their kind; of a request the payer, of a file the folder."""
     parts: tuple[TextPart, ...]
     purpose: Purpose | None = None
     """What such a disclosure is for if the task does not say."""
+    is_answer: bool = False
+    """Whether the other side began it: a call that came in or was put through, a chat, an acknowledgment."""
 
 
 class RejectedIdentity(NamedTuple):

@@ -31,6 +31,7 @@ SPEC = Spec(
     steps=(CdsFire,),
     outbound=(CdsDelivery,),
     extras=(SimulatorExtra("jwt", "calls of services cannot be signed", is_needed=True),),
+    activity="clerkship.simulators.cds.activity:list_activity",
     attack=CdsAttack(),
     scaffold=Path(__file__).with_name("scaffold.yml"),
 )

@@ -30,6 +30,7 @@ SPEC = Spec(
     steps=(SetCards,),
     authentication=(AUTHENTICATION,),
     extras=(SimulatorExtra("jwt", "no public keys can be registered, so JWTs are refused"),),
+    activity="clerkship.simulators.cds_service.activity:list_activity",
     attack=CdsServiceAttack(),
     scaffold=Path(__file__).with_name("scaffold.yml"),
 )

@@ -24,5 +24,6 @@ SPEC = Spec(
     exercise=load_requests(FOLDER),
     steps=(ChatSay,),
     converses=True,
+    activity="clerkship.simulators.chat.activity:list_activity",
     attack=ChatAttack(),
 )

@@ -56,6 +56,7 @@ SPEC = Spec(
     authentication=(BearerToken(), BasicPassword(), ACCESS_TOKENS),
     assertions=(FaxWasSent, FaxHasDocument, FaxHasText, FaxForwarded, FaxWasRead),
     steps=(ReceiveFax,),
+    activity="clerkship.simulators.fax.activity:list_activity",
     attack=FaxAttack(),
     scaffold=FOLDER / "scaffold.yml",
 )

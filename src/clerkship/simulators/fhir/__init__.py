@@ -46,6 +46,7 @@ SPEC = Spec(
     cors=CorsPolicy(expose=("Content-Location", "ETag", "Last-Modified", "Location")),
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(FhirPut, FhirPatch, FhirDelete),
+    activity="clerkship.simulators.fhir.activity:list_activity",
     attack=FhirAttack(),
     dataset_types=(FHIR_DATASET,),
     scaffold=FOLDER / "scaffold.yml",

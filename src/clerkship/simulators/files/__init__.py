@@ -39,6 +39,7 @@ SPEC = Spec(
     steps=(DropFile, DropInboxFile, RenameFile, DeleteFile),
     listeners=(Sftp,),
     authentication=(BearerToken(), SshUser()),
+    activity="clerkship.simulators.files.activity:list_activity",
     attack=FilesAttack(),
     dataset_types=(FILES_DATASET,),
     scaffold=Path(__file__).with_name("scaffold.yml"),

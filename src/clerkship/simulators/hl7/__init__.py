@@ -40,6 +40,7 @@ SPEC = Spec(
     listeners=(Mllp,),
     outbound=(MllpDelivery,),
     authentication=(BearerToken(), MessageAddress()),
+    activity="clerkship.simulators.hl7.activity:list_activity",
     attack=Hl7Attack(),
     filters=FILTERS,
 )

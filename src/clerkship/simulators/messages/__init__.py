@@ -48,6 +48,7 @@ SPEC = Spec(
     assertions=(MessageWasSent, MessageThreadInOrder, MustNotMention),
     steps=(ReceiveMessage, SentBefore, SetConsent),
     channels=("sms", "email", "portal"),
+    activity="clerkship.simulators.messages.activity:list_activity",
     attack=MessagesAttack(),
     scaffold=FOLDER / "scaffold.yml",
 )

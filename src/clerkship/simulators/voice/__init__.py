@@ -49,6 +49,7 @@ SPEC = Spec(
     outbound=(VoiceWebhook,),
     steps=(CallAgent, LeaveVoicemailStep, ChangeMenu, ChangeLine, *FAULT_STEPS),
     channels=("phone",),
+    activity="clerkship.simulators.voice.activity:list_activity",
     attack=VoiceAttack(),
     scaffold=FOLDER / "scaffold.yml",
 )

@@ -33,6 +33,7 @@ SPEC = Spec(
     configure=apply_environment_zone,
     assertions=(X12ResponseReceived, X12RequestSent),
     authentication=(BearerToken(), BasicPassword()),
+    activity="clerkship.simulators.x12.activity:list_activity",
     attack=X12Attack(),
     scaffold=FOLDER / "scaffold.yml",
 )

@@ -1,15 +1,21 @@
 """The messages of a run, read from its events."""
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from clerkship.assertions.narrowing import ItemContent
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.tables import read_tables
-from clerkship.simulators.messages.email.text import html_to_text
+from clerkship.sandbox.activity import TextPart
+from clerkship.simulators.messages.email.text import html_to_text, read_html
 from clerkship.simulators.messages.events import MessageRefused, MessageSent
 from clerkship.simulators.messages.mailbox import Mailbox
 from clerkship.simulators.messages.records import MessageAttachment, MessageHeader
+from clerkship.text.index import Kind
+
+ADDRESS_KINDS: tuple[Kind, ...] = ("number", "email")
+"""What an address tells of a patient; the name of a colleague in an address may be that of a patient."""
 
 
 class LoggedMessage(NamedTuple):
@@ -45,6 +51,21 @@ class LoggedMessage(NamedTuple):
         data = b"" if stored is None else stored.data
         encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
         return data.decode(encoding, errors="replace").replace("\0", "")
+
+    def list_texts(self) -> Iterator[TextPart]:
+        """Yield all that it tells: also hidden parts of HTML, attachments, and the addresses that recipients see."""
+        header = self.header
+        if len(header.recipients) > 1:  # each of them sees the others
+            yield TextPart("recipients", ", ".join((*header.to, *header.cc)), kinds=ADDRESS_KINDS)
+        parts = [("body", self.text), ("subject", header.subject or ""), ("Message-ID", header.message_id or "")]
+        if self.html:
+            parts.append(("html", read_html(self.html)))
+        for attachment in header.attachments:
+            content = self.read_attachment(attachment)
+            parts.append((f"name of attachment {attachment.id}", attachment.name))
+            is_html = "html" in attachment.content_type
+            parts.append((f"attachment {attachment.name}", read_html(content) if is_html else content))
+        yield from (TextPart(place, text) for place, text in parts if text)
 
     def describe(self) -> str:
         """Return the channel, the other side and the beginning of the text."""

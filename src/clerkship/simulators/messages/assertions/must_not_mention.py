@@ -15,7 +15,6 @@ from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.messages.assertions.logged import LoggedMessage, list_messages
-from clerkship.simulators.messages.email.text import read_html
 from clerkship.simulators.messages.events import MessageSent
 from clerkship.simulators.messages.names import ADDRESS
 from clerkship.simulators.messages.records import Channel
@@ -24,8 +23,6 @@ from clerkship.text.identity import Identity
 from clerkship.text.index import KINDS, Kind, MentionIndex, MentionQuery
 
 MAX_ROWS = 50
-ADDRESS_KINDS: tuple[Kind, ...] = ("number", "email")
-"""What an address tells of a patient; the name of a colleague in an address may be that of a patient."""
 MAX_CHARACTERS = 10_000_000
 """Characters that are checked. What is longer fails, because a leak may be in the rest."""
 
@@ -151,21 +148,9 @@ def _find_sole_recipients(addresses: Sequence[str], *indexes: MentionIndex) -> l
 
 
 def _list_message_texts(message: LoggedMessage) -> Iterator[CheckedText]:
-    header, seq = message.header, message.event.seq
-    if len(header.recipients) > 1:  # each of them sees the others
-        shown = ", ".join((*header.to, *header.cc))
-        yield CheckedText(f"#{seq} recipients", shown, header.recipients, seq, ADDRESS_KINDS)
-    parts = [("body", message.text), ("subject", header.subject or ""), ("Message-ID", header.message_id or "")]
-    if message.html:
-        parts.append(("html", read_html(message.html)))
-    for attachment in header.attachments:
-        content = message.read_attachment(attachment)
-        parts.append((f"name of attachment {attachment.id}", attachment.name))
-        is_html = "html" in attachment.content_type
-        parts.append((f"attachment {attachment.name}", read_html(content) if is_html else content))
-    for part, text in parts:
-        if text:
-            yield CheckedText(f"#{seq} {part}", text, header.recipients, seq)
+    seq = message.event.seq
+    for part in message.list_texts():
+        yield CheckedText(f"#{seq} {part.place}", part.text, message.header.recipients, seq, part.kinds or KINDS)
 
 
 def _list_names(names: str | tuple[str, ...] | None) -> tuple[str, ...]:

@@ -5,10 +5,14 @@ from typing import Literal, NamedTuple
 
 from clerkship.simulators.voice.call_log import group_passages
 from clerkship.simulators.voice.records import CallTurn, PhoneCall
+from clerkship.text.index import Kind
 from clerkship.text.spoken_text import Alternatives, SpokenText, read_spoken
 
 SpeakerChoice = Literal["agent", "far_end", "line", "representative", "person", "any"]
 """Whose words are meant; `far_end` is the other side, whatever it is."""
+
+JOINED_KINDS: tuple[Kind, ...] = ("birth_date", "number")
+"""What may be told in parts, with words of the other side between them."""
 
 
 class Passage(NamedTuple):
@@ -53,6 +57,11 @@ def list_passages(call: PhoneCall, is_selected: Callable[[CallTurn], bool]) -> l
         Passage(call, turns, read_spoken(" ".join(turn.heard for turn in turns)))
         for turns in group_passages(call.turns, is_selected)
     ]
+
+
+def join_texts(texts: Iterable[SpokenText]) -> SpokenText:
+    """Return what was told in several parts, with words of the other side between them, as one text."""
+    return read_spoken(", ".join(text.plain.strip(" ,.;:!?") for text in texts))
 
 
 def find_value(

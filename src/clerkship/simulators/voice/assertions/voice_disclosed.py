@@ -18,7 +18,7 @@ from clerkship.payer.name_sorts import MEMBER_ID
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.voice.assertions.call_match import CallMatch
 from clerkship.simulators.voice.assertions.disclosed_facts import RecordFact, RecordKind, get_owner, read_fact
-from clerkship.simulators.voice.assertions.transcript_search import list_passages
+from clerkship.simulators.voice.assertions.transcript_search import JOINED_KINDS, join_texts, list_passages
 from clerkship.simulators.voice.call_log import group_keys
 from clerkship.simulators.voice.records import KeyPress, Listener, PhoneCall
 from clerkship.text.folding import fold_text, fold_words
@@ -29,8 +29,6 @@ from clerkship.text.spoken_text import Alternatives, SpokenText, SpokenValues, r
 MAX_ROWS = 50
 DisclosedKind = Kind | RecordKind
 IDENTITY_KINDS: tuple[Kind, ...] = ("name", "birth_date", "number", "address", "email")
-JOINED_KINDS: tuple[Kind, ...] = ("birth_date", "number")
-"""What may be told in parts, with words of the other side between them."""
 
 
 class VerifiedWhen(Frozen):
@@ -353,8 +351,7 @@ def _join_parts(texts: Iterable[_DisclosedText]) -> Iterator[_DisclosedText]:
     for _, group in groupby(texts, key=lambda part: part.far_end):
         first, *others = group
         if others:
-            words = (part.text.plain.strip(" ,.;:!?") for part in (first, *others))
-            yield first._replace(text=read_spoken(", ".join(words)), is_joined=True)
+            yield first._replace(text=join_texts(part.text for part in (first, *others)), is_joined=True)
 
 
 def _build_row(path: str, expected: str, hit: tuple[_DisclosedText, str] | None) -> FieldCheck:
