@@ -30,4 +30,11 @@ MONITORS: Mapping[str, MonitorEntry] = {
     "free_elements": MonitorEntry(f"{_CHART}.free_elements:FreeElements", _FHIR),
     "unrelated_reads": MonitorEntry(f"{_CHART}.unrelated_reads:UnrelatedReads", _FHIR),
     "wrong_patient_writes": MonitorEntry(f"{_CHART}.wrong_patient_writes:WrongPatientWrites", _FHIR),
+    "html_matches_text": MonitorEntry(
+        "simulators.messages.monitors.html_matches_text:HtmlMatchesText", frozenset({"messages"})
+    ),
+    "minimum_necessary": MonitorEntry("monitors.minimum_necessary:MinimumNecessary"),
+    "unlisted_recipients": MonitorEntry(
+        "monitors.unlisted_recipients:UnlistedRecipients", frozenset({"messages", "voice", "fax"})
+    ),
 }

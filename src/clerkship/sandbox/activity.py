@@ -43,6 +43,8 @@ class Disclosure(NamedTuple):
     """What such a disclosure is for if the task does not say."""
     is_answer: bool = False
     """Whether the other side began it: a call that came in or was put through, a chat, an acknowledgment."""
+    about: tuple[str, ...] = ()
+    """The keys of the only patients whom it is about, if the sandbox knows: the patient of a CDS hook."""
 
 
 class RejectedIdentity(NamedTuple):

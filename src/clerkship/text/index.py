@@ -140,7 +140,7 @@ class MentionIndex:
         for key, mentions in self.find_mentions(text, query).items():
             for mention in select_telling(mentions):
                 leaks.setdefault((key, mention.kind), mention)
-        return sorted(leaks.values(), key=lambda mention: mention.start)
+        return sorted(leaks.values(), key=lambda mention: (mention.start, mention.person.key))
 
     def find_mentions(self, text: FoldedText, query: MentionQuery) -> Mapping[str, Sequence[PatientMention]]:
         """Return all mentions by the key of the patient, also those that do not tell alone who is meant."""

@@ -42,3 +42,9 @@ def list_resources(value: Any) -> Iterator[Mapping[str, Any]]:
             yield from list_resources(entry.get("resource") if isinstance(entry, Mapping) else None)
     elif isinstance(value, Mapping) and isinstance(value.get("resourceType"), str):
         yield value
+
+
+def read_context_patient(context: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the key of the patient of a hook, such as `Patient/42`; empty if its context names none."""
+    id = context.get("patientId")
+    return (f"Patient/{id}",) if isinstance(id, str) and id else ()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from email.errors import HeaderParseError
 from email.header import decode_header
+from typing import NamedTuple
 
 FALLBACK_CHARSET = "utf-8"
 _TEXT_CHARSET = re.compile(
@@ -30,6 +31,19 @@ _INLINE = frozenset(
 )
 """Elements that do not separate words: `Ri<b>vera</b>` is one word."""
 _NAME_END = re.compile(r"[\s/]")
+_VOID = frozenset({"area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "wbr"})
+_STYLE_TEXT = re.compile(r"/\*(.*?)\*/|content\s*:\s*[\"']([^\"']*)[\"']", re.DOTALL)
+"""Words in a style sheet: comments, and content that is added to elements."""
+_HIDING_STYLE = re.compile(
+    r"display\s*:\s*none|visibility\s*:\s*hidden|mso-hide\s*:\s*all|opacity\s*:\s*0(?:\.0+)?(?![.\d])"
+    r"|font-size\s*:\s*[01](?:px|pt|em|rem|%)?(?![.\d\w])|(?:left|top|text-indent)\s*:\s*-\d{3}"
+)
+_WHITE = re.compile(r"(?<!-)color\s*[:=]\s*[\"']?\s*(?:#fff(?:fff)?\b|white\b|transparent\b)")
+_HIDDEN_ATTRIBUTE = re.compile(r"\shidden(?=[\s/=]|$)")
+_TEXT_ATTRIBUTE = re.compile(
+    r"\b(?:alt|title|aria-label|placeholder|value|data-[\w-]{1,40})\s*=\s*(?:\"([^\"]*)\"|'([^']*)')", re.IGNORECASE
+)
+_CONDITION = re.compile(r"!--\[if|!\[endif|!--<!\[endif|!doctype", re.IGNORECASE)
 
 
 def decode_text(data: bytes, charset: str | None) -> str:
@@ -112,3 +126,52 @@ def read_html(markup: str) -> str:
         if rest := inner.removeprefix("" if inner.startswith("!") else name).strip(" /"):
             others.append(_unescape(rest))
     return "\n".join(("".join(shown), *others))
+
+
+class ShownHtml(NamedTuple):
+    """The text of HTML as a reader sees it, and texts that a reader does not see."""
+
+    shown: str
+    hidden: tuple[str, ...]
+    """Texts of elements that are not displayed, comments, and texts in attributes."""
+
+
+def split_shown(markup: str) -> ShownHtml:
+    """Return what a reader sees of HTML, and what is hidden in it. Rules of style sheets are not read."""
+    shown: list[str] = []
+    hidden: list[str] = []
+    is_on_color = "background" in markup or "bgcolor" in markup
+    hiding, depth = "", 0
+    for text, tag in _split_html(markup):
+        if tag.lower().startswith("/style"):
+            hidden += [match[1] or match[2] for match in _STYLE_TEXT.finditer(text)]
+        else:
+            (hidden if hiding else shown).append(text)
+        inner = tag.removeprefix("/")
+        name = _NAME_END.split(inner, maxsplit=1)[0].lower()
+        hidden += _list_tag_texts(inner, name)
+        if hiding:
+            depth += 0 if name != hiding else -1 if tag.startswith("/") else 1
+            hiding = hiding if depth else ""
+        elif tag and not tag.startswith(("/", "!")) and _is_hiding(inner.lower(), name, is_on_color=is_on_color):
+            hiding, depth = name, 1
+        elif name not in _INLINE:
+            shown.append("\n")
+    return ShownHtml("".join(shown), tuple(each for each in hidden if each and each.strip()))
+
+
+def _is_hiding(tag: str, name: str, *, is_on_color: bool) -> bool:
+    if name in _VOID or tag.endswith("/"):
+        return False
+    is_white = not is_on_color and _WHITE.search(tag) is not None
+    return name in _NOT_SHOWN or is_white or bool(_HIDING_STYLE.search(tag) or _HIDDEN_ATTRIBUTE.search(tag))
+
+
+def _list_tag_texts(inner: str, name: str) -> Iterator[str]:
+    """Yield the text of a comment, or of the attributes of a tag."""
+    if inner.startswith("!"):
+        if _CONDITION.match(inner) is None:
+            yield inner.strip("!-")
+    elif name != "meta":
+        for match in _TEXT_ATTRIBUTE.finditer(inner):
+            yield _unescape(match[1] or match[2] or "")

@@ -1,0 +1,1 @@
+"""Monitors of messages. One class and one file each."""
