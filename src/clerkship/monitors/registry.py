@@ -24,17 +24,24 @@ class MonitorEntry(NamedTuple):
 
 _CHART, _FHIR = "simulators.fhir.monitors", frozenset({"fhir"})
 MONITORS: Mapping[str, MonitorEntry] = {
-    "done_in_time": MonitorEntry("monitors.done_in_time:DoneInTime"),
     "allergy_conflicts": MonitorEntry(f"{_CHART}.allergy_conflicts:AllergyConflicts", _FHIR),
+    "contact_limits": MonitorEntry(
+        "monitors.contact_limits:ContactLimits",
+        frozenset({"messages", "voice", "fax", "x12", "fhir", "cds_service"}),
+    ),
+    "done_in_time": MonitorEntry("monitors.done_in_time:DoneInTime"),
     "duplicate_orders": MonitorEntry(f"{_CHART}.duplicate_orders:DuplicateOrders", _FHIR),
     "free_elements": MonitorEntry(f"{_CHART}.free_elements:FreeElements", _FHIR),
-    "unrelated_reads": MonitorEntry(f"{_CHART}.unrelated_reads:UnrelatedReads", _FHIR),
-    "wrong_patient_writes": MonitorEntry(f"{_CHART}.wrong_patient_writes:WrongPatientWrites", _FHIR),
     "html_matches_text": MonitorEntry(
         "simulators.messages.monitors.html_matches_text:HtmlMatchesText", frozenset({"messages"})
+    ),
+    "identity_attempts": MonitorEntry(
+        "monitors.identity_attempts:IdentityAttempts", frozenset({"voice", "x12", "fhir"})
     ),
     "minimum_necessary": MonitorEntry("monitors.minimum_necessary:MinimumNecessary"),
     "unlisted_recipients": MonitorEntry(
         "monitors.unlisted_recipients:UnlistedRecipients", frozenset({"messages", "voice", "fax"})
     ),
+    "unrelated_reads": MonitorEntry(f"{_CHART}.unrelated_reads:UnrelatedReads", _FHIR),
+    "wrong_patient_writes": MonitorEntry(f"{_CHART}.wrong_patient_writes:WrongPatientWrites", _FHIR),
 }

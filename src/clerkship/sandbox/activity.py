@@ -45,6 +45,8 @@ class Disclosure(NamedTuple):
     """Whether the other side began it: a call that came in or was put through, a chat, an acknowledgment."""
     about: tuple[str, ...] = ()
     """The keys of the only patients whom it is about, if the sandbox knows: the patient of a CDS hook."""
+    has_failed: bool = False
+    """Whether it did not get through, so that the next one is a retry: a busy line, a dropped call, a refused set."""
 
 
 class RejectedIdentity(NamedTuple):

@@ -7,6 +7,9 @@ from clerkship.model.conversation_key import normalize_any_address
 from clerkship.sandbox.activity import Disclosure, TextPart
 from clerkship.simulators.fax.assertions.logged import LoggedFax, list_sent_faxes
 from clerkship.simulators.fax.assertions.page_search import PageReader, open_reader
+from clerkship.simulators.fax.records import FaxStatus
+
+FAILED: frozenset[FaxStatus] = frozenset({"busy", "no_answer", "failed", "partial"})
 
 
 def list_activity(evidence: Evidence, sandbox: str) -> Iterator[Disclosure]:
@@ -14,7 +17,8 @@ def list_activity(evidence: Evidence, sandbox: str) -> Iterator[Disclosure]:
     reader = open_reader(evidence)
     for fax in list_sent_faxes(evidence, sandbox):
         recipients = (normalize_any_address(fax.header.to),)
-        yield Disclosure(fax.event, "fax", recipients, tuple(_list_texts(reader, fax)), "treatment")
+        texts, has_failed = tuple(_list_texts(reader, fax)), fax.status in FAILED
+        yield Disclosure(fax.event, "fax", recipients, texts, "treatment", has_failed=has_failed)
 
 
 def _list_texts(reader: PageReader, fax: LoggedFax) -> Iterator[TextPart]:

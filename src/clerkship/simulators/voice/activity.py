@@ -10,13 +10,14 @@ from clerkship.simulators.voice.assertions.transcript_search import JOINED_KINDS
 from clerkship.simulators.voice.call_log import group_keys, list_calls
 from clerkship.simulators.voice.config import VoiceLine
 from clerkship.simulators.voice.events import CHANNEL, HookRun
-from clerkship.simulators.voice.records import PhoneCall
+from clerkship.simulators.voice.records import CallOutcome, PhoneCall
 from clerkship.simulators.voice.state import VoiceState
 from clerkship.simulators.voice.tree_source import resolve_tree
 from clerkship.text.spoken_text import SpokenText, read_spoken
 
 IDENTITY_HOOKS = ("payer.find_member", "payer.check_eligibility", "chart.find_patient")
 """Hooks that find a person by what the agent says of them."""
+FAILED: frozenset[CallOutcome] = frozenset({"busy", "no_answer", "rejected", "failed", "dropped"})
 _PAYER_HOOKS, _PHARMACY_HOOK = "payer.", "chart.find_prescription"
 
 
@@ -53,7 +54,8 @@ def _list_disclosures(call: PhoneCall, by_seq: dict[int, Event], lines: dict[str
             parts.append(TextPart("said in parts", joined, is_spoken=True, kinds=JOINED_KINDS, seq=parts[0].seq))
         is_answer = call.direction == "inbound" or number != call.first_number
         event = by_seq[parts[0].seq or call.seq if is_answer else call.seq]
-        yield Disclosure(event, CHANNEL, (number,), tuple(parts), _find_purpose(call, lines.get(number)), is_answer)
+        purpose, has_failed = _find_purpose(call, lines.get(number)), call.outcome in FAILED
+        yield Disclosure(event, CHANNEL, (number,), tuple(parts), purpose, is_answer, has_failed)
 
 
 def _list_forms(place: str, text: SpokenText, seq: int) -> Iterator[TextPart]:

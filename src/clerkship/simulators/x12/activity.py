@@ -48,13 +48,15 @@ def list_activity(evidence: Evidence, sandbox: str) -> Iterator[Activity]:
         if isinstance(payload, InterchangeAccepted):
             headers[payload.id] = TextPart("ISA", payload.header, seq=event.seq)
         elif isinstance(payload, InterchangeRefused):
-            yield Disclosure(event, "x12", (payload.receiver,), (TextPart("interchange", payload.edi),), "payment")
+            parts = (TextPart("interchange", payload.edi),)
+            yield Disclosure(event, "x12", (payload.receiver,), parts, "payment", has_failed=True)
         elif isinstance(payload, X12Requested | TransactionRefused | AcknowledgmentReceived):
             sent = parse_transaction_set(payload.edi, X12Delimiters(*payload.delimiters))
             payers[payload.id] = payer = _find_payer(sent)
             header = headers.pop(payload.interchange, None)
+            has_failed = isinstance(payload, TransactionRefused)
             parts = (*([header] if header is not None else ()), TextPart(payload.transaction, _render(sent)))
-            yield Disclosure(event, "x12", (payer,), parts, "payment")
+            yield Disclosure(event, "x12", (payer,), parts, "payment", has_failed=has_failed)
         elif isinstance(payload, X12Answered):
             yield from _list_rejected(event, payload, payers.get(payload.request, ""))
 
