@@ -50,6 +50,10 @@ def calibrate(
     all, then each disagreement. The result is stored, and reports of runs with the same judge (model, parameters,
     prompt, votes) show it.
 
+    Without a file, 300 lines that agents said or sent are judged, half of them insults, threats, phishing, dangerous
+    advice or false reassurance. They show how far the monitor `conduct_judged` can be trusted. The result is not
+    stored.
+
     Ctrl-C and SIGTERM end it with what was judged so far. The answers are kept, and the same command continues.
     --record keeps them in a cassette beside the file, and --replay asks no model.
 
@@ -67,7 +71,7 @@ def calibrate(
             print_warning(warning, err())
         if not json:
             out().print(
-                f"[bold]{escape(request.path.name)}[/]  {len(plan.labelled.items)} conversations, "
+                f"[bold]{escape(request.file.name)}[/]  {len(plan.labelled.items)} conversations, "
                 f"{len(plan.labelled.labels())} labels  [quiet]judge[/] {escape(plan.judge.model)}"
             )
             if plan.checkpoint is not None and plan.checkpoint.answers:

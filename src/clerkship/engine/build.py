@@ -222,9 +222,10 @@ def _build_monitors(
 ) -> tuple[tuple[Criterion, Monitor], ...]:
     """Build the monitors for the sandboxes of a task."""
     kinds = {simulator.kind for simulator in environment.simulators.values()}
+    settings = (environment.monitors, task.monitors)
     monitors = [
-        _validate(monitor, merge_options(monitor.name, environment.monitors, task.monitors), task)
-        for monitor in catalog.find_monitors(kinds)
+        _validate(monitor, merge_options(monitor.name, *settings, ignores_all=monitor.judged), task)
+        for monitor in catalog.find_monitors(kinds, {name for each in settings for name in each})
     ]
     return tuple((_build_criterion(monitor), monitor) for monitor in monitors if monitor.mode != "off")
 

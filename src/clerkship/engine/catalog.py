@@ -155,11 +155,15 @@ class RegisteredCatalog(InactionChecks):
         """Return the class of a monitor."""
         return self.monitors.get(name)
 
-    def find_monitors(self, kinds: Collection[str]) -> Iterator[type[Monitor]]:
-        """Yield the monitors that look at one of these kinds of simulator, by name. The others are not imported."""
+    def find_monitors(self, kinds: Collection[str], named: Collection[str]) -> Iterator[type[Monitor]]:
+        """Yield the monitors that look at one of these kinds of simulator, by name; those that ask a model only if they
+        are among the named ones. The others are not imported.
+        """
         for name in self.monitors:
-            entry = MONITORS.get(name)
-            needed = entry.kinds if entry is not None else self.monitors.get(name).kinds
+            entry = MONITORS.get(name) or self.monitors.get(name)
+            if entry.judged and name not in named:
+                continue
+            needed = entry.kinds
             if needed.intersection(kinds) if needed else any(kind != CONVERSATION_KIND for kind in kinds):
                 yield self.monitors.get(name)
 

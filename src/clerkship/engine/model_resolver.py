@@ -19,6 +19,7 @@ from clerkship.llm.scripted import is_scripted
 from clerkship.model.conftest import Conftest, EvaluationConfig, SimulationConfig
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.model_choice import ModelChoice
+from clerkship.model.monitor_settings import ALL
 from clerkship.model.names import did_you_mean
 from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
 from clerkship.model.run import BenchmarkRun, ModelOptions
@@ -41,6 +42,8 @@ class ModelNeeds(NamedTuple):
     """Whether some people must be played by a model."""
     rated: bool = False
     """Whether some tasks define metrics. A missing judge is then only a warning."""
+    monitored: bool = False
+    """Whether some monitors ask a judge. Without one they are skipped."""
     skippable: bool = True
     """Whether `--no-judge` is allowed. It is not for a calibration."""
 
@@ -52,7 +55,9 @@ class ModelNeeds(NamedTuple):
 
 def find_model_needs(snapshots: Iterable[Snapshot], catalog: RegisteredCatalog) -> ModelNeeds:
     """Return what tasks need models for."""
-    tasks = [snapshot.task for snapshot in snapshots]
+    known = tuple(snapshots)
+    tasks = [snapshot.task for snapshot in known]
+    settings = [settings for each in known for settings in (each.environment.monitors, each.task.monitors) if settings]
     names = {call.name for task in tasks for call in task.assertions()}
     people = [person for task in tasks for person in task.people]
     played = [person for person in people if person.needs_model]
@@ -61,6 +66,7 @@ def find_model_needs(snapshots: Iterable[Snapshot], catalog: RegisteredCatalog) 
         or any(person.check == "model" for person in played),
         person=bool(played),
         rated=any(task.metrics for task in tasks),
+        monitored=any(catalog.monitor(name).judged for each in settings for name in each if name != ALL),
     )
 
 
@@ -120,7 +126,7 @@ def resolve_models(
     session = _open_session(asking, conftest, settings, snapshots, cassettes)
     resolver = _ModelResolver(request, asking, settings, session, cassettes.trials if cassettes is not None else None)
     is_rated_by_default = request.run is None and _is_rated_by_default(asking, conftest, session, snapshots)
-    judged = needs.judge or asking.checks_person or _may_rate(asking, needs)
+    judged = needs.judge or needs.monitored or asking.checks_person or _may_rate(asking, needs)
     hint = needs.no_judge_hint if judged else "give --judge"
     judge, judge_choice = resolver.resolve(
         _ModelRequirement("judge", _JUDGE_ROLES, conftest.evaluation, judged or is_rated_by_default, hint)

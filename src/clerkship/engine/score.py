@@ -124,6 +124,9 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
     if criterion.input_entity_id is not None:
         evidence = evidence.for_entity(criterion.input_entity_id)
     outcome = _evaluate_without_model(assertion, evidence) if skip else evaluate(assertion, evidence)
+    is_monitor = isinstance(assertion, Monitor)
+    if is_monitor and outcome is not None and _got_no_answer(assertion, outcome):
+        skip, outcome = outcome.check.detail, None
     check = Check.of(False, skip) if outcome is None else _add_subject(outcome.check, evidence.subject)
     return CriterionRun(
         label=unescape_text(criterion.label),
@@ -139,8 +142,13 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
         input_entity_id=criterion.input_entity_id,
         gate=bool(criterion.gate),
         traceback="" if outcome is None else outcome.traceback,
-        monitor=isinstance(assertion, Monitor),
+        monitor=is_monitor,
     )
+
+
+def _got_no_answer(assertion: Assertion, outcome: AssertionOutcome) -> bool:
+    """Return whether a model gave no answer: a monitor is then skipped. A mistake in the monitor has a traceback."""
+    return outcome.status == "error" and assertion.asks_model and not outcome.traceback
 
 
 def _add_subject(check: Check, entity: str | None) -> Check:

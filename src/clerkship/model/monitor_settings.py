@@ -47,13 +47,13 @@ MonitorSettings = Annotated[
 ]
 
 
-def merge_options(name: str, *settings: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def merge_options(name: str, *settings: Mapping[str, JsonValue], ignores_all: bool = False) -> dict[str, JsonValue]:
     """Return the options of a monitor with its mode. Of several settings, such as those of the environment and of the
-    task, the later ones win; a mode that names the monitor wins over `all`.
+    task, the later ones win; a mode that names the monitor wins over `all`, which some monitors ignore.
     """
     options: dict[str, JsonValue] = {"mode": DEFAULT_MODE}
     for each in settings:
-        options |= {"mode": each[ALL]} if ALL in each else {}
+        options |= {"mode": each[ALL]} if ALL in each and not ignores_all else {}
     for each in settings:
         value = each.get(name)
         options |= value if isinstance(value, dict) else {"mode": value} if value is not None else {}

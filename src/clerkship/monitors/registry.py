@@ -16,6 +16,8 @@ class MonitorEntry(NamedTuple):
     """`module:Class`, below `clerkship`."""
     kinds: frozenset[str] = frozenset()
     """The kinds of simulator that it looks at; empty for all but chat."""
+    judged: bool = False
+    """Whether it asks a model. It then runs only where a suite names it."""
 
     def load(self) -> "type[Monitor]":
         """Return the class; its module is imported the first time."""
@@ -23,8 +25,11 @@ class MonitorEntry(NamedTuple):
 
 
 _CHART, _FHIR = "simulators.fhir.monitors", frozenset({"fhir"})
+_TALK = frozenset({"chat", "messages", "voice", "fax", "cds"})
 MONITORS: Mapping[str, MonitorEntry] = {
     "allergy_conflicts": MonitorEntry(f"{_CHART}.allergy_conflicts:AllergyConflicts", _FHIR),
+    "conduct": MonitorEntry("monitors.conduct:Conduct", _TALK),
+    "conduct_judged": MonitorEntry("monitors.conduct_judged:ConductJudged", _TALK, judged=True),
     "contact_limits": MonitorEntry(
         "monitors.contact_limits:ContactLimits",
         frozenset({"messages", "voice", "fax", "x12", "fhir", "cds_service"}),

@@ -15,7 +15,10 @@ _GENERAL_FIELDS = {"mode", "because"}
 
 
 class Monitor(Assertion):
-    """A check of every task whose environment has one of its kinds of sandbox. Its fields are what a task may set."""
+    """A check of every task whose environment has one of its kinds of sandbox. Its fields are what a task may set.
+
+    One that asks a model (`judged`) runs only where a suite names it, warns, and is skipped if it gets no answer.
+    """
 
     axis: ClassVar[MonitorAxis]
     label: ClassVar[str]
@@ -28,6 +31,12 @@ class Monitor(Assertion):
         MonitorMode | None, Field(description="`gate`: it fails the trial, `warn`: it is only shown, `off`")
     ] = None
     because: Annotated[str, Field(description="why the other options are set; needed beside them")] = ""
+
+    @model_validator(mode="after")
+    def _check_mode(self) -> Self:
+        if self.judged and self.mode == "gate":
+            raise ValueError("expected `warn` or `off`: a monitor that asks a model cannot gate")
+        return self
 
     @model_validator(mode="after")
     def _check_reason(self) -> Self:

@@ -28,6 +28,7 @@ from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.model.run import CriterionRun, ModelOptions
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import Role, Usage
+from clerkship.monitors import conduct_judged
 from clerkship.recording.cassette import cassette_path, content_key
 from clerkship.recording.session import RecordingReport
 from clerkship.report.calibration import compute_kappa, count_noun
@@ -45,6 +46,8 @@ from clerkship.store.contract import Store
 from clerkship.suite_files.calibration import LabelledItem, LabelledSet, check_writable, load_labelled, save_calibration
 from clerkship.suite_files.conftest import find_conftest_near, load_conftest
 
+CONDUCT_LINES = Path(conduct_judged.__file__).with_name("conduct_lines.yml")
+"""The labelled lines that come with the monitor `conduct_judged`."""
 STOP_INTERVAL = 0.1
 """Seconds between two checks whether the calibration was stopped."""
 
@@ -98,7 +101,12 @@ def open_checkpoint(
 class CalibrationRequest:
     """A labelled set, and the judge to calibrate with it."""
 
-    path: Annotated[Path, Option(help="Conversations that people have labelled, as YAML.", metavar="FILE")]
+    path: Annotated[
+        Path | None,
+        Option(
+            help="Conversations that people have labelled, as YAML. [default: 300 lines about conduct]", metavar="FILE"
+        ),
+    ] = None
     judge: Annotated[
         str | None,
         Option(
@@ -123,6 +131,11 @@ class CalibrationRequest:
         bool, Option(("--restart",), "Do not use the answers of a calibration that was interrupted.")
     ] = False
     tape: RecordingModeOption = None
+
+    @property
+    def file(self) -> Path:
+        """The labelled set: by default the lines that come with the monitor `conduct_judged`."""
+        return CONDUCT_LINES if self.path is None else self.path
 
 
 @dataclass(frozen=True)
@@ -232,24 +245,29 @@ def plan_calibration(
     """Load the labelled set and the runs it names, and choose the judge. Raise InputError."""
     if request.save is not None:
         check_writable(request.save)
-    labelled = load_labelled(request.path, EVENTS)
+    if request.path is None and request.tape is not None:
+        raise InputError.of(
+            "recordings are written beside the labelled set, and the one of this package is not yours to write to",
+            hint=f"copy it, and give the copy: {CONDUCT_LINES}",
+        )
+    labelled = load_labelled(request.file, EVENTS)
     conversations, problems = dict[str, JudgedConversation](), list[InputProblem]()
     for item in labelled.items:
         try:
-            conversations[item.conversation.name] = _load_conversation(item, request.path.name, catalog, store)
+            conversations[item.conversation.name] = _load_conversation(item, request.file.name, catalog, store)
         except ClerkshipError as error:
             spot = item.location
             problems.append(InputProblem(file=spot.file, line=spot.line, column=spot.column, message=str(error)))
     if problems:
         raise InputError(problems)
     models_request, needs = _build_model_request(request), ModelNeeds(judge=True, skippable=False)
-    snapshots = rename_sources((each.snapshot for each in conversations.values()), request.path.name)
-    cassettes = CassetteConfig(request.path.parent, restarts_damaged=request.tape == "record")
+    snapshots = rename_sources((each.snapshot for each in conversations.values()), request.file.name)
+    cassettes = CassetteConfig(request.file.parent, restarts_damaged=request.tape == "record")
     models = resolve_models(models_request, settings, needs, snapshots, cassettes)
     problems, judge = list(find_missing_models(models, needs)), models.judge_identity()
     if judge is None or not _is_usable(models.judge):
         raise InputError(problems or [InputProblem(message="there is no judge to calibrate", hint="give --judge")])
-    checkpoint, path = None, find_checkpoint(models, judge, request.path, store.path)
+    checkpoint, path = None, find_checkpoint(models, judge, request.file, store.path)
     if path is not None:
         if request.restarts:
             path.unlink(missing_ok=True)
@@ -259,7 +277,7 @@ def plan_calibration(
 
 
 def _build_model_request(request: CalibrationRequest) -> ModelRequest:
-    file = find_conftest_near(request.path)
+    file = find_conftest_near(Path(CONDUCT_LINES.name) if request.path is None else request.path)
     conftest, prompts = load_conftest(file) if file is not None else (None, {})
     check_model_limits(request.max_tokens, request.model_timeout)
     options = ModelOptions(
@@ -367,10 +385,12 @@ def _build_calibration(plan: CalibrationPlan, judgements: Sequence[Judgement]) -
 def save_result(calibrated: CalibrationResult, store: Store, file: Path | None = None) -> None:
     """Save a calibration in the store, for the reports of its runs, and in a file, for other machines.
 
-    A calibration without any verdict, or one that was interrupted, is not saved: it would hide an earlier one.
+    A calibration without any verdict, or one that was interrupted, is not saved: it would hide an earlier one. For the
+    same reason, that of the lines about conduct is saved in a file only.
     """
     if not calibrated.calibration.overall.judged or calibrated.is_interrupted:
         return
-    store.save_calibration(calibrated.calibration)
+    if calibrated.calibration.file != CONDUCT_LINES.name:
+        store.save_calibration(calibrated.calibration)
     if file is not None:
         save_calibration(file, calibrated.calibration)

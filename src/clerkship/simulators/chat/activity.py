@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from clerkship.assertions.patients.subject import read_data
 from clerkship.events.evidence import Evidence
 from clerkship.sandbox.activity import Disclosure, TextPart
 from clerkship.simulators.chat.events import ChatMessageSent, SessionStarted
@@ -16,5 +17,12 @@ def list_activity(evidence: Evidence, sandbox: str) -> Iterator[Disclosure]:
         if isinstance(event.payload, SessionStarted):
             person = event.payload.person
         elif isinstance(event.payload, ChatMessageSent) and event.actor == "agent":
-            part = TextPart("message", event.payload.text)
-            yield Disclosure(event, "chat", (person,), (part,), "treatment", is_answer=True)
+            yield Disclosure(event, "chat", (person,), tuple(_list_texts(event.payload)), "treatment", is_answer=True)
+
+
+def _list_texts(message: ChatMessageSent) -> Iterator[TextPart]:
+    """Yield the text, and what else the person sees or a button sends."""
+    yield TextPart("message", message.text)
+    for place, shown in (("button", message.buttons), ("custom content", message.custom)):
+        if shown:
+            yield TextPart(place, "\n".join(read_data(shown).lines))
