@@ -39,7 +39,7 @@ def evaluate(assertion: Assertion, evidence: Evidence) -> AssertionOutcome:
         check = assertion.check(evidence)
         if check.passed and assertion.reported_by:
             _require_reports(assertion, evidence)
-        return AssertionOutcome("judged", explain_unreported(assertion, check, evidence))
+        return AssertionOutcome("judged", check if check.passed else explain_unreported(assertion, check, evidence))
     except PatternTooSlow as slow:  # patterns are tested at load, so the agent's text is the cause
         return AssertionOutcome("judged", Check.of(False, f"{slow}; text that cannot be checked in time fails"))
     except Undecided as undecided:

@@ -125,15 +125,18 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
         evidence = evidence.for_entity(criterion.input_entity_id)
     outcome = _evaluate_without_model(assertion, evidence) if skip else evaluate(assertion, evidence)
     is_monitor = isinstance(assertion, Monitor)
-    if is_monitor and outcome is not None and _got_no_answer(assertion, outcome):
+    if outcome is not None and outcome.status == "error" and is_monitor and _got_no_answer(assertion, outcome):
         skip, outcome = outcome.check.detail, None
-    check = Check.of(False, skip) if outcome is None else _add_subject(outcome.check, evidence.subject)
+    check = Check.of(False, skip) if outcome is None else outcome.check
+    if outcome is not None and evidence.subject is not None:
+        check = _add_subject(check, evidence.subject)
+    score = check.score
     return CriterionRun(
         label=unescape_text(criterion.label),
         assertion=criterion.assertion.name,
         status="skipped" if outcome is None else outcome.status,
         passed=check.passed,
-        score=min(max(check.score, 0.0), 1.0),
+        score=0.0 if score < 0 else 1.0 if score > 1 else score,
         detail=check.detail,
         evidence=tuple(map(_limit_depth, check.evidence)),
         pictures=check.pictures,
@@ -147,13 +150,13 @@ def _check_criterion(criterion: Criterion, assertion: Assertion, evidence: Evide
 
 
 def _got_no_answer(assertion: Assertion, outcome: AssertionOutcome) -> bool:
-    """Return whether a model gave no answer: a monitor is then skipped. A mistake in the monitor has a traceback."""
-    return outcome.status == "error" and assertion.asks_model and not outcome.traceback
+    """Return whether an error is a missing answer of a model: a monitor is then skipped. A mistake has a traceback."""
+    return assertion.asks_model and not outcome.traceback
 
 
-def _add_subject(check: Check, entity: str | None) -> Check:
+def _add_subject(check: Check, entity: str) -> Check:
     """Return a check whose detail says which record it is limited to."""
-    if entity is None or re.search(rf"\b{re.escape(entity)}\b", check.detail):
+    if re.search(rf"\b{re.escape(entity)}\b", check.detail):
         return check
     return check._replace(detail=f"{check.detail} (only what concerns {entity})")
 

@@ -113,8 +113,9 @@ class Evidence:
 
     def heard_text(self, event: Event) -> str:
         """Return the text of an utterance, or the part that was heard before it was cut."""
-        utterance = cast(Utterance, event.payload)
-        return self._heard.get((event.source, utterance.cut_key), utterance.text) if self._heard else utterance.text
+        utterance: Any = event.payload
+        text: str = utterance.text
+        return self._heard.get((event.source, utterance.cut_key), text) if self._heard else text
 
     def utterances_by(self, actor: str, sandbox: str | None = None) -> list[Event]:
         """Return the utterances of one actor, in one sandbox or in all. What a machine answers within a request of the
@@ -125,7 +126,7 @@ class Evidence:
             for event in self.utterances
             if event.actor == actor
             and sandbox in (None, event.source)
-            and not (actor == "agent" and cast(Utterance, event.payload).is_incoming)
+            and not (actor == "agent" and event.payload.is_incoming)  # type: ignore[attr-defined]  # an Utterance
         ]
 
     @lazy_property
