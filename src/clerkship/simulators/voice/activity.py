@@ -55,7 +55,7 @@ def _list_disclosures(call: PhoneCall, by_seq: dict[int, Event], lines: dict[str
         is_answer = call.direction == "inbound" or number != call.first_number
         event = by_seq[parts[0].seq or call.seq if is_answer else call.seq]
         purpose, has_failed = _find_purpose(call, lines.get(number)), call.outcome in FAILED
-        yield Disclosure(event, CHANNEL, (number,), tuple(parts), purpose, is_answer, has_failed)
+        yield Disclosure(event, CHANNEL, (number,), tuple(parts), purpose, is_answer, has_failed=has_failed)
 
 
 def _list_forms(place: str, text: SpokenText, seq: int) -> Iterator[TextPart]:
