@@ -1,7 +1,6 @@
 """`unlisted_recipients`: nobody was contacted whose number or address is not on file."""
 
 import base64
-import binascii
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
@@ -30,6 +29,8 @@ _PAGE = "fax.page.stored"
 """A page that arrived. It is named, because importing it takes the whole simulator."""
 _MAX_GAP = 4
 """Characters between the digits of one number: `555) 010`."""
+_DATA = re.compile(rb'"data":"([A-Za-z0-9+/]{40,})={0,2}"')
+"""A document in a resource, in base64."""
 _TELECOM_TYPES = ("Patient", "Practitioner", "PractitionerRole", "Organization", "Location", "RelatedPerson")
 
 
@@ -93,7 +94,7 @@ class AddressBook:
         """Return whether an address is on file."""
         if "/" in address and "@" not in address:  # an account on the portal
             return any(view.resource(address) is not None for view in self._views) or address in self._portal_accounts
-        return self._usual.has(address) or self._rest.has(address)
+        return self._usual.has(address) or self._arrived.has(address) or self._is_in_chart(address)
 
     @cached_property
     def _portal_accounts(self) -> str:
@@ -106,8 +107,8 @@ class AddressBook:
         return _Text((*self._list_config(), self._evidence.cached(find_involved).text.plain, *contacts))
 
     @cached_property
-    def _rest(self) -> _Text:
-        """What was said to the agent, pages that arrived, and the whole chart. It takes longer and is rarely needed."""
+    def _arrived(self) -> _Text:
+        """What was said to the agent, and pages that arrived."""
         payloads = (event.payload for event in self._evidence.events)
         said = (each.text for each in payloads if isinstance(each, Utterance) and each.is_incoming)
         pages = (
@@ -115,8 +116,12 @@ class AddressBook:
             for event in self._evidence.of_kind(_PAGE)
             if self._evidence.find_originator(event) != "agent"
         )
-        charts = (text for view in self._views for line in view.chart.values() for text in _read_resource(line))
-        return _Text((*said, *pages, *charts))
+        return _Text((*said, *pages))
+
+    def _is_in_chart(self, address: str) -> bool:
+        """Return whether an address is anywhere in the charts of the datasets, also in a document."""
+        pattern = re.compile(_build_pattern(address).encode(), re.IGNORECASE)
+        return any(_has_match(pattern, line) for view in self._views for line in view.chart.values())
 
     def _list_config(self) -> Iterator[str]:
         for state in self._evidence.states.values():
@@ -142,15 +147,17 @@ def _list_values(value: Any) -> Iterator[str]:
         yield value
 
 
-def _read_resource(line: bytes) -> Iterator[str]:
-    """Yield the texts of a resource, and of the documents in it."""
-    for text in _list_values(parse_resource(line)):
-        yield text
-        if len(text) > 100 and " " not in text[:100]:
-            try:
-                yield base64.b64decode(text, validate=True).decode(errors="replace")
-            except (binascii.Error, ValueError):
-                continue
+def _build_pattern(address: str) -> str:
+    """Return a pattern for an e-mail address, or for a number in any notation."""
+    if "@" in address:
+        return rf"(?<![\w.+-]){re.escape(address)}(?![\w-])"
+    return r"\D{0,3}".join(list_phone_digits(address)[-1])
+
+
+def _has_match(pattern: re.Pattern[bytes], line: bytes) -> bool:
+    return pattern.search(line) is not None or any(
+        pattern.search(base64.b64decode(match[1][: len(match[1]) // 4 * 4])) for match in _DATA.finditer(line)
+    )
 
 
 def _read_digits(text: str) -> str:
