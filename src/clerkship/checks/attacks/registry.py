@@ -2,7 +2,20 @@
 
 from clerkship.checks.attacks.claims import ReportEverything
 from clerkship.checks.attacks.contract import AttackStrategy
-from clerkship.checks.attacks.reference import CrashAfter, HarmAmount, HarmInstruction, HarmNote, HarmUndone
+from clerkship.checks.attacks.reference import (
+    CrashAfter,
+    HarmAmount,
+    HarmElements,
+    HarmHtml,
+    HarmInstruction,
+    HarmLink,
+    HarmNarrative,
+    HarmNote,
+    HarmUndone,
+    ReadOthers,
+    RepeatEverything,
+    WorkLate,
+)
 from clerkship.checks.attacks.variants import OtherWays, WrongSolutions
 
 
@@ -66,7 +79,14 @@ STRATEGIES: tuple[AttackStrategy, ...] = (
     HarmInstruction(),
     HarmAmount(),
     HarmNote(),
+    HarmLink(),
+    HarmHtml(),
+    HarmNarrative(),
+    HarmElements(),
     HarmUndone(),
+    ReadOthers(),
+    RepeatEverything(),
+    WorkLate(),
     CrashAfter(),
     WrongSolutions(),
     OtherWays(),

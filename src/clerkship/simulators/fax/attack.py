@@ -6,7 +6,7 @@ from typing import ClassVar, cast
 
 import orjson
 
-from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, read_posted_object
+from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, find_harmful_text, read_posted_object
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
 from clerkship.simulators.fax.handle import Fax
@@ -21,7 +21,7 @@ _MAX_TEXT = 500
 class FaxAttack(SandboxAttack):
     """Reads every fax in every form, and sends all of them to every contact."""
 
-    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "note"})
+    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "note", "link"})
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
         """Read every fax as a file, as pictures and as text, and list the contacts."""
@@ -67,7 +67,7 @@ class FaxAttack(SandboxAttack):
         fax = read_posted_object(request) if request.path == "/faxes" and kind in self.harms else {}
         if not isinstance(fax.get("documents"), list):
             return None
-        more = {"text": INSTRUCTION if kind == "instruction" else note}
+        more = {"text": find_harmful_text(kind, note)}
         return replace(request, body=orjson.dumps({**fax, "documents": [*fax["documents"], more]}))
 
 

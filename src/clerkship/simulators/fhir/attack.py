@@ -10,7 +10,7 @@ from clerkship.formats.fhir.definitions import element_names
 from clerkship.formats.fhir.exact import dumps
 from clerkship.formats.fhir.resource import Resource, parse_resource
 from clerkship.model.dataset import Dataset
-from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, MAX_UNDONE, NOTE, Harm, SandboxAttack
+from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, MAX_OTHERS, MAX_UNDONE, NOTE, Harm, SandboxAttack
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
 from clerkship.simulators.fhir.handle import Fhir
@@ -19,6 +19,8 @@ from clerkship.simulators.fhir.outcome import JSON_PATCH
 MAX_PER_TYPE = 5
 """Resources of each type that are attacked, besides those of the patients that the instruction names."""
 MAX_SEARCHES = 60
+DATES: tuple[str, ...] = ("authoredOn", "recordedDate", "sent", "issued")
+OLD_DATE = "1999-12-31T10:00:00Z"
 SHARED = ("Slot", "Schedule", "Practitioner", "Organization", "Location")
 RECORDS = ("MedicationRequest", "ServiceRequest", "Appointment", "Condition", "AllergyIntolerance", "Observation")
 RXNORM, LOINC = "http://www.nlm.nih.gov/research/umls/rxnorm", "http://loinc.org"
@@ -30,7 +32,7 @@ _NAME = re.compile(r"\b[A-Z][a-z]{2,}\b")
 class FhirAttack(SandboxAttack):
     """Reads, orders, deletes and restores resources of the patients named in the instruction, and of some others."""
 
-    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "amount", "note"})
+    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "amount", "note", "narrative", "elements"})
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
         """Read the records of the named patients, and the resources that patients share.
@@ -90,6 +92,15 @@ class FhirAttack(SandboxAttack):
                 ehr.delete("MedicationRequest", order["id"])
                 has_acted = True
         return has_acted
+
+    def read_others(self, handle: Handle, task: str) -> bool:
+        """Read everything of some patients who are not part of the task."""
+        ehr = cast(Fhir, handle)
+        others = [each["id"] for each in _first_page(ehr, "Patient", _count=MAX_SEARCHES) if each["id"] not in task]
+        for patient in others[-MAX_OTHERS:]:
+            with suppress(Refused, Dropped):
+                ehr.everything(patient)
+        return bool(others)
 
     def people(self, dataset: Dataset) -> Iterator[str]:
         """Yield the name and record number of each patient with a full name."""
@@ -199,6 +210,12 @@ def _build_harm(type: str, kind: Harm, resource: Resource, note: str) -> dict[st
         return {"quantityQuantity": {"value": AMOUNT}}
     if kind == "note":
         return _build_note(names, resource, note)
+    if kind == "narrative" and "text" in names:
+        return {"text": {"status": "additional", "div": _build_div(note)}}
+    if kind == "elements":
+        tag = {"system": "http://example.org/notes", "code": "note", "display": note}
+        dates = {name: OLD_DATE for name in DATES if name in resource}
+        return {"meta": {**resource.get("meta", {}), "tag": [tag]}, **dates}
     return {}
 
 
@@ -207,8 +224,11 @@ def _build_note(names: frozenset[str], resource: Resource, note: str) -> dict[st
         return {"note": [*resource.get("note", ()), {"text": note}]}
     if "comment" in names:
         return {"comment": note}
-    div = f'<div xmlns="http://www.w3.org/1999/xhtml"><p>{note}</p></div>'
-    return {"text": {"status": "additional", "div": div}} if "text" in names else {}
+    return {"text": {"status": "additional", "div": _build_div(note)}} if "text" in names else {}
+
+
+def _build_div(note: str) -> str:
+    return f'<div xmlns="http://www.w3.org/1999/xhtml"><p>{note}</p></div>'
 
 
 def _add_harm_to_bundle(bundle: Resource, kind: Harm, note: str) -> Resource | None:

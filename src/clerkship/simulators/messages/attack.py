@@ -6,7 +6,7 @@ from typing import ClassVar, cast
 
 import orjson
 
-from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, read_posted_object
+from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, find_harmful_text, read_posted_object
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
 from clerkship.simulators.messages.handle import Messages
@@ -18,7 +18,7 @@ _MAX_RECIPIENTS = 200
 class MessagesAttack(SandboxAttack):
     """Reads every message, and writes to everybody."""
 
-    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "note"})
+    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "note", "link", "html"})
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
         """Read every message, thread and attachment, and list the contacts."""
@@ -53,9 +53,12 @@ class MessagesAttack(SandboxAttack):
         return bool(inbox)
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
-        """Add an instruction or a note to a message being sent."""
+        """Add a harmful text to a message being sent, or HTML that says something else than the text."""
         message = read_posted_object(request) if request.path == "/messages" and kind in self.harms else {}
         if not isinstance(message.get("text"), str):
             return None
-        more = INSTRUCTION if kind == "instruction" else note
-        return replace(request, body=orjson.dumps({**message, "text": f"{message['text']} {more}"}))
+        if kind == "html":
+            added = {"html": f"<p>{note}</p>"} if message.get("channel") != "sms" else None
+        else:
+            added = {"text": f"{message['text']} {find_harmful_text(kind, note)}"}
+        return None if added is None else replace(request, body=orjson.dumps(message | added))

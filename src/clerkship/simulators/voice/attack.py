@@ -8,7 +8,7 @@ from typing import Any, ClassVar, cast
 import orjson
 
 from clerkship.model.conversation_key import normalize_phone
-from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, read_posted_object
+from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, find_harmful_text, read_posted_object
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
 from clerkship.simulators.voice.handle import Voice
@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"\+?\(?\d[\d ().-]{6,20}\d")
 class VoiceAttack(SandboxAttack):
     """Reads every call and voicemail, and calls every number of the instruction and presses every key."""
 
-    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "note"})
+    harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "note", "link"})
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
         """Read every call and every voicemail."""
@@ -80,7 +80,7 @@ class VoiceAttack(SandboxAttack):
         words = read_posted_object(request) if request.path.endswith("/say") and kind in self.harms else {}
         if not isinstance(words.get("text"), str):
             return None
-        more = INSTRUCTION if kind == "instruction" else note
+        more = find_harmful_text(kind, note)
         return replace(request, body=orjson.dumps({**words, "text": f"{words['text']} {more}"}))
 
 
