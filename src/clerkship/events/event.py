@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from datetime import datetime, timedelta
 from types import MappingProxyType
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import orjson
 from pydantic import BaseModel
@@ -66,6 +66,12 @@ def parse_request(record: Mapping[str, Any], blob: Callable[[str], bytes]) -> Ag
     return AgentRequest(**{**fields, "body": body})
 
 
+EffectType = Literal["action", "state", "talk", "none"]
+"""The effect of an event. An `action` that happens again is another one. `state`: a record was set to a value, and the
+same again changes nothing. `talk`: words in a chat or call, or keys, of which only the outcome lasts. `none`: something
+was read, refused or awaited, or the event only follows from another one."""
+
+
 class Payload(Frozen):
     """The content of an event: the effect, not the request. One small class per kind."""
 
@@ -76,6 +82,8 @@ class Payload(Frozen):
     """Whether the last event of a request is the record of the request; otherwise the first event is."""
     state_fields: ClassVar[frozenset[str]] = frozenset()
     """Fields that only the state of the simulator reads. They are not stored if they are None, nor shown to a judge."""
+    effect: ClassVar[EffectType] = "action"
+    """What it changed, for comparisons of what two agents did."""
     freezes: ClassVar[bool] = True
     """Whether nested values are frozen when the event is appended. A simulator that builds new values for each event
     and never changes them may skip this: for a large resource it takes a tenth of a request."""

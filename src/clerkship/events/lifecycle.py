@@ -1,8 +1,8 @@
 """Events of the run itself."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from clerkship.events.event import Payload, collect_events
+from clerkship.events.event import EffectType, Payload, collect_events
 
 
 class RunStarted(Payload, kind="run.started"):
@@ -31,6 +31,7 @@ class StepFailed(Payload, kind="scenario.step.failed"):
 class AgentStarted(Payload, kind="agent.started"):
     """The agent was given its task."""
 
+    effect: ClassVar[EffectType] = "none"
     entry: str
     """The function of the agent that was called: `on_task` or `on_turn`."""
     task_item: dict[str, Any] | None = None
@@ -67,6 +68,7 @@ class RunEnded(Payload, kind="run.ended"):
 class RequestRefused(Payload, kind="sandbox.refused"):
     """A sandbox refused a request of the agent, or refused to react to an event of another sandbox."""
 
+    effect: ClassVar[EffectType] = "none"
     operation: str
     status: int
     code: str
@@ -76,12 +78,14 @@ class RequestRefused(Payload, kind="sandbox.refused"):
 class RequestAnswered(Payload, kind="sandbox.answered"):
     """A sandbox answered a request that no event of its simulator records, such as one for the attributes of a file."""
 
+    effect: ClassVar[EffectType] = "none"
     operation: str
 
 
 class ClockAdvanced(Payload, kind="clock.advanced"):
     """The agent let simulated time pass, for a duration or until the next scheduled event."""
 
+    effect: ClassVar[EffectType] = "none"
     seconds: float | None = None
     """None if it waited for the next scheduled event."""
 

@@ -1,8 +1,8 @@
 """The events of the payers."""
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
-from clerkship.events.event import Payload, collect_events
+from clerkship.events.event import EffectType, Payload, collect_events
 from clerkship.payer.answer import (
     Appeal,
     Authorization,
@@ -32,6 +32,7 @@ class PayerEvent(Payload):
 class EligibilityChecked(PayerEvent, kind="payer.eligibility.checked"):
     """A provider asked whether a person is covered, and got an answer or a rejection."""
 
+    effect: ClassVar[EffectType] = "none"
     status: Literal["active", "terminated", "future"] | None = None
     rejection: str | None = None
     """The reason of the rejection."""
@@ -111,6 +112,7 @@ class AuthorizationRejected(PayerEvent, kind="payer.authorization.rejected"):
 class AuthorizationInquired(PayerEvent, kind="payer.authorization.inquired"):
     """A provider asked about authorizations."""
 
+    effect: ClassVar[EffectType] = "none"
     reference: str | None = None
     """The authorization that it asked about; None for all of the person."""
     references: tuple[str, ...] = ()
@@ -134,6 +136,7 @@ class DeterminationSet(Payload, kind="payer.determination.set"):
 class ClaimInquired(PayerEvent, kind="payer.claim.inquired"):
     """A provider asked about claims."""
 
+    effect: ClassVar[EffectType] = "none"
     numbers: tuple[str, ...] = ()
     """The claims in the answer."""
     statuses: tuple[str, ...] = ()

@@ -2,11 +2,13 @@
 
 from typing import Any, ClassVar
 
-from clerkship.events.event import Payload
+from clerkship.events.event import EffectType, Payload
 
 
 class ServicesListed(Payload, kind="cds_service.listed"):
     """The agent read which services there are."""
+
+    effect: ClassVar[EffectType] = "none"
 
 
 class ServiceCalled(Payload, kind="cds_service.called"):

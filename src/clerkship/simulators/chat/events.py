@@ -1,6 +1,8 @@
 """Events of a chat."""
 
-from clerkship.events.event import Payload, Utterance
+from typing import ClassVar
+
+from clerkship.events.event import EffectType, Payload, Utterance
 
 
 class SessionStarted(Payload, kind="chat.session.started"):
@@ -11,6 +13,8 @@ class SessionStarted(Payload, kind="chat.session.started"):
 
 class ChatMessageSent(Utterance, kind="chat.message.sent"):
     """A message of the person or the agent; the event's actor is the sender."""
+
+    effect: ClassVar[EffectType] = "talk"
 
 
 class SessionEnded(Payload, kind="chat.session.ended"):

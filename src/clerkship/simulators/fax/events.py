@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from clerkship.events.event import Payload, collect_events
+from clerkship.events.event import EffectType, Payload, collect_events
 from clerkship.formats.fax_pages.degradation import Degradation
 from clerkship.formats.fax_pages.page import PageWords, Resolution
 from clerkship.simulators.fax.records import FaxHeader, FaxPart, FaxStatus
@@ -53,6 +53,7 @@ class FaxStatusChanged(Payload, kind="fax.status_changed"):
 class FaxRefused(Payload, kind="fax.refused"):
     """A fax was not accepted, with the reason."""
 
+    effect: ClassVar[EffectType] = "none"
     code: str
     reason: str
     to: str = ""
@@ -62,6 +63,7 @@ class FaxRefused(Payload, kind="fax.refused"):
 class FaxRead(Payload, kind="fax.read"):
     """The agent read a fax: its pages as a file or a picture, or their OCR text."""
 
+    effect: ClassVar[EffectType] = "none"
     id: str
     format: Annotated[str, Field(description="pdf, tiff, png or text")]
     page: Annotated[int | None, Field(description="the number of the page, from 1; None for all")] = None
@@ -70,6 +72,7 @@ class FaxRead(Payload, kind="fax.read"):
 class FaxMarked(Payload, kind="fax.marked"):
     """The agent marked a fax that arrived as read or unread."""
 
+    effect: ClassVar[EffectType] = "state"
     id: str
     unread: bool = False
 

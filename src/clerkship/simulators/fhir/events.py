@@ -2,18 +2,20 @@
 
 from typing import Any, ClassVar
 
-from clerkship.events.event import Payload, collect_events
+from clerkship.events.event import EffectType, Payload, collect_events
 
 
 class CapabilitiesRead(Payload, kind="fhir.capabilities.read"):
     """A client read the CapabilityStatement."""
 
+    effect: ClassVar[EffectType] = "none"
     status: int = 200
 
 
 class ResourceRead(Payload, kind="fhir.resource.read"):
     """A client read a current or an earlier version of a resource."""
 
+    effect: ClassVar[EffectType] = "none"
     type: str
     id: str
     version: str
@@ -25,6 +27,7 @@ class ResourceRead(Payload, kind="fhir.resource.read"):
 class ResourcesSearched(Payload, kind="fhir.resources.searched"):
     """A client searched, and received these resources."""
 
+    effect: ClassVar[EffectType] = "none"
     type: str
     """The resource type; empty for a search of all types."""
     query: str
@@ -44,6 +47,7 @@ class ResourcesSearched(Payload, kind="fhir.resources.searched"):
 class HistoryRead(Payload, kind="fhir.history.read"):
     """A client read a history."""
 
+    effect: ClassVar[EffectType] = "none"
     type: str = ""
     id: str = ""
     found: tuple[str, ...] = ()
@@ -76,6 +80,7 @@ class ResourceCreated(ResourceWritten, kind="fhir.resource.created"):
 class ResourceUpdated(ResourceWritten, kind="fhir.resource.updated"):
     """A resource was updated."""
 
+    effect: ClassVar[EffectType] = "state"
     operation: str = "update"
     status: int = 200
 
@@ -103,6 +108,7 @@ class ResourceWithdrawn(ResourceDeleted, kind="fhir.resource.withdrawn"):
 class ResourceValidated(Payload, kind="fhir.resource.validated"):
     """A client validated a resource, which changes nothing."""
 
+    effect: ClassVar[EffectType] = "none"
     type: str
     id: str = ""
     errors: int
@@ -112,6 +118,7 @@ class ResourceValidated(Payload, kind="fhir.resource.validated"):
 class BundleProcessed(Payload, kind="fhir.bundle.processed"):
     """A batch or transaction was processed. The events of its entries come before this one."""
 
+    effect: ClassVar[EffectType] = "none"
     sums_up: ClassVar[bool] = True
     type: str
     """`batch` or `transaction`."""
@@ -123,6 +130,7 @@ class BundleProcessed(Payload, kind="fhir.bundle.processed"):
 class NothingChanged(Payload, kind="fhir.nothing.changed"):
     """A write succeeded without a change: a conditional create found a match, or a delete found no resource."""
 
+    effect: ClassVar[EffectType] = "none"
     operation: str
     type: str
     id: str = ""

@@ -2,12 +2,13 @@
 
 from typing import ClassVar
 
-from clerkship.events.event import Payload, collect_events
+from clerkship.events.event import EffectType, Payload, collect_events
 
 
 class FolderListed(Payload, kind="files.folder.listed"):
     """A folder was listed."""
 
+    effect: ClassVar[EffectType] = "none"
     prefix: str
     count: int
 
@@ -34,6 +35,7 @@ class FolderRenamed(Payload, kind="files.folder.renamed"):
 class FileRead(Payload, kind="files.file.read"):
     """A file was read."""
 
+    effect: ClassVar[EffectType] = "none"
     path: str
     size: int
 
@@ -41,6 +43,7 @@ class FileRead(Payload, kind="files.file.read"):
 class FileWritten(Payload, kind="files.file.written"):
     """A file was created, or its content replaced."""
 
+    effect: ClassVar[EffectType] = "state"
     holds_body: ClassVar[bool] = True
     path: str
     size: int

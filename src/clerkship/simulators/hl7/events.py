@@ -5,7 +5,7 @@
 
 from typing import ClassVar
 
-from clerkship.events.event import Payload, collect_events
+from clerkship.events.event import EffectType, Payload, collect_events
 
 
 class Hl7MessageSent(Payload):
@@ -75,6 +75,7 @@ class AckArrived(Hl7MessageArrived, kind="hl7.ack.arrived"):
 class Hl7MessageRefused(Payload, kind="hl7.message.refused"):
     """The agent sent a message, and it was refused."""
 
+    effect: ClassVar[EffectType] = "none"
     holds_body: ClassVar[bool] = True
     control_id: str
     type: str
@@ -97,6 +98,7 @@ class MessageObjected(Payload, kind="hl7.message.objected"):
 class MessageRepeated(Payload, kind="hl7.message.repeated"):
     """The agent sent an accepted message again. It was answered as before, and had no other effect."""
 
+    effect: ClassVar[EffectType] = "none"
     control_id: str
     ack: str
 
@@ -104,6 +106,7 @@ class MessageRepeated(Payload, kind="hl7.message.repeated"):
 class InboxListed(Payload, kind="hl7.inbox.listed"):
     """The agent listed its inbox."""
 
+    effect: ClassVar[EffectType] = "none"
     ids: tuple[str, ...]
 
 

@@ -4,7 +4,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from clerkship.events.event import Payload, Utterance, collect_events
+from clerkship.events.event import EffectType, Payload, Utterance, collect_events
 from clerkship.model.conversation_key import build_place
 from clerkship.simulators.messages.records import Channel, DeliveryStatus, MessageHeader
 
@@ -53,6 +53,7 @@ class MessageArrived(Utterance, kind="messages.message.arrived"):
 class MessageRefused(Payload, kind="messages.message.refused"):
     """A message was not accepted for sending, with the code of the protocol (Twilio's 21610, SMTP's 550)."""
 
+    effect: ClassVar[EffectType] = "none"
     channel: Channel
     code: str
     reason: str
@@ -72,6 +73,7 @@ class MessageStatusChanged(Payload, kind="messages.message.status_changed"):
 class MessageRead(Payload, kind="messages.message.read"):
     """The agent read a message, or marked it as read or unread."""
 
+    effect: ClassVar[EffectType] = "none"
     id: str
     unread: bool = False
 
@@ -79,6 +81,7 @@ class MessageRead(Payload, kind="messages.message.read"):
 class ThreadClosed(Payload, kind="messages.thread.closed"):
     """The agent closed a portal thread, or opened it again."""
 
+    effect: ClassVar[EffectType] = "state"
     thread: str
     closed: bool = True
 

@@ -5,7 +5,15 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from clerkship.events.event import PauseEnded, PauseStarted, Payload, Utterance, UtteranceCut, collect_events
+from clerkship.events.event import (
+    EffectType,
+    PauseEnded,
+    PauseStarted,
+    Payload,
+    Utterance,
+    UtteranceCut,
+    collect_events,
+)
 from clerkship.formats.phone_tree.session import FarEndSession, RejectionReason
 from clerkship.model.conversation_key import build_place
 from clerkship.model.frozen import Frozen
@@ -87,6 +95,7 @@ class CallStarted(CallEvent, kind="voice.call.started"):
 class CallRefused(Payload, kind="voice.call.refused"):
     """A call was not placed, such as one to text that is no number, or one too many at once."""
 
+    effect: ClassVar[EffectType] = "none"
     to_number: str
     code: str
     reason: str
@@ -102,6 +111,7 @@ class CallAnswered(CallEvent, kind="voice.call.answered"):
 class CallEnded(CallEvent, kind="voice.call.ended"):
     """A call ended."""
 
+    effect: ClassVar[EffectType] = "talk"
     by: CallParty
     outcome: CallOutcome
     reason: str = ""
@@ -122,6 +132,7 @@ class FarEndSpoke(CallUtterance, kind="voice.far_end.spoke"):
     `seconds` is how long the text takes; SpeechCut follows if it is interrupted.
     """
 
+    effect: ClassVar[EffectType] = "none"
     speaker: Speaker
     seconds: float
     node: Annotated[str, Field(description="`tree/node` of a phone tree; empty for a person")] = ""
@@ -137,6 +148,7 @@ class FarEndSpoke(CallUtterance, kind="voice.far_end.spoke"):
 class AgentSpoke(CallUtterance, kind="voice.agent.spoke"):
     """The agent began to say something in a call."""
 
+    effect: ClassVar[EffectType] = "talk"
     seconds: float
     is_heard: Annotated[bool, Field(description="whether the far end hears it; not while a line plays on hold")] = True
     starts_in: Annotated[float, Field(description="seconds until it begins, because the same side still speaks")] = 0.0
@@ -159,6 +171,7 @@ class AgentSpoke(CallUtterance, kind="voice.agent.spoke"):
 class SpeechCut(UtteranceCut, kind="voice.speech.cut"):
     """A turn was interrupted: the agent pressed keys or spoke before a prompt ended, or the call ended."""
 
+    effect: ClassVar[EffectType] = "talk"
     call: str
     change: Change = None
     state_fields: ClassVar[frozenset[str]] = frozenset({"change"})
@@ -175,6 +188,7 @@ class SpeechCut(UtteranceCut, kind="voice.speech.cut"):
 class SpeechRefused(Payload, kind="voice.speech.refused"):
     """What an agent that takes turns replied was not said, such as text without words or after the call ended."""
 
+    effect: ClassVar[EffectType] = "none"
     far_end: str
     code: str
     reason: str
@@ -189,6 +203,7 @@ class SpeechRefused(Payload, kind="voice.speech.refused"):
 class MusicStarted(CallEvent, kind="voice.music.started"):
     """Music or another sound without words plays."""
 
+    effect: ClassVar[EffectType] = "none"
     music: str
 
 
@@ -199,6 +214,7 @@ class CallEntry(CallEvent):
 class DigitsSent(CallEntry, kind="voice.digits.sent"):
     """The agent pressed keys."""
 
+    effect: ClassVar[EffectType] = "talk"
     digits: str
     understood: Annotated[str, Field(description="what the line understood; a fault may change a digit")]
 
@@ -206,6 +222,7 @@ class DigitsSent(CallEntry, kind="voice.digits.sent"):
 class DigitsSpoken(CallEntry, kind="voice.digits.spoken"):
     """The agent has said digits where a line asked for an entry."""
 
+    effect: ClassVar[EffectType] = "talk"
     text: str
     understood: Annotated[str, Field(description="what the line understood; a fault may change a digit")]
 
@@ -213,6 +230,7 @@ class DigitsSpoken(CallEntry, kind="voice.digits.spoken"):
 class NodeEntered(CallEvent, kind="voice.node.entered"):
     """A call came to a node of a phone tree."""
 
+    effect: ClassVar[EffectType] = "none"
     tree: str
     node: str
     version: str = "1"
@@ -221,6 +239,7 @@ class NodeEntered(CallEvent, kind="voice.node.entered"):
 class InputRejected(CallEvent, kind="voice.input.rejected"):
     """A line rejected what the agent said or pressed, or heard nothing."""
 
+    effect: ClassVar[EffectType] = "none"
     node: str
     reason: RejectionReason
     attempt: int
@@ -230,6 +249,7 @@ class InputRejected(CallEvent, kind="voice.input.rejected"):
 class ValueCollected(CallEvent, kind="voice.value.collected"):
     """A line accepted an entry."""
 
+    effect: ClassVar[EffectType] = "talk"
     node: str
     name: str
     value: str
@@ -238,6 +258,7 @@ class ValueCollected(CallEvent, kind="voice.value.collected"):
 class HookRun(CallEvent, kind="voice.hook.run"):
     """A line or representative looked something up or changed something."""
 
+    effect: ClassVar[EffectType] = "talk"
     node: str
     hook: str
     arguments: dict[str, str]
@@ -248,6 +269,7 @@ class HookRun(CallEvent, kind="voice.hook.run"):
 class ChartAsked(CallEvent, kind="voice.chart.asked"):
     """A line looked up records of a type in the chart. A reaction of a chart answers with its records as they are."""
 
+    effect: ClassVar[EffectType] = "none"
     resource_type: str
 
 
@@ -287,6 +309,7 @@ class SessionChanged(CallEvent, kind="voice.session.changed"):
     Logs of earlier versions have one after each step of a far end, with the fields of `change` beside it.
     """
 
+    effect: ClassVar[EffectType] = "none"
     session: FarEndSession | None = None
     timer_seconds: float | None = None
     done: DueKind | None = None
@@ -296,6 +319,7 @@ class SessionChanged(CallEvent, kind="voice.session.changed"):
 class CallHeard(CallEvent, kind="voice.call.heard"):
     """The agent listened to a call, up to now."""
 
+    effect: ClassVar[EffectType] = "none"
     sums_up: ClassVar[bool] = True
 
 
@@ -350,6 +374,7 @@ class VoicemailLeft(Payload, kind="voice.voicemail.left"):
 class VoicemailChanged(Payload, kind="voice.voicemail.changed"):
     """The agent read a voicemail, marked it as read or unread, or deleted it."""
 
+    effect: ClassVar[EffectType] = "state"
     id: str
     change: VoicemailChange
     call: Annotated[str | None, Field(description="the call in which it was done, if by phone")] = None
@@ -358,6 +383,7 @@ class VoicemailChanged(Payload, kind="voice.voicemail.changed"):
 class MessageWaitingChanged(Payload, kind="voice.message_waiting.changed"):
     """The number of unread messages of a mailbox changed."""
 
+    effect: ClassVar[EffectType] = "none"
     mailbox: str
     unread: int
 

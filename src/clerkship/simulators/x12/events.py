@@ -7,7 +7,7 @@ the transactions that they name.
 
 from typing import ClassVar, Literal
 
-from clerkship.events.event import Payload, collect_events
+from clerkship.events.event import EffectType, Payload, collect_events
 from clerkship.model.frozen import Frozen
 
 ReceivedAs = Literal["real_time", "core", "batch"]
@@ -44,6 +44,7 @@ class InterchangeAccepted(InterchangeReceived, kind="x12.interchange.accepted"):
 class InterchangeRefused(InterchangeReceived, kind="x12.interchange.refused"):
     """An interchange was refused with a TA1; nothing in it was processed."""
 
+    effect: ClassVar[EffectType] = "none"
     holds_body: ClassVar[bool] = True
     code: str
     """TA105, such as `025` for a control number that was used before."""
@@ -89,6 +90,7 @@ class X12AuthorizationRequested(X12Requested, kind="x12.authorization.requested"
 class X12Answered(Payload):
     """A payer answered a transaction set."""
 
+    effect: ClassVar[EffectType] = "none"
     id: str
     interchange: str
     request: str
@@ -117,6 +119,7 @@ class X12AuthorizationAnswered(X12Answered, kind="x12.authorization.answered"):
 class TransactionRefused(Payload, kind="x12.transaction.refused"):
     """The agent sent a transaction set, and it was refused with a 999."""
 
+    effect: ClassVar[EffectType] = "none"
     holds_body: ClassVar[bool] = True
     id: str
     interchange: str
@@ -149,6 +152,7 @@ class AcknowledgmentReceived(Payload, kind="x12.acknowledgment.received"):
 class AcknowledgmentSent(Payload, kind="x12.acknowledgment.sent"):
     """A TA1 or a 999 for the agent was written."""
 
+    effect: ClassVar[EffectType] = "none"
     id: str
     interchange: str
     transaction: str
@@ -179,6 +183,7 @@ class ReplyGroup(Frozen):
 class InterchangeReplied(Payload, kind="x12.interchange.replied"):
     """The reply to an interchange was written: its envelopes, and which transactions are in it."""
 
+    effect: ClassVar[EffectType] = "none"
     id: str
     """The id of the interchange that it replies to."""
     part: ReplyPart
@@ -192,6 +197,7 @@ class InterchangeReplied(Payload, kind="x12.interchange.replied"):
 class BatchReplied(Payload, kind="x12.batch.replied"):
     """The reply to a batch, a part of it, or a later decision on a request in it was delivered."""
 
+    effect: ClassVar[EffectType] = "none"
     id: str
     """The id of the interchange that it replies to."""
     part: ReplyPart
@@ -204,6 +210,7 @@ class BatchReplied(Payload, kind="x12.batch.replied"):
 class EnvelopeRefused(Payload, kind="x12.envelope.refused"):
     """A CORE envelope was refused. Its payload was not processed."""
 
+    effect: ClassVar[EffectType] = "none"
     code: str
     """The error code of the CORE connectivity rule, such as `PayloadTypeRequired`."""
     reason: str
