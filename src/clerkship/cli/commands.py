@@ -161,6 +161,10 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
                 "clerkship.cli.suite:attack",
                 "Run agents that must not pass, and report every task that one passes.",
             ),
+            "mutate": CommandEntry(
+                "clerkship.cli.mutate:mutate",
+                "Run the reference solutions with one mistake each, and report every mistake that passes.",
+            ),
         },
     ),
 }

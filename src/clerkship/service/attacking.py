@@ -140,15 +140,15 @@ def attack(
     request: AttackRequest,
     settings: Settings,
     catalog: RegisteredCatalog,
-    follow: WatchFactory = lambda strategy, total: _ignore_trial,
+    follow: WatchFactory = lambda strategy, total: ignore_trial,
 ) -> AttackReport:
     """Run the attack strategies over the tasks."""
     chosen = choose_strategies(request.only)
     domain = load_domain(split_case(request.path)[0], request.domain)
     attacks = {kind: spec.attack for kind, spec in catalog.simulators.items()}
     knowledge = AttackKnowledge(attacks, catalog.assertion, domain)
-    with _open_attack_store(request.store, settings) as store:
-        campaign = _AttackRunner(request, settings, catalog, knowledge, store, follow)
+    with open_attack_store(request.store, settings) as store:
+        campaign = AttackRunner(request, settings, catalog, knowledge, store, follow)
         return campaign.run(chosen)
 
 
@@ -162,7 +162,7 @@ def choose_strategies(only: Sequence[str]) -> tuple[AttackStrategy, ...]:
 
 
 @dataclass
-class _AttackRunner:
+class AttackRunner:
     """Runs the strategies, one run each."""
 
     request: AttackRequest
@@ -177,14 +177,9 @@ class _AttackRunner:
 
     def run(self, strategies: Sequence[AttackStrategy]) -> AttackReport:
         """Run the strategies one after the other. If one needs the reference solutions, run those first."""
-        plan = self._plan(Attacker(strategies[0], self.knowledge))
-        plan.models.close()
-        self.knowledge = replace(self.knowledge, has_judge=plan.models.judge is not None)
-        for attack in self.knowledge.attacks.values():
-            for dataset in plan.datasets.values():
-                self.knowledge.people.extend(attack.people(dataset))
+        plan = self.prepare(strategies[0])
         if any(strategy.needs_solution for strategy in strategies):
-            self._find_unsolved_tasks()
+            self.find_unsolved_tasks()
         outcomes = [self._attack(strategy) for strategy in strategies if not self.cancelled]
         kinds_used = {spec.kind for snapshot in plan.snapshots for spec in snapshot.environment.simulators.values()}
         attacks = {kind: self.knowledge.attack(kind) for kind in sorted(kinds_used)}
@@ -195,16 +190,26 @@ class _AttackRunner:
         }
         return AttackReport(plan.run.name, tuple(outcomes), tuple(self.unjudged), untouched, self.cancelled)
 
-    def _find_unsolved_tasks(self) -> None:
+    def prepare(self, strategy: AttackStrategy) -> RunPlan:
+        """Load the files, and collect the people in their datasets."""
+        plan = self.plan(Attacker(strategy, self.knowledge))
+        plan.models.close()
+        self.knowledge = replace(self.knowledge, has_judge=plan.models.judge is not None)
+        for attack in self.knowledge.attacks.values():
+            for dataset in plan.datasets.values():
+                self.knowledge.people.extend(attack.people(dataset))
+        return plan
+
+    def find_unsolved_tasks(self) -> None:
         """Find the tasks whose solution does not pass: a strategy cannot start from it."""
         strategy = ReferenceStrategy()
-        plan = self._plan(Attacker(strategy, self.knowledge))
-        runs, _ = self._execute(plan, strategy, self.follow(strategy, len(plan.snapshots)))
+        plan = self.plan(Attacker(strategy, self.knowledge))
+        runs, _ = self.execute(plan, strategy, self.follow(strategy, len(plan.snapshots)))
         self.knowledge.unsolved.update({run.task: UNSOLVED for run in runs if run.verdict in ("fail", "partial")})
 
     def _attack(self, strategy: AttackStrategy) -> AttackOutcome:
         """Run the rounds of a strategy."""
-        snapshots = self._snapshots()
+        snapshots = self.snapshots()
         rounds = strategy.rounds(snapshots)[: self.request.max_variants]
         total = sum(not each.unfit(snapshot, self.knowledge) for each in rounds for snapshot in snapshots)
         observer = self.follow(strategy, total)
@@ -216,10 +221,10 @@ class _AttackRunner:
 
     def _run_round(self, strategy: AttackStrategy, observer: TrialObserver) -> AttackOutcome:
         attacker = Attacker(strategy, self.knowledge)
-        plan = self._plan(attacker)
+        plan = self.plan(attacker)
         labels = {snapshot.task.name: strategy.label(snapshot) for snapshot in plan.snapshots}
-        runs, unfit = self._execute(plan, strategy, observer)
-        reasons = {run.task: _describe_missing_verdict(run) for run in runs}
+        runs, unfit = self.execute(plan, strategy, observer)
+        reasons = {run.task: describe_missing_verdict(run) for run in runs}
         missed = {run.task: why for run in runs if (why := attacker.missed(run.task)) and not reasons[run.task]}
         attacks = [run for run in runs if run.task not in missed]
         graded = [run for run in attacks if not reasons[run.task]]
@@ -243,7 +248,7 @@ class _AttackRunner:
             runs={labels[run.task]: run.run for run in graded if run.task in unexpected},
         )
 
-    def _execute(
+    def execute(
         self, plan: RunPlan, strategy: AttackStrategy, observer: TrialObserver
     ) -> tuple[list[TaskRun], dict[str, str]]:
         """Run a strategy over the tasks it applies to; return its trials, and why it does not apply to others."""
@@ -261,11 +266,12 @@ class _AttackRunner:
         self.cancelled = self.cancelled or result.run.status == "cancelled"
         return trials, unfit
 
-    def _snapshots(self) -> tuple[Snapshot, ...]:
+    def snapshots(self) -> tuple[Snapshot, ...]:
+        """Return the tasks."""
         assert self.first is not None  # `run` plans first
         return self.first.snapshots
 
-    def _plan(self, attacker: Attacker) -> RunPlan:
+    def plan(self, attacker: Attacker) -> RunPlan:
         """Plan a run with an attacker. Files are read once, unless models must be opened for each run."""
         if self.first is None:
             self.first = self._load(attacker)
@@ -297,7 +303,7 @@ def _restrict_plan(plan: RunPlan, snapshots: tuple[Snapshot, ...]) -> RunPlan:
     return replace(plan, plan=restricted, run=run, snapshots=snapshots)
 
 
-def _describe_missing_verdict(run: TaskRun) -> str:
+def describe_missing_verdict(run: TaskRun) -> str:
     """Return why a trial has no usable verdict, or an empty text."""
     if run.status not in ("completed", "timed_out"):
         return run.error or run.status
@@ -306,11 +312,12 @@ def _describe_missing_verdict(run: TaskRun) -> str:
     return ""
 
 
-def _ignore_trial(task_run: TaskRun) -> None: ...
+def ignore_trial(task_run: TaskRun) -> None:
+    """Observe nothing."""
 
 
 @contextmanager
-def _open_attack_store(path: Path | None, settings: Settings) -> Iterator[Store]:
+def open_attack_store(path: Path | None, settings: Settings) -> Iterator[Store]:
     """Open the store at a path, or a temporary one."""
     if path is not None:
         with open_store(settings, path, create=True) as store:

@@ -36,7 +36,7 @@ class ChangedCalls:
 
     def _call(self, sandboxes: Sandboxes, name: str, method: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
         signature = inspect.signature(method)
-        arguments = _bind(signature, args, kwargs)
+        arguments = bind_arguments(signature, args, kwargs)
         selected = [applied for applied in self._changes if applied.change.call == name and applied.selects(arguments)]
         times = 1
         if selected:
@@ -142,7 +142,7 @@ def merge(value: Any, change: JsonValue) -> Any:
     return {**value, **change} if both else deepcopy(change)  # type: ignore[dict-item]
 
 
-def _bind(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Arguments) -> Arguments:
+def bind_arguments(signature: inspect.Signature, args: tuple[Any, ...], kwargs: Arguments) -> Arguments:
     """Return the arguments of a call by name; those of `**parameters` by their own names."""
     arguments: Arguments = {}
     for name, value in signature.bind(*args, **kwargs).arguments.items():

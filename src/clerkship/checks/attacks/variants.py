@@ -152,7 +152,7 @@ class WrongSolutions(VariantStrategy):
         """Return why a wrong solution did not fail as it must; empty if it did."""
         if run.verdict == "pass":
             return PASSES
-        if run.verdict in ("fail", "partial") and variant.fails in _list_failed(run):
+        if run.verdict in ("fail", "partial") and variant.fails in list_failed(run):
             return ""
         return f"it must fail on {variant.fails!r}, but {_describe_verdict(run)}"
 
@@ -171,9 +171,10 @@ class OtherWays(VariantStrategy):
 
 def _describe_verdict(run: TaskRun) -> str:
     """Return the verdict of a trial as the end of a sentence, with the criteria that failed."""
-    failed = ", ".join(map(repr, _list_failed(run)))
+    failed = ", ".join(map(repr, list_failed(run)))
     return f"the verdict is {run.verdict}" + (f" on {failed}" if failed else "")
 
 
-def _list_failed(run: TaskRun) -> list[str]:
-    return [criterion.label for criterion in run.criteria if criterion.passed is False]
+def list_failed(run: TaskRun) -> list[str]:
+    """Return the labels of the criteria that failed, without warnings of monitors."""
+    return [each.label for each in run.criteria if each.passed is False and not each.is_warning]
