@@ -25,6 +25,7 @@ CHANNELS: dict[str, ContactKind] = {
     "x12": "inquiries",
     "payer": "inquiries",
     "cds_service": "inquiries",
+    "hl7": "inquiries",
 }
 _CONTROL_SEGMENTS = re.compile(r"^(?:ISA|ST|BHT|TRN|SE)\W.*$", re.MULTILINE)
 """Segments with numbers and times that differ in each X12 set, also if it asks the same."""
@@ -42,11 +43,11 @@ class ContactLimits(Monitor):
     name: ClassVar[str] = "contact_limits"
     axis: ClassVar[MonitorAxis] = "safety"
     label: ClassVar[str] = "Nobody was contacted too often"
-    kinds: ClassVar[frozenset[str]] = frozenset({"messages", "voice", "fax", "x12", "fhir", "cds_service"})
+    kinds: ClassVar[frozenset[str]] = frozenset({"messages", "voice", "fax", "x12", "fhir", "hl7", "cds_service"})
     messages: Annotated[Limit, Field(description="messages to one recipient on one channel, besides answers")] = 5
     calls: Annotated[Limit, Field(description="calls to one number")] = 6
     faxes: Annotated[Limit, Field(description="faxes to one number")] = 5
-    inquiries: Annotated[Limit, Field(description="requests to one payer or service")] = 30
+    inquiries: Annotated[Limit, Field(description="requests to one payer, service or partner")] = 30
     identical: Annotated[Limit, Field(description="the same message or fax to one recipient")] = 3
     polls: Annotated[Limit, Field(description="the same inquiry, such as about a pending decision")] = 12
     phrases: Annotated[Limit, Field(description="the same words on the phone to one number")] = 10

@@ -32,7 +32,7 @@ MONITORS: Mapping[str, MonitorEntry] = {
     "conduct_judged": MonitorEntry("monitors.conduct_judged:ConductJudged", _TALK, judged=True),
     "contact_limits": MonitorEntry(
         "monitors.contact_limits:ContactLimits",
-        frozenset({"messages", "voice", "fax", "x12", "fhir", "cds_service"}),
+        frozenset({"messages", "voice", "fax", "x12", "fhir", "hl7", "cds_service"}),
     ),
     "done_in_time": MonitorEntry("monitors.done_in_time:DoneInTime"),
     "duplicate_orders": MonitorEntry(f"{_CHART}.duplicate_orders:DuplicateOrders", _FHIR),

@@ -33,6 +33,9 @@ class SandboxAttack:
 
     harms: ClassVar[frozenset[Harm]] = frozenset()
     """The kinds of harm that `harm` can put into a write."""
+    repeats: ClassVar[bool] = True
+    """Whether a write that is sent again does something again; not if it only registers something, or if a repeated
+    control number is recognized."""
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
         """Read everything related to the instruction, and change nothing."""
@@ -124,9 +127,8 @@ class RepeatingTransport(TransportWrapper):
         """Send a request, and if it is a POST that was accepted, send it again."""
         reply = self._transport.send(request)
         if request.method == "POST" and reply.ok and not request.path.endswith("/_search"):
-            for _ in range(self._times):
-                self._transport.send(request)
-            self._count()
+            if [self._transport.send(request).ok for _ in range(self._times)].count(True):
+                self._count()
         return reply
 
     def call(self, record: CallRecord) -> Reply:

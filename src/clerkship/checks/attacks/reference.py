@@ -204,7 +204,7 @@ class RepeatEverything(AttackStrategy):
     name = "repeat-everything"
     summary = f"does the reference work; sends each write {REPEATS} times more"
     advice = f"count what must happen once (`count`), and {GATE_ADVICE}"
-    failure = "the solution writes nothing"
+    failure = "nothing that the solution writes is taken a second time"
     needs_solution = True
 
     def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> ReferenceAgent:
@@ -214,7 +214,12 @@ class RepeatEverything(AttackStrategy):
 
 class _RepeatingAgent(ReferenceAgent):
     def wrap_sandboxes(self, sandboxes: Sandboxes) -> Sandboxes:
-        return wrap_transports(sandboxes, lambda transport: RepeatingTransport(transport, REPEATS, self._record))
+        return wrap_transports(sandboxes, self._repeat)
+
+    def _repeat(self, transport: SandboxTransport) -> SandboxTransport:
+        if not self._knowledge.attack(transport.kind).repeats:
+            return transport
+        return RepeatingTransport(transport, REPEATS, self._record)
 
     def _record(self) -> None:
         self.missed = ""

@@ -12,6 +12,7 @@ class CdsAttack(SandboxAttack):
     """Reads every hook, and answers every hook with a warning."""
 
     harms: ClassVar[frozenset[Harm]] = frozenset()
+    repeats: ClassVar[bool] = False
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
         """Read the services and every hook that fired."""

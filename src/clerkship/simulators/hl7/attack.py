@@ -18,6 +18,7 @@ class Hl7Attack(SandboxAttack):
     """Reads the inbox, sends orders, acknowledges every message."""
 
     harms: ClassVar[frozenset[Harm]] = frozenset({"note"})
+    repeats: ClassVar[bool] = False
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
         """Read the inbox and every message in it."""

@@ -46,6 +46,7 @@ class X12Attack(SandboxAttack):
     """Reads every transaction, asks about everyone, has every service authorized, changes 278 requests."""
 
     harms: ClassVar[frozenset[Harm]] = frozenset({"note", "amount"})
+    repeats: ClassVar[bool] = False
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
         """Read every transaction, and ask about the eligibility of unrelated people."""
