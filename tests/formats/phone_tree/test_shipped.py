@@ -78,6 +78,21 @@ def test_each_phrase_of_a_representative_finds_its_own_answer(name: str) -> None
             assert find_answer(script.answers, f"Hello, {phrase}?") == index, phrase
 
 
+@pytest.mark.parametrize(
+    ("question", "phrase"),
+    [
+        ("What is the reference number of our pending request for the lumbar MRI?", "authorization status"),
+        ("Do you see a decision on our request?", "authorization status"),
+        ("What is the reference number of this call?", "call reference number"),
+        ("Our doctor wants to discuss a denial with one of yours. Can you set up a P2P, please?", "peer to peer"),
+        ("Why was the request denied?", "authorization status"),
+    ],
+)
+def test_provider_representative_understands_other_words(question: str, phrase: str) -> None:
+    answers = load_representative("provider_representative").answers
+    assert find_answer(answers, question) == next(index for index, each in enumerate(answers) if phrase in each.asks)
+
+
 @pytest.mark.parametrize("name", REPRESENTATIVES)
 def test_prompts_of_a_representative_have_no_mistakes(name: str) -> None:
     script = load_representative(name)
