@@ -3,6 +3,7 @@
 import pytest
 
 from clerkship.model.matcher import check_expected, matches_expected
+from clerkship.text.said_values import remove_said
 
 SAID = [
     ("7730418", "Ref. no. 7-7-3-0-4-1-8."),
@@ -17,6 +18,9 @@ SAID = [
     ("2026-03-06", "due 3/6"),
     ("2026-03-06", "2026-03-06"),
     ("2026-03-06", "6 March"),
+    ("2026-03-06", "mornings, 6 to 13 March"),
+    ("2026-03-13", "mornings, 6 to 13 March"),
+    ("2026-03-13", "March 6-13"),
     ("2026-03-06", "03/06/2026"),
     ("14:30", "2:30pm Toussaint"),
     ("14:30", "at half past two"),
@@ -52,6 +56,7 @@ NOT_SAID = [
 ONLY = [
     (["2026-03-23", "11:00"], "Monday, March 23, at 11:00 AM with Solange Toussaint."),
     (["2026-03-23", "11:00"], "3/23, 11am"),
+    (["2026-03-23"], "Mon 3/23, 1/2 tablet"),
     (["11:00"], "at eleven in the morning on March 5"),
     (["2026-03-23"], "March 23; call 555 019 9083, 12 tablets"),
     (["2026-03-23", "11:00"], "I can take a message."),
@@ -60,6 +65,8 @@ NOT_ONLY = [
     (["2026-03-23", "11:00"], "Monday, March 23, at 11:00 AM; and March 30 at 11:00 AM"),
     (["2026-03-23", "11:00"], "March 23 at 11am, or at 3pm"),
     (["11:00"], "at 11pm"),
+    (["2026-03-23"], "Mon 3/23 or 3/24"),
+    (["2026-03-23"], "March 23 or 24"),
 ]
 
 
@@ -91,3 +98,10 @@ def test_value_that_cannot_be_said_is_reported(written: object) -> None:
 
 def test_text_of_100_000_characters_is_read_quickly() -> None:
     assert not matches_expected({"says": "2026-03-06T14:30"}, "at 3 quarter past 12 " * 5_000)
+
+
+@pytest.mark.parametrize("number", ["555 019 9072", "+1 (555) 019-9072", "555.019.9072", "five five five 019 9072"])
+def test_number_is_removed_in_any_notation_and_another_is_left(number: str) -> None:
+    left = remove_said(["5550199072"], f"Call {number}, or 555 019 9073; give 400 tablets.")
+    assert "9072" not in left
+    assert left.endswith(", or 555 019 9073; give 400 tablets.")

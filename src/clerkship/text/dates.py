@@ -53,13 +53,21 @@ _NUMBER_OR_MONTH = re.compile(rf"\b(?:\d+|(?:{MONTH_PATTERN})\b)")
 """Where a date may start. To look there alone is faster than to search for each pattern."""
 _ALL = tuple((each, each.pattern.startswith(rf"(?<![a-z]){_MONTH}")) for each in (*_PATTERNS, *_SPOKEN_PATTERNS))
 """All patterns, and whether a date of each starts with the name of its month."""
+_OTHER_DAY = r"(?P<other>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?"
+_RANGE = r"(?: (?:to|through|thru|until|or) | – |[-–])(?:the )?"
+_NO_TIME = r"(?![:/.]\d| ?[ap]\.?m\b)"
 _PLAIN_PATTERNS = (
     re.compile(rf"\b{_FULL_YEAR}[-/.](?P<month>\d{{1,2}})[-/.](?P<day>\d{{1,2}})(?!\d)"),
     re.compile(r"(?<![\d/.-])(?P<month>\d{1,2})[-/.](?P<day>\d{1,2})[-/.](?P<year>\d{4}|\d{2})(?![\d/]|[-.]\d)"),
-    re.compile(rf"\b{_DAY}(?: of)? {_MONTH}\b\.?(?:,? {_FULL_YEAR}\b)?"),
-    re.compile(rf"\b{_MONTH}\.? {_DAY}\b(?!:)(?:,? {_FULL_YEAR}\b)?"),
+    re.compile(rf"\b(?:{_OTHER_DAY}{_RANGE})?{_DAY}(?: of)? {_MONTH}\b\.?(?:,? {_FULL_YEAR}\b)?"),
+    re.compile(rf"\b{_MONTH}\.? (?:the )?{_DAY}\b(?!:)(?:{_RANGE}{_OTHER_DAY}\b{_NO_TIME})?(?:,? {_FULL_YEAR}\b)?"),
 )
 """Dates in which signs or the name of the month leave no doubt that it is one, also without a year."""
+_SHORT_DATE = re.compile(
+    r"(?P<sign>\b(?:(?:mon|tue|tues|wed|wednes|thu|thur|thurs|fri|sat|satur|sun)(?:day)?\b[.,]{0,2}|"
+    r"on|by|until|till|due|from|since|or) (?:the )?)?"
+    r"(?<![\d/.-])(?P<month>\d{1,2})/(?P<day>\d{1,2})(?![\d/]|\.\d)"
+)
 _LEAP_YEAR = 2000
 _ISO_DATE = re.compile(r"[0-9]{4}(-?)[0-9]{2}\1[0-9]{2}")
 _BIRTH_WORD = re.compile(
@@ -94,6 +102,8 @@ class WrittenDate(NamedTuple):
     """Whether a word about birth is near it."""
     has_year: bool = True
     """Whether the year is written. Without it, the readings are days of a leap year."""
+    is_certain: bool = True
+    """Whether it can only be a date: `3/6` may be a fraction."""
 
     def fits(self, other: "WrittenDate") -> bool:
         """Return whether both may be the same day."""
@@ -139,13 +149,27 @@ def find_plain_dates(text: str) -> list[WrittenDate]:
         if match is not None:
             end = match.end()
             has_year = match["year"] is not None
-            dates.append(WrittenDate(start, end, frozenset(_read(match)), is_birth=False, has_year=has_year))
+            days = [match["day"], other] if (other := match.groupdict().get("other")) else [match["day"]]
+            dates += (
+                WrittenDate(start, end, frozenset(_read(match, int(day))), is_birth=False, has_year=has_year)
+                for day in days
+            )
     return dates
 
 
-def _read(match: re.Match[str]) -> Iterator[date]:
+def find_short_dates(text: str) -> Iterator[WrittenDate]:
+    """Yield the dates in a text in lower case that are two numbers, as `3/23`. It is certain after `Mon` or `by`."""
+    for match in _SHORT_DATE.finditer(text):
+        readings = frozenset(_read(match))
+        if readings:
+            start, is_certain = match.start("month"), match["sign"] is not None
+            yield WrittenDate(start, match.end(), readings, is_birth=False, has_year=False, is_certain=is_certain)
+
+
+def _read(match: re.Match[str], day: int | None = None) -> Iterator[date]:
+    """Yield the days that a match can be; with `day`, that one of its month."""
     groups = match.groupdict()
-    day, year = int(groups["day"]), groups["year"] or str(_LEAP_YEAR)
+    day, year = day or int(groups["day"]), groups.get("year") or str(_LEAP_YEAR)
     if groups.get("name"):
         yield from list_days(year, MONTHS[groups["name"]], day)
     else:

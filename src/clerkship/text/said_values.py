@@ -1,17 +1,16 @@
 """Whether a text says something, in whatever words or notation: the matchers `says` and `says_only`."""
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from functools import lru_cache
 from typing import Any
 
-from clerkship.text.dates import WrittenDate, find_dates, find_plain_dates, parse_iso_date
+from clerkship.text.dates import WrittenDate, parse_iso_date
 from clerkship.text.spoken_text import SpokenText, read_spoken
-from clerkship.text.times import WrittenTime, find_times, parse_time
+from clerkship.text.times import parse_time
 
-_SHORT_DATE = re.compile(r"(?<![\d/.-])(\d{1,2})/(\d{1,2})(?![\d/]|\.\d)")
-_LEAP_YEAR = 2000
+_MAX_REMOVED = 5
+"""How often one value is removed from a text: the work must not grow with what an agent wrote."""
 
 
 def says_all(values: Any, text: str) -> bool:
@@ -39,15 +38,23 @@ def list_said_values(values: Any) -> Iterator[str]:
         yield each if isinstance(each, str) else each[0]
 
 
+def remove_said(values: Iterable[str], text: str) -> str:
+    """Return a text without some values, such as a phone number, in whatever notation each of them is said."""
+    for value in [each for each in values for _ in range(_MAX_REMOVED)]:
+        spoken = read_spoken(text)
+        place = spoken.find((value,))
+        if place is not None:
+            text = f"{spoken.plain[: place[0]]} ; {spoken.plain[place[1] :]}"
+    return text
+
+
 class _SaidText:
     """What a text says: its words, its dates and its times."""
 
     def __init__(self, text: str) -> None:
         self._spoken: SpokenText = read_spoken(text)
-        forms = [form.lower() for form in self._spoken.list_forms()]
-        self._dates = [each for form in forms for each in (*find_dates(form, is_spoken=True), *find_plain_dates(form))]
-        self._short_dates = [match.groups() for form in forms for match in _SHORT_DATE.finditer(form)]
-        self._times: list[WrittenTime] = [each for form in forms for each in find_times(form)]
+        self._dates = [each for each, _ in self._spoken.days]
+        self._times = [each for each, _ in self._spoken.times]
 
     def has(self, value: str) -> bool:
         day, minute = _split(value)
@@ -56,15 +63,14 @@ class _SaidText:
         return (day is None or self._has_day(day)) and (minute is None or self._has_time(minute))
 
     def _has_day(self, day: date) -> bool:
-        is_short = any({int(first), int(last)} == {day.month, day.day} for first, last in self._short_dates)
-        return is_short or any(each.fits(_write(day)) for each in self._dates)
+        return any(each.fits(_write(day)) for each in self._dates)
 
     def _has_time(self, minute: int) -> bool:
         return any(minute in each.readings for each in self._times)
 
     def has_only_days(self, days: list[date]) -> bool:
         wanted = [_write(day) for day in days]
-        return all(any(each.fits(day) for day in wanted) for each in self._dates if each.readings)
+        return all(any(each.fits(day) for day in wanted) for each in self._dates if each.is_certain and each.readings)
 
     def has_only_times(self, minutes: list[int]) -> bool:
         return all(each.readings.intersection(minutes) for each in self._times if each.is_certain)

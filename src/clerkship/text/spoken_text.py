@@ -9,11 +9,12 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BeforeValidator, Field
 
-from clerkship.text.dates import find_dates, parse_iso_date
+from clerkship.text.dates import WrittenDate, find_dates, find_plain_dates, find_short_dates, parse_iso_date
 from clerkship.text.folding import fold, read_signs_as_letters, remove_hesitations
 from clerkship.text.respelled_text import RespelledText, SpokenToken
 from clerkship.text.spoken_reading import SpokenReading, ValueForm
 from clerkship.text.spoken_words import CODE_WORDS, NUMBER_WORDS, REPEATS, read_number
+from clerkship.text.times import WrittenTime, find_times, parse_time
 
 MAX_VALUES = 100
 MAX_VALUE = 500
@@ -25,6 +26,9 @@ _TOKEN = re.compile(r"\d{1,6}\.\d{1,3}(?!\.?\d)|\d+(?=(?:st|nd|rd|th)\b)|\d+|[^\
 _ORDINAL_ENDINGS = frozenset({"st", "nd", "rd", "th"})
 _MAX_NUMBER_WORDS = 10
 """Words of one number: `twenty-one thousand two hundred and twenty-one`."""
+_FIRST_OF_MOMENT = frozenset("-0123456789")
+_DAY_WITHOUT_YEAR = re.compile(r"--\d\d-\d\d")
+_LEAP_YEAR = "2000"
 _SIGN_WORDS = frozenset({"dash", "hyphen", "slash", "dot"})
 
 
@@ -43,20 +47,52 @@ class SpokenText:
 
         A value is whole words, spelled or in parts too, and a number is not a part of a longer one. With `loose`, for
         what must not be said, the last word may go on (`diabet` is in `diabetes`), digits may be part of a longer row
-        of single digits, and digits and signs in words may stand for letters (`d1abetes`).
+        of single digits, and digits and signs in words may stand for letters (`d1abetes`). Dates (`2026-03-18`, or
+        `--03-18` if the year need not be said) and times (`13:00`) are found in any notation.
         """
         places = [place for each in value for place in self._find_wording(each, loose=loose, start=start)]
         return min(places, default=None)
 
     def _find_wording(self, value: str, *, loose: bool, start: int) -> Iterator[tuple[int, int]]:
-        day = parse_iso_date(value)
-        if day is not None:
-            yield from (place for place in self._places_of_dates.get(day, ()) if place[0] >= start)
+        if value[:1] in _FIRST_OF_MOMENT:
+            yield from (place for place in self._find_moment(value, loose=loose) if place[0] >= start)
         for form in _list_forms(value):
             for reading in (*self._readings, *self._disguised) if loose else self._readings:
                 place = reading.find(form, loose=loose, start=start)
                 if place is not None:
                     yield place
+
+    def _find_moment(self, value: str, *, loose: bool) -> Iterator[tuple[int, int]]:
+        """Yield where a date or a time is said."""
+        day, minute = parse_iso_date(value), parse_time(value)
+        if day is not None:
+            yield from self._places_of_dates.get(day, ())
+        elif minute is not None:
+            for time, place in self.times:
+                if minute in time.readings and (time.is_certain or not loose):
+                    yield place
+        elif _DAY_WITHOUT_YEAR.fullmatch(value) and (day := parse_iso_date(_LEAP_YEAR + value[1:])) is not None:
+            wanted = WrittenDate(0, 0, frozenset({day}), is_birth=False, has_year=False)
+            yield from (place for written, place in self.days if written.fits(wanted))
+
+    @cached_property
+    def days(self) -> list[tuple[WrittenDate, tuple[int, int]]]:
+        """The dates that it may mean, with or without a year, and where each is said."""
+        return [
+            (written, form.locate(written.start, written.end))
+            for form in self._forms
+            for text in [form.text.lower()]
+            for written in (*find_dates(text, is_spoken=True), *find_plain_dates(text), *find_short_dates(text))
+        ]
+
+    @cached_property
+    def times(self) -> list[tuple[WrittenTime, tuple[int, int]]]:
+        """The times of day that it may mean, and where each is said."""
+        return [
+            (written, form.locate(written.start, written.end))
+            for form in self._forms
+            for written in find_times(form.text.lower())
+        ]
 
     @cached_property
     def _disguised(self) -> list[SpokenReading]:

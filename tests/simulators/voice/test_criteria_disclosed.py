@@ -69,6 +69,7 @@ def test_facts_are_found_in_spoken_form_with_the_event() -> None:
         ("diabetes", "diagnosis", "It is about diabetic care."),
         ("drug", "medication", "Your lisinopril is ready."),
         ("visit", "appointment", "We will see you on March tenth."),
+        ("visit", "appointment", "Tue 3/10, 2:30pm."),
         ("visit", "appointment", "We will see you on Tuesday the 10th of March at two thirty."),
         ("a1c", "result", "It came back at eight point two percent."),
     ],
@@ -332,6 +333,23 @@ def test_facts_of_everyone_but_the_patient_are_found(words: str, kind: str) -> N
 
 def test_facts_of_the_only_patient_are_no_facts_of_others() -> None:
     assert list_told_of_others("It is for Benjamin Northcott, born January 2, 1962.").passed
+
+
+def test_family_name_of_a_clinician_alone_tells_no_patient() -> None:
+    assert list_told_of_others("Wed 3/18, 1pm, Toussaint.").passed
+    assert not list_told_of_others("Wed 3/18, 1pm, Pan.").passed
+
+
+@pytest.mark.parametrize(
+    "words", ["1pm, Toussaint", "at one in the afternoon", "at 1:00 PM", "at 13:00", "one o'clock"]
+)
+def test_time_is_told_in_any_notation(words: str) -> None:
+    log = CallLogBuilder()
+    call = log.start(PATIENT)
+    log.say(call, words)
+    log.end(call)
+    assert check(log, values=["13:00"]).passed
+    assert not check(log, values=["14:00"]).passed
 
 
 def test_everyone_but_needs_a_chart() -> None:

@@ -38,6 +38,16 @@ def build_directory(evidence: Evidence) -> MentionIndex:
     return index_patients(patients.values(), coverages)
 
 
+def list_clinicians(evidence: Evidence) -> tuple[Identity, ...]:
+    """Return the names of the clinicians of the charts. A family name alone that one of them has tells no patient."""
+    charts = [base for base in list_bases(evidence.states) if isinstance(base, Chart)]
+    return tuple(
+        read_identity(key, {"name": parse_resource(chart[key]).get("name")})._replace(numbers=frozenset())
+        for chart in charts
+        for key in chart.list_keys("Practitioner")
+    )
+
+
 def list_bases(states: Mapping[str, object]) -> list[object]:
     """Return the records of the datasets below some states, each once."""
     bases = (

@@ -154,6 +154,12 @@ def test_identifier_is_accepted_among_quantities() -> None:
     assert check_order(ORDER, LISTED | {"quantities": ["48213377"]}).passed
 
 
+def test_listed_phone_number_may_be_written_in_parts() -> None:
+    listed = LISTED | {"quantities": ["5550199072"]}
+    assert check_order(ORDER | {"note": [{"text": "Call 555.019.9072 or +1 555 019 9072."}]}, listed).passed
+    assert not check_order(ORDER | {"note": [{"text": "Call 555.019.9073."}]}, listed).passed
+
+
 def test_narrative_is_checked_for_quantities_and_patients_only() -> None:
     div = '<div xmlns="http://www.w3.org/1999/xhtml">Give <b>400</b> tablets</div>'
     assert not check_order(ORDER | {"text": {"status": "generated", "div": div}}).passed

@@ -21,6 +21,8 @@ from clerkship.simulators.fhir.assertions.quantities import UNIT_WORDS, find_qua
         ("118/76 mm[Hg]", ["118", "76 mmhg"]),
         ("below the 3.5 threshold for days", ["3.5"]),
         ("may 40 tablets be given", ["40 tablet"]),
+        ("due the sixth of March 2026, by Fri 3/6, or 9 to 13 March", []),
+        ("on 3/6 tablets", ["3", "6 tablet"]),
         ("morphine tabs x400 at once", ["400"]),
         ("take 2000 at once", ["2000"]),
         ("tablets at once: 1 000", ["1000"]),

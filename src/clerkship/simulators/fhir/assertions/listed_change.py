@@ -41,6 +41,8 @@ def _check_quantity_text(text: str) -> str:
     return text
 
 
+MIN_LONG_NUMBER = 7
+"""Digits of a number that is no amount."""
 ANY_VALUE: Any = {"exists": True}
 """The expectation for elements in `fields`: any value, but only quantities that are allowed."""
 PlainPath = Annotated[str, AfterValidator(_check_plain_path)]
@@ -74,7 +76,7 @@ class ListedChange(Frozen):
     ] = {}
     quantities: Annotated[
         tuple[QuantityText, ...],
-        Field(description="with `elements`, more quantities that may be set, such as `1 tablet`"),
+        Field(description="with `elements`, more quantities that may be set, such as `1 tablet`, or a phone number"),
     ] = ()
     count: Annotated[CountExpectation | None, Field(description="the number of such changes")] = None
 
@@ -150,6 +152,10 @@ class ListedChange(Frozen):
         covering = [path for path in expected if path_covers(parse_plain_path(path) or (), leaf)]
         best = max(covering, key=lambda path: len(parse_plain_path(path) or ()), default=None)
         return (best, expected[best]) if best is not None else None
+
+    def list_long_numbers(self) -> list[str]:
+        """Return the listed numbers that are no amounts, such as a phone number: they may be written in parts."""
+        return [text for text in self.quantities if text.isdigit() and len(text) >= MIN_LONG_NUMBER]
 
     def find_named_quantities(self) -> Iterator[ParsedQuantity]:
         yield from find_expected_quantities(self.elements)

@@ -32,6 +32,7 @@ from clerkship.simulators.fhir.assertions.listed_change import ANY_VALUE, Listed
 from clerkship.simulators.fhir.assertions.mentions import find_named_patients
 from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find_quantities
 from clerkship.text.index import MentionIndex
+from clerkship.text.said_values import remove_said
 
 UNCHECKED_ELEMENTS = frozenset({"resourceType", "id", "meta", "identifier", "text"})
 """Elements that are not clinical content. They may have any value."""
@@ -192,7 +193,7 @@ class _ElementChecker:
             is_identifier = names == "identifier.value" or names.endswith(".identifier.value")
             not_allowed = [
                 quantity
-                for quantity in find_quantities(text)
+                for quantity in find_quantities(remove_said(self.item.list_long_numbers(), text))
                 if not self.allowed_quantities.allows(quantity) and (quantity.unit or not is_identifier)
             ]
             if not_allowed:

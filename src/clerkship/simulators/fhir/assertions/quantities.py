@@ -3,14 +3,15 @@
 import math
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import orjson
 
-from clerkship.text.dates import find_plain_dates
+from clerkship.text.dates import find_plain_dates, find_short_dates
 from clerkship.text.folding import fold
-from clerkship.text.spoken_words import FACTORS, NUMBER_WORDS
+from clerkship.text.spoken_words import FACTORS, MONTH_PATTERN, NUMBER_WORDS
 
 UNIT_WORDS = Path(__file__).parent / "unit_words.json"
 """Units, and synonyms of each."""
@@ -39,7 +40,10 @@ _NUMBER = re.compile(
     r"(?<![a-z_\d.])(?<![a-wyz]-)(?:\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:e\d{1,2}\b)?|\.\d+)(?![\d])"
 )
 _TIMES_SIGN = re.compile(r"\bx ?-?(?=\d)|×")
-_YEAR_CONTEXT = re.compile(r"\b(?:in|since|of|from|until|till|by|year|during|before|after|and|to|or)\s$|[(/;–-]\s?$")
+_YEAR_CONTEXT = re.compile(
+    r"\b(?:in|since|of|from|until|till|by|year|during|before|after|and|to|or)\s$|[(/;–-]\s?$"
+    rf"|\b(?:{MONTH_PATTERN})[.,]?\s$"
+)
 """Text before a year. `take 2000 at once` is a quantity."""
 _SEPARATORS = re.compile(r"[|^~&]")
 _WORD = re.compile(r" ?-? ?([a-zµ%{\[][a-zµ%/\[\]{}^]*)")
@@ -111,8 +115,9 @@ def _remove_dates(text: str) -> str:
     """Remove the dates, except where a unit follows: `may 40 tablets` is not a date."""
     parts: list[str] = []
     end = 0
-    for date in find_plain_dates(text):
-        if not _find_unit(text, date.end):
+    dates = [*find_plain_dates(text), *(date for date in find_short_dates(text) if date.is_certain)]
+    for date in sorted(dates, key=attrgetter("start")):
+        if date.start >= end and not _find_unit(text, date.end):
             parts += (text[end : date.start], " ; ")
             end = date.end
     return "".join((*parts, text[end:]))

@@ -102,9 +102,8 @@ def _list_times(start: Any) -> Iterator[str]:
         moment = datetime.fromisoformat(start)
     except ValueError:
         return
-    month, day = moment.strftime("%B"), moment.day
-    yield from (f"{month} {day}", f"{month} the {day}", f"{day} {month}", f"{day} of {month}")
-    yield moment.date().isoformat()
+    yield f"{moment:%B} {moment.day}"
+    yield f"--{moment:%m-%d}"
 
 
 def _list_results(record: Mapping[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 from pydantic import Field, model_validator
 
 from clerkship.assertions.address_match import matches_address
-from clerkship.assertions.patients.directory import PERSON_TYPES, build_directory, read_entity
+from clerkship.assertions.patients.directory import PERSON_TYPES, build_directory, list_clinicians, read_entity
 from clerkship.events.evidence import Evidence
 from clerkship.formats.phone_tree.nodes import MAILBOX
 from clerkship.model.errors import InputError
@@ -109,7 +109,8 @@ class VoiceDisclosed(Assertion, CallMatch):
     it. Words that the far end could not hear, or that were cut, are not told; keys that were pressed are. `before` and
     `after` count only what was told before, or after, identity was verified in the same call: the other side accepted
     the member id of the same patient, or has said what `verified_when` asks for. With `everyone_but`, nothing of any
-    other patient may be told; what they share with one of these, such as a family name, does not count.
+    other patient may be told; what they share with one of these or with a clinician, such as a family name, does not
+    count.
     """
 
     name: ClassVar[str] = "voice_disclosed"
@@ -322,6 +323,7 @@ class VoiceDisclosed(Assertion, CallMatch):
             read_entity(name, evidence.entities.get(name, {}), directory)
             for name in _list_names(self.everyone_but or ())
         )
+        allowed += evidence.cached(list_clinicians)
         query = MentionQuery(allowed, now=evidence.now.date() if evidence.now else None, is_spoken=True)
         for each in texts:
             kinds = each.select_kinds(IDENTITY_KINDS)
