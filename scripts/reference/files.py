@@ -104,7 +104,7 @@ _MATCHERS = {
     "within": "a date near this one: `within: {of: 2026-03-02, by: 2d}`",
     "says": (
         "a text that says all of these, in whatever words and notation: words, numbers (`773 0418`, digits in words), "
-        "phone numbers, dates with or without the year, times (`half past two`): "
+        "phone numbers, dates with or without the year (also `the 6th`), times (`half past two`): "
         "`says: [2026-03-06, '14:30', Toussaint]`; a list in the list has wordings of one value"
     ),
     "says_only": "a text that says no date and no time but these: `says_only: [2026-03-06, '14:30']`",

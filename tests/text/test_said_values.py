@@ -36,6 +36,14 @@ SAID = [
     ("11:00", "at eleven o'clock"),
     ("11:00", "11 a.m."),
     ("12:00", "at noon"),
+    ("14:30", "3/12, 14.30, Dr. Toussaint"),
+    ("14:30", "14h30"),
+    (["09:00", "10:00"], "Would 9 or 10 in the morning be possible?"),
+    (["09:00", "10:00"], "Nine or ten o'clock on Tuesday?"),
+    (["13:00", "13:30"], "We have 1 or 1:30."),
+    ("2026-03-12", "on the twelfth of March"),
+    ("2026-03-12", "Thursday the 12th at two"),
+    ("2026-03-12", "on the twelfth"),
     ("2026-03-23T11:00:00-05:00", "Monday 3/23, 11am, Dr. Toussaint"),
     ("Toussaint", "with Doctor TOUSSAINT."),
     (["Cedar Mutual", ["physical therapy", "PT"]], "Cedar Mutual wants the PT notes"),
@@ -50,6 +58,12 @@ NOT_SAID = [
     ("14:30", "at 2:45pm"),
     ("14:00", "2 in the morning"),
     ("17:00", "take five tablets"),
+    ("14:30", "it came to 2.30 %"),
+    ("2026-03-12", "on the 12th of April"),
+    ("2026-03-12", "April the 12th"),
+    ("2026-03-12", "April 12th"),
+    ("2026-03-12", "the 12:00 bus, 12 tablets"),
+    ("09:00", "9 or 10 tablets"),
     ("2026-03-23T11:00:00-05:00", "March 23 at 10am"),
     (["Cedar Mutual", ["physical therapy", "PT"]], "Cedar Mutual wants the notes"),
 ]
@@ -58,6 +72,8 @@ ONLY = [
     (["2026-03-23", "11:00"], "3/23, 11am"),
     (["2026-03-23"], "Mon 3/23, 1/2 tablet"),
     (["11:00"], "at eleven in the morning on March 5"),
+    (["13:30"], "at half past one in the afternoon"),
+    (["09:45"], "at a quarter to ten in the morning"),
     (["2026-03-23"], "March 23; call 555 019 9083, 12 tablets"),
     (["2026-03-23", "11:00"], "I can take a message."),
 ]
@@ -67,6 +83,7 @@ NOT_ONLY = [
     (["11:00"], "at 11pm"),
     (["2026-03-23"], "Mon 3/23 or 3/24"),
     (["2026-03-23"], "March 23 or 24"),
+    (["13:30"], "at half past one or at one in the afternoon"),
 ]
 
 

@@ -1,5 +1,6 @@
 """Whether a text says something, in whatever words or notation: the matchers `says` and `says_only`."""
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from functools import lru_cache
@@ -7,15 +8,23 @@ from typing import Any
 
 from clerkship.text.dates import WrittenDate, parse_iso_date
 from clerkship.text.spoken_text import SpokenText, read_spoken
+from clerkship.text.spoken_words import MONTH_PATTERN
 from clerkship.text.times import parse_time
 
 _MAX_REMOVED = 5
 """How often one value is removed from a text: the work must not grow with what an agent wrote."""
+_DAY_OF_MONTH = re.compile(
+    rf"(?P<month>\b(?:{MONTH_PATTERN})\.? )?"
+    r"(?:\bthe (\d{1,2})(?:st|nd|rd|th)?|(?<![\w:/.-])(\d{1,2})(?:st|nd|rd|th))\b"
+    rf"(?!(?: of)? (?:{MONTH_PATTERN})\b|[:/.-]\d)"
+)
+"""A day whose month is not said: `Thursday the 12th`."""
 
 
 def says_all(values: Any, text: str) -> bool:
-    """Return whether a text says every value: words, numbers in any notation, dates (`2026-03-06`, with or without the
-    year in the text), times (`14:30`), or both (`2026-03-06T14:30`). A list in the list has wordings of one value.
+    """Return whether a text says every value: words, numbers in any notation, dates (`2026-03-06`, in the text with or
+    without the year, or `the 6th`), times (`14:30`), or both (`2026-03-06T14:30`). A list in the list has wordings of
+    one value.
     """
     said = _read(text)
     return all(
@@ -55,6 +64,10 @@ class _SaidText:
         self._spoken: SpokenText = read_spoken(text)
         self._dates = [each for each, _ in self._spoken.days]
         self._times = [each for each, _ in self._spoken.times]
+        forms = (form.lower() for form in self._spoken.list_forms())
+        self._days = {
+            int(match[2] or match[3]) for form in forms for match in _DAY_OF_MONTH.finditer(form) if not match["month"]
+        }
 
     def has(self, value: str) -> bool:
         day, minute = _split(value)
@@ -63,7 +76,7 @@ class _SaidText:
         return (day is None or self._has_day(day)) and (minute is None or self._has_time(minute))
 
     def _has_day(self, day: date) -> bool:
-        return any(each.fits(_write(day)) for each in self._dates)
+        return day.day in self._days or any(each.fits(_write(day)) for each in self._dates)
 
     def _has_time(self, minute: int) -> bool:
         return any(minute in each.readings for each in self._times)

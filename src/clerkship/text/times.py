@@ -9,9 +9,12 @@ _HALF_OF_DAY = r" ?(?P<half>[ap])\.? ?m\b\.?"
 _PART_OF_DAY = r",? (?:in the (?P<part>morning|afternoon|evening)|at (?P<night>night))\b"
 _SUFFIX = rf"(?:{_HALF_OF_DAY}|{_PART_OF_DAY})"
 _ALONE = r"(?<![\d:/.+$-])"
+_TIME_AFTER = r"\d{1,2}(?:[:.][0-5]\d(?!\d)| ?[ap]\.? ?m\b| ?o['’ ]?clock\b|,? in the )"
+"""The second of two times, which tells that a number before it is the first: `9 or 10 in the morning`."""
 _CERTAIN = (
     re.compile(rf"{_ALONE}{_HOUR} ?: ?{_MINUTE}(?::[0-5]\d)?(?!\d|:\d){_SUFFIX}?"),
     re.compile(rf"{_ALONE}{_HOUR}(?:[ .h] ?{_MINUTE})?{_SUFFIX}"),
+    re.compile(rf"{_ALONE}{_HOUR} ?h ?{_MINUTE}\b"),
     re.compile(rf"{_ALONE}{_HOUR}(?: {_MINUTE})? ?o['’ ]?clock\b{_SUFFIX}?"),
     re.compile(rf"\bhalf past {_HOUR}\b{_SUFFIX}?"),
     re.compile(rf"\b(?:a )?quarter (?P<quarter>past|after|to|before|of) {_HOUR}\b{_SUFFIX}?"),
@@ -21,6 +24,8 @@ _CERTAIN = (
 _POSSIBLE = (
     re.compile(rf"\b(?:at|by|before|until|till|from|after|around) {_HOUR}(?:[ -]{_MINUTE})?(?! ?[\d:/.%-]\d| ?%)\b"),
     re.compile(rf"{_ALONE}{_HOUR}[ -](?P<minute>00|15|30|45)\b(?![:/.-]?\d)"),
+    re.compile(rf"{_ALONE}{_HOUR}\.{_MINUTE}(?![\d%]|[.:/-]\d| %)"),
+    re.compile(rf"{_ALONE}{_HOUR}(?= ?(?:or|and|to|-) ?(?:at )?{_TIME_AFTER})"),
 )
 _WORDS = {"noon": 720, "midday": 720, "midnight": 0}
 _DAY, _HALF_DAY = 1440, 720
@@ -45,7 +50,18 @@ def parse_time(value: str) -> int | None:
 
 
 def find_times(text: str) -> Iterator[WrittenTime]:
-    """Yield the times in a text in lower case, with numbers in digits. Without `am` or `pm` there are two readings."""
+    """Yield the times in a text in lower case, with numbers in digits. Without `am` or `pm` there are two readings.
+
+    What is part of another time is none: `2 in the afternoon` in `half past 2 in the afternoon`.
+    """
+    end = 0
+    for each in sorted(_list_times(text), key=lambda each: (each.start, -each.end, not each.is_certain)):
+        if each.end > end:
+            yield each
+            end = each.end if each.is_certain else end
+
+
+def _list_times(text: str) -> Iterator[WrittenTime]:
     for patterns, is_certain in ((_CERTAIN, True), (_POSSIBLE, False)):
         for pattern in patterns:
             for match in pattern.finditer(text):
