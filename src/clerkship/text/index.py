@@ -79,8 +79,10 @@ class MentionQuery(NamedTuple):
 class MentionIndex:
     """The patients of a dataset by every word, number and address that identifies them."""
 
-    def __init__(self, people: Iterable[Identity]) -> None:
+    def __init__(self, people: Iterable[Identity], staff: Iterable[tuple[str, ...]] = ()) -> None:
         self.people: Mapping[str, Identity] = {person.key: person for person in people}
+        self.staff = frozenset(staff)
+        """Family names of practitioners, each of which alone may mean the practitioner."""
         self._given: dict[str, list[Identity]] = defaultdict(list)
         self._families: dict[str, list[tuple[tuple[str, ...], Identity]]] = defaultdict(list)
         self._joined: dict[str, list[Identity]] = defaultdict(list)
@@ -212,7 +214,8 @@ class MentionIndex:
     def _is_family_enough(self, text: FoldedText, person: Identity, place: int, end: int) -> bool:
         """Return whether a family name stands for a person by itself: not `Dr. Rivera`, `Jo Rivera`, `Rivera Road`.
 
-        A name such as Stanley is also a given name, and alone does not tell who is meant.
+        A name such as Stanley is also a given name, and alone does not tell who is meant; nor does one of a
+        practitioner.
         """
         tokens = text.tokens
         word = tokens[place].text
@@ -221,6 +224,8 @@ class MentionIndex:
         if end - place == 1 and not has_title and (word in COMMON_WORDS or word in self._given or word in _GIVEN_NAMES):
             return False
         has_initial = before is not None and before.text in {given[0] for given in person.given}
+        if tuple(token.text for token in tokens[place:end]) in self.staff and not has_title and not has_initial:
+            return False
         is_other = before is not None and (before.text in DOCTOR_TITLES or self._is_other_name(before))
         if is_other and not has_title and not has_initial:
             return False

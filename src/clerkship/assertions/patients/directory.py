@@ -64,18 +64,22 @@ def index_charts(bases: Iterable[object]) -> list[MentionIndex]:
     return [chart.get_or_build("mentions", partial(_index_chart, chart)) for chart in charts]
 
 
-def index_patients(patients: Iterable[Resource], coverages: Iterable[Resource]) -> MentionIndex:
-    """Return the index of some patients, whose numbers include their member ids."""
+def index_patients(
+    patients: Iterable[Resource], coverages: Iterable[Resource], practitioners: Iterable[Resource] = ()
+) -> MentionIndex:
+    """Return the index of some patients, whose numbers include their member ids, and whose names staff may share."""
     numbers = _list_member_ids(coverages)
     keyed = ((get_key(patient), patient) for patient in patients)
-    return MentionIndex(read_identity(key, patient, numbers.get(key, ())) for key, patient in keyed)
+    staff = (family for each in practitioners for family in read_identity(get_key(each), each).families)
+    return MentionIndex((read_identity(key, patient, numbers.get(key, ())) for key, patient in keyed), staff)
 
 
 def merge_indexes(indexes: list[MentionIndex]) -> MentionIndex:
     """Return one index of the patients of several."""
     if len(indexes) == 1:
         return indexes[0]
-    return MentionIndex(person for index in indexes for person in index.people.values())
+    staff = (family for index in indexes for family in index.staff)
+    return MentionIndex((person for index in indexes for person in index.people.values()), staff)
 
 
 def read_entity(name: str, record: Mapping[str, Any], directory: MentionIndex) -> Identity:
@@ -88,10 +92,8 @@ def read_entity(name: str, record: Mapping[str, Any], directory: MentionIndex) -
 
 
 def _index_chart(chart: Chart) -> MentionIndex:
-    patients, coverages = (
-        (parse_resource(chart[key]) for key in chart.list_keys(type)) for type in ("Patient", "Coverage")
-    )
-    return index_patients(patients, coverages)
+    types = ("Patient", "Coverage", "Practitioner")
+    return index_patients(*((parse_resource(chart[key]) for key in chart.list_keys(type)) for type in types))
 
 
 def _list_member_ids(coverages: Iterable[Resource]) -> dict[str, list[str]]:

@@ -151,3 +151,19 @@ def test_digits_in_a_name_are_no_name_of_their_own() -> None:
 def test_long_text_takes_time_in_proportion_to_its_length(line: str) -> None:
     with processor_limit(30):
         is_leak(line * 20_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "is_found"),
+    [
+        ("Moved to Thu 3/12, 2:30pm Rivera.", False),
+        ("with Rivera on Thursday", False),
+        ("Mr. Rivera comes on Thursday", True),
+        ("J. Rivera comes on Thursday", True),
+        ("Jose Rivera comes on Thursday", True),
+        ("Rivera, born 1960-01-01, comes on Thursday", True),
+    ],
+)
+def test_family_name_of_a_practitioner_is_a_patients_only_with_more(text: str, *, is_found: bool) -> None:
+    index = MentionIndex([JOSE], staff=[("rivera",)])
+    assert bool(index.find_leaks(fold_text(text), MentionQuery(now=NOW))) == is_found
