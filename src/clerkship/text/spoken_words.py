@@ -57,6 +57,14 @@ def split_words(text: str) -> list[str]:
     return _TOKEN.findall(fold_speech(text))
 
 
+def list_ordinals(number: int) -> tuple[str, str]:
+    """Return a number below a hundred as `24th` and `twenty-fourth`."""
+    ending = "th" if 10 < number < 20 else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    words = {value: word for word, value in ORDINALS.items()}
+    tens = {value: word for word, value in TENS.items()}.get(number - number % 10, "")
+    return f"{number}{ending}", words.get(number) or f"{tens}-{words[number % 10]}"
+
+
 def read_number_below_hundred(
     words: Sequence[str], start: int, *, with_ordinals: bool = False
 ) -> tuple[int, int] | None:

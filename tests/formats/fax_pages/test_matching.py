@@ -295,7 +295,10 @@ def test_all_places_of_a_value_are_found_from_the_top() -> None:
 
 @pytest.mark.parametrize(
     "written",
-    ["2026-03-02", "03/02/2026", "3/2/2026", "3/2/26", "March 2, 2026", "Mar 2, 2026", "2 March 2026", "02-Mar-2026"],
+    [
+        *("2026-03-02", "03/02/2026", "3/2/2026", "3/2/26", "March 2, 2026", "Mar 2, 2026", "2 March 2026"),
+        *("02-Mar-2026", "March 2nd, 2026", "the 2nd of March 2026", "the second of March, 2026"),
+    ],
 )
 def test_a_date_is_found_in_its_usual_forms_if_asked(written: str) -> None:
     forms = list_date_forms(date(2026, 3, 2))
@@ -303,7 +306,8 @@ def test_a_date_is_found_in_its_usual_forms_if_asked(written: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["03/03/2026", "02/03/2026", "13/2/2026", "March 20, 2026", "March 22, 2026", "May 2, 2026"]
+    "written",
+    ["03/03/2026", "02/03/2026", "13/2/2026", "March 20, 2026", "March 22, 2026", "May 2, 2026", "March 22nd, 2026"],
 )
 def test_another_date_is_not_found_in_any_form(written: str) -> None:
     forms = list_date_forms(date(2026, 3, 2))

@@ -20,7 +20,7 @@ from typing import Literal
 from clerkship.formats.fax_pages.page import PageWord, PageWords
 from clerkship.model.frozen import Frozen
 from clerkship.text.folding import DRAWN_THE_SAME, MIN_SPELLED, SIGNS, fold, remove_accents
-from clerkship.text.spoken_words import MONTH_NAMES
+from clerkship.text.spoken_words import MONTH_NAMES, list_ordinals
 
 MIN_UNSPACED = 6
 """Letters and digits of an identifier that may be written in groups: 1093 817 465."""
@@ -68,9 +68,12 @@ def find_value(value: str, words: PageWords, *, tolerant: bool = False, lookalik
     if not wanted:
         return []
     page = _fold_page(words, folding)
+    starts = page.list_starts(wanted[0])
+    if not starts:
+        return []
     rules = _Rules(folding, is_unspaced=_may_lose_spaces(wanted, tolerant=tolerant))
     matches, last_end = [], 0
-    for start in page.list_starts(wanted[0]):
+    for start in starts:
         end = _match(wanted, page, start, rules) if start >= last_end else None
         if end is not None:
             matches.append(page.cut(start, end))
@@ -98,6 +101,9 @@ def list_date_forms(day: date) -> tuple[str, ...]:
     for name in dict.fromkeys((month, month[:3], f"{month[:3]}.", "Sept" if month == "September" else month)):
         forms += [f"{name} {day.day}, {year}", f"{name} {day.day:02}, {year}", f"{name} {day.day} {year}"]
         forms += [f"{day.day} {name} {year}", f"{day.day:02} {name} {year}", f"{day.day:02}-{name}-{year}"]
+        for ordinal in list_ordinals(day.day):
+            forms += [f"{name} {ordinal}, {year}", f"{name} {ordinal} {year}", f"{name} the {ordinal}, {year}"]
+            forms += [f"{ordinal} {name} {year}", f"{ordinal} of {name} {year}", f"{ordinal} of {name}, {year}"]
     return tuple(dict.fromkeys(forms))
 
 
@@ -217,6 +223,7 @@ def _unify(text: str, folding: Folding) -> str:
     return remove_accents(unified) if folding == "ocr" else unified
 
 
+@lru_cache(maxsize=4096)
 def _may_lose_spaces(wanted: str, *, tolerant: bool) -> bool:
     count = sum(letter.isalnum() for letter in wanted)
     if tolerant:
