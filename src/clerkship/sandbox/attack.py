@@ -126,9 +126,9 @@ class RepeatingTransport(TransportWrapper):
     def send(self, request: Request) -> Reply:
         """Send a request, and if it is a POST that was accepted, send it again."""
         reply = self._transport.send(request)
-        if request.method == "POST" and reply.ok and not request.path.endswith("/_search"):
-            if [self._transport.send(request).ok for _ in range(self._times)].count(True):
-                self._count()
+        is_write = request.method == "POST" and reply.ok and not request.path.endswith("/_search")
+        if is_write and [self._transport.send(request).ok for _ in range(self._times)].count(True):
+            self._count()
         return reply
 
     def call(self, record: CallRecord) -> Reply:
