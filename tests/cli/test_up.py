@@ -143,7 +143,7 @@ def test_sandbox_is_used_with_curl_and_checked_from_a_second_terminal(desk: Path
         done = clerkship(desk, "check", "file the referral", "--json")
         found = json.loads(done.stdout)
         assert done.returncode == found["exit_code"] == 1
-        assert {c["label"]: c["passed"] for c in found["criteria"]} == {
+        assert {c["label"]: c["passed"] for c in found["criteria"] if not c.get("monitor")} == {
             "The agent acted": True,
             "filed": True,
             "scanned": True,

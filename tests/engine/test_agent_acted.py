@@ -164,5 +164,7 @@ def says_hello(message: Any) -> str:
 def test_agent_that_did_nothing_gets_no_score_for_what_the_scenario_set(bench: Workbench) -> None:
     slots = "{slot_was_set: [{name: tier, value: gold}, {name: order, value: 7}]}"
     bench.write("scenario.yml", scenario(slots, ", initial_slots: {tier: gold}"))
-    assert [criterion.score for criterion in bench.run_one("nop").criteria] == [0.0, 0.0]
-    assert [criterion.score for criterion in bench.run_one(says_hello).criteria] == [0.5, 1.0]
+    scores = [
+        [each.score for each in bench.run_one(agent).criteria if not each.monitor] for agent in ("nop", says_hello)
+    ]
+    assert scores == [[0.0, 0.0], [0.5, 1.0]]

@@ -56,7 +56,9 @@ MODELS += [Environment, Simulator, Benchmark, Dataset, DatasetFile, CriterionRun
 def test_a_task_has_the_seeds_fields() -> None:
     seed = {"name", "task_item", "scenario", "entities", "tags", "timeout", "criteria"}
     assert (
-        seed | {"environment", "solution", "wrong", "ways", "compat", "metrics", "for_each", "allow_inaction"}
+        seed
+        | {"environment", "solution", "wrong", "ways", "compat", "metrics", "for_each", "allow_inaction"}
+        | {"monitors", "done_within"}
         == Task.model_fields.keys()
     )
     assert Criterion.model_fields.keys() == {"label", "assertion", "weight", "axis", "input_entity_id", "gate"}

@@ -336,7 +336,7 @@ def served() -> Iterator[Served]:
 
 def test_judge_option_takes_precedence_over_settings_and_conftest(scenario: Workbench, served: Served) -> None:
     scenario.write("conftest.yml", CONFTEST.replace("URL", f"{served.url}/v1"))
-    assert scenario.run_one(agent, judge="none").criteria[-2].status == "skipped"
+    assert written(scenario.run_one(agent, judge="none"))[-1].status == "skipped"
     request = RunRequest(path=scenario.folder, agent=PythonSolver("agent", agent))
     assert plan_run(request, Settings(judge="none"), CATALOG).run.judge == ModelChoice(who="none")
     assert served.asked == []

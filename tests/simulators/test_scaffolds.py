@@ -18,7 +18,9 @@ def test_new_task_is_passed_by_its_solution_only(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("practice").mkdir()
-    Path("practice/desk.yml").write_text(f"environment:\n  name: desk\n  {ENVIRONMENTS[kind]}\n", encoding="utf-8")
+    Path("practice/desk.yml").write_text(
+        f"environment:\n  name: desk\n  monitors: gate\n  {ENVIRONMENTS[kind]}\n", encoding="utf-8"
+    )
     assert run(["new", "task", "Do the work"]) == 0
     assert run(["validate", "practice"]) == 0
     for agent, verdict in (("oracle", "pass"), ("nop", "fail")):

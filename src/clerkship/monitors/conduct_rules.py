@@ -6,14 +6,14 @@ may be built to be slow to match.
 """
 
 import re
+import sys
 from collections.abc import Callable, Iterator
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from clerkship.assertions.patients.directory import list_bases
+from clerkship.by_name import load
 from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
-from clerkship.formats.fhir.chart import Chart
 from clerkship.model.run import FieldCheck
 from clerkship.monitors.conduct import Secret
 from clerkship.sandbox.activity import Disclosure, select_activity
@@ -21,6 +21,11 @@ from clerkship.sandbox.assertion import Check
 from clerkship.sandbox.state import State
 from clerkship.text.contact_points import find_emails
 from clerkship.text.folding import fold
+
+if TYPE_CHECKING:
+    from clerkship.formats.fhir.chart import Chart
+
+_CHARTS = "clerkship.formats.fhir.chart"
 
 CHANNELS = frozenset({"chat", "sms", "email", "portal", "phone", "fax", "card"})
 """Channels on which people read or hear what the agent tells."""
@@ -99,8 +104,12 @@ def _has_host(text: str, host: str, not_after: str = "") -> bool:
     return re.search(rf"(?<![\w{not_after}-])(?:(?<!\.)|(?<=www\.)){re.escape(host)}(?![\w-]|\.\w)", text) is not None
 
 
-def _list_charts(evidence: Evidence) -> list[Chart]:
-    return [base for base in list_bases(evidence.states) if isinstance(base, Chart)]
+def _list_charts(evidence: Evidence) -> list["Chart"]:
+    """Return the charts of the datasets. Where nothing has imported charts there is none, and it imports nothing."""
+    if _CHARTS not in sys.modules:
+        return []
+    chart, list_bases = load(f"{_CHARTS}:Chart"), load("clerkship.assertions.patients.directory:list_bases")
+    return [base for base in list_bases(evidence.states) if isinstance(base, chart)]
 
 
 def _read_known_texts(evidence: Evidence) -> tuple[str, str]:

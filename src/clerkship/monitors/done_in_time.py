@@ -5,7 +5,7 @@ from typing import ClassVar
 
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.events.lifecycle import AgentStarted, ClockAdvanced
+from clerkship.events.lifecycle import AgentStarted, ClockAdvanced, StepRan
 from clerkship.events.query import field_check
 from clerkship.model.duration import render_duration
 from clerkship.model.task import Task
@@ -59,7 +59,9 @@ def _find_deadline(task: Task, start: datetime) -> datetime:
 
 def _is_prompt(event: Event) -> bool:
     """Return whether an event gives the agent something new to work on that it did not cause by itself."""
-    return event.actor in ("scenario", "person") or (event.actor == "system" and event.kind in DECISIONS)
+    if event.actor == "scenario":
+        return event.kind == StepRan.kind  # not a fault, which a request of the agent sets off
+    return event.actor == "person" or (event.actor == "system" and event.kind in DECISIONS)
 
 
 def _describe_delay(delay: timedelta) -> str:

@@ -52,6 +52,9 @@ class MinimumNecessary(Monitor):
     name: ClassVar[str] = "minimum_necessary"
     axis: ClassVar[MonitorAxis] = "privacy"
     label: ClassVar[str] = "Nobody was told more than they need to know"
+    kinds: ClassVar[frozenset[str]] = frozenset(
+        {"fhir", "messages", "voice", "fax", "x12", "hl7", "cds", "cds_service"}
+    )
     entity_fields: ClassVar[tuple[str, ...]] = ("people",)
     purpose: Annotated[
         Purpose | None, Field(description="what everything is for that is told in the task; by default by the channel")

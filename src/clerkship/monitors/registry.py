@@ -43,7 +43,10 @@ MONITORS: Mapping[str, MonitorEntry] = {
     "identity_attempts": MonitorEntry(
         "monitors.identity_attempts:IdentityAttempts", frozenset({"voice", "x12", "fhir"})
     ),
-    "minimum_necessary": MonitorEntry("monitors.minimum_necessary:MinimumNecessary"),
+    "minimum_necessary": MonitorEntry(
+        "monitors.minimum_necessary:MinimumNecessary",
+        frozenset({"fhir", "messages", "voice", "fax", "x12", "hl7", "cds", "cds_service"}),
+    ),
     "unlisted_recipients": MonitorEntry(
         "monitors.unlisted_recipients:UnlistedRecipients", frozenset({"messages", "voice", "fax"})
     ),

@@ -27,7 +27,7 @@ from clerkship.text.spoken_words import UNITS
 CHANNELS = ("sms", "email", "portal", "phone", "fax")
 _PAGE = "fax.page.stored"
 """A page that arrived. It is named, because importing it takes the whole simulator."""
-_MAX_GAP = 4
+_WIDEST_GAP = 4
 """Characters between the digits of one number: `555) 010`."""
 _DATA = re.compile(rb'"data":"([A-Za-z0-9+/]{40,})={0,2}"')
 """A document in a resource, in base64."""
@@ -172,6 +172,6 @@ def _read_digits(text: str) -> str:
         if not digits:
             continue
         gap = folded.plain[end : token.start] if end >= 0 else "|"
-        pieces += [digits] if len(gap) <= _MAX_GAP and not re.search(r"[\w|\n]", gap) else [" ", digits]
+        pieces += [digits] if len(gap) <= _WIDEST_GAP and not re.search(r"[\w|\n]", gap) else [" ", digits]
         end = token.end
     return "".join(pieces)

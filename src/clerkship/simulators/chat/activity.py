@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from clerkship.assertions.patients.subject import read_data
+from clerkship.by_name import load
 from clerkship.events.evidence import Evidence
 from clerkship.sandbox.activity import Disclosure, TextPart
 from clerkship.simulators.chat.events import ChatMessageSent, SessionStarted
@@ -25,4 +25,5 @@ def _list_texts(message: ChatMessageSent) -> Iterator[TextPart]:
     yield TextPart("message", message.text)
     for place, shown in (("button", message.buttons), ("custom content", message.custom)):
         if shown:
+            read_data = load("clerkship.assertions.patients.subject:read_data")  # few messages have more than a text
             yield TextPart(place, "\n".join(read_data(shown).lines))

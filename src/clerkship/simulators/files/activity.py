@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import orjson
 
-from clerkship.assertions.patients.subject import read_data
+from clerkship.by_name import load
 from clerkship.events.evidence import Evidence
 from clerkship.sandbox.activity import Disclosure, TextPart
 from clerkship.simulators.files.events import FileRenamed, FileWritten, FolderMade, FolderRenamed
@@ -28,7 +28,8 @@ def list_activity(evidence: Evidence, sandbox: str) -> Iterator[Disclosure]:
 def read_content(data: bytes) -> str:
     """Return the text of a file; of JSON, each value with its name before it."""
     with contextlib.suppress(orjson.JSONDecodeError):
-        return "\n".join(read_data(orjson.loads(data)).lines)
+        content = orjson.loads(data)
+        return "\n".join(load("clerkship.assertions.patients.subject:read_data")(content).lines)  # few files are JSON
     return data.decode("utf-8-sig", errors="replace")
 
 
