@@ -8,6 +8,7 @@ from pydantic import JsonValue
 from clerkship.actors.contract import AgentError, Message, ReplyPart, Say, Start
 from clerkship.actors.python import PythonAgent, load_source
 from clerkship.checks.attacks.contract import AttackAgent, AttackKnowledge, AttackStrategy
+from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import (
     AMOUNT,
@@ -181,6 +182,11 @@ class WorkLate(AttackStrategy):
     summary = "waits 60 days, then does the reference work"
     advice = f"{GATE_ADVICE}, and `done_within` of the task says how much time there is"
     needs_solution = True
+
+    def unfit(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> str:
+        """Return why the task cannot be attacked this way: the monitor of deadlines looks at more than a chat."""
+        kinds = {simulator.kind for simulator in snapshot.environment.simulators.values()}
+        return "a chat has no deadline" if kinds == {CONVERSATION_KIND} else super().unfit(snapshot, knowledge)
 
     def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> ReferenceAgent:
         """Return the reference solution, which begins too late."""
