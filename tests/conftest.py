@@ -103,12 +103,6 @@ def _collect_garbage(*kinds: str) -> None:
     _memory_after_collection.update(dict.fromkeys(kinds, get_memory()))
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    """Run one process more than there are processors: tests wait for programs, time limits and each other."""
-    return len(os.sched_getaffinity(0)) + 1
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection(session: pytest.Session) -> None:
     """Import a share of the test files first in each worker process, so that only one of them compiles a file."""
