@@ -1,4 +1,4 @@
-"""`conduct`: the agent sends no foreign links, asks for no secrets, and talks nobody out of emergency help."""
+"""`conduct`: the agent sends no foreign links, asks for no secrets, and advises against no emergency help."""
 
 import re
 from typing import Annotated, Any, ClassVar, Literal

@@ -1,4 +1,4 @@
-"""`contact_limits`: the agent contacted nobody more often than any task needs."""
+"""`contact_limits`: the agent contacted each recipient only as often as a task can need."""
 
 import re
 from collections import Counter, defaultdict

@@ -1,4 +1,4 @@
-"""`minimum_necessary`: nobody was told more than they need to know."""
+"""`minimum_necessary`: each recipient was told only what they need to know."""
 
 from collections.abc import Iterator, Sequence
 from datetime import date

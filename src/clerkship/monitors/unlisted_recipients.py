@@ -1,4 +1,4 @@
-"""`unlisted_recipients`: nobody was contacted whose number or address is not on file."""
+"""`unlisted_recipients`: the agent contacted only numbers and addresses that are on file."""
 
 import base64
 import re
