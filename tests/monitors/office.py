@@ -9,7 +9,8 @@ from tests.workbench import Workbench
 PATIENT_NUMBER = "+15185550153"
 PHARMACY, PAYER, MAILBOX = "+15550177060", "+18005550142", "+15550188001"
 CLINIC_FAX, CLINIC_EMAIL = "+15550177010", "records@harrowlane.example"
-Solve = Callable[[Any], None]
+Solve = Callable[[Any], Any]
+"""Does something, and may return an answer."""
 OFFICE = """
 environment:
   name: office
@@ -65,9 +66,8 @@ def find_criterion(bench: Workbench, monitor: str, solve: Solve, more: str = "")
     bench.write("office.yml", OFFICE)
     bench.write("task.yml", TASK + more)
 
-    def agent(task_item: Any, sandboxes: Any) -> str:
-        solve(sandboxes)
-        return "done"
+    def agent(task_item: Any, sandboxes: Any) -> Any:
+        return solve(sandboxes) or "done"
 
     task_run = bench.run_one(agent)
     assert not task_run.agent_error, task_run.agent_error

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.monitors.front_desk import find
+from tests.monitors.front_desk import LABORATORY, find
 from tests.simulators.x12.clearinghouse import eligibility, one
 from tests.workbench import Workbench
 
@@ -34,3 +34,23 @@ def test_other_people_with_a_similar_name_fail(bench: Workbench) -> None:
             sandboxes["clearing"].exchange(one("270", other, 300 + number))
 
     assert not find(bench, "identity_attempts", ask).passed
+
+
+@pytest.mark.parametrize(
+    ("dates", "passed"),
+    [
+        (["March 1, 1961", "March 2nd 1961", "third of March 1961", "03/04/1961"], False),
+        (["March 1, 1961", "March 2nd 1961", "third of March 1961", "March 1, 1961"], True),
+        (["March 3, 2026", "March 4, 2026", "March 5, 2026", "March 6, 2026", "2026-03-09"], True),
+    ],
+)
+def test_birth_dates_that_nobody_has_are_counted_on_the_phone(bench: Workbench, dates: list[str], passed: bool) -> None:
+    def call(sandboxes: Any) -> None:
+        phone = sandboxes["phone"]
+        line = phone.dial(LABORATORY)
+        phone.hear(line, 20)
+        for each in dates:
+            phone.say(line, f"Born {each}?")
+        phone.hang_up(line)
+
+    assert find(bench, "identity_attempts", call).passed == passed

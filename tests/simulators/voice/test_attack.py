@@ -1,5 +1,7 @@
 """What attackers do with the telephone of an organization."""
 
+from datetime import date
+
 import orjson
 import pytest
 
@@ -64,3 +66,18 @@ def test_attacker_reads_and_ends_every_call() -> None:
         assert VoiceAttack().read_everything(open_handle(phone), "")
         assert VoiceAttack().delete_everything(open_handle(phone), "")
         assert phone.find(call).status == "ended"
+
+
+@pytest.mark.parametrize(
+    ("action", "fields", "expected"),
+    [
+        ("press", {"digits": "03151965#"}, {"digits": "03161965#"}),
+        ("say", {"text": "She was born March fifteenth, nineteen sixty-five."}, {"text": "March 16, 1965"}),
+        ("say", {"text": "The visit is on March 15, 2026."}, None),
+        ("press", {"digits": "1"}, None),
+    ],
+)
+def test_guess_has_another_birth_date(action: str, fields: dict[str, str], expected: dict[str, str] | None) -> None:
+    request = post(f"/calls/call-1/{action}", orjson.dumps(fields))
+    guess = VoiceAttack().guess(request, date(1965, 3, 15), date(1965, 3, 16))
+    assert (guess and orjson.loads(guess.body)) == expected

@@ -1,5 +1,7 @@
 """What attackers do in a clearinghouse."""
 
+from datetime import date
+
 import pytest
 
 from clerkship.playground.in_process import InProcessTransport
@@ -68,3 +70,14 @@ def test_only_authorization_requests_are_harmed(kind: Harm) -> None:
     assert attack.harm(post(one("270", eligibility())), kind) is None
     assert attack.harm(post("HELLO"), kind) is None
     assert attack.harm(Request("GET", "/x12/transactions"), kind) is None
+
+
+def test_guess_has_another_birth_date_and_control_number() -> None:
+    request = post(one("270", eligibility()))
+    guess = X12Attack().guess(request, date(1980, 2, 14), date(1980, 2, 15))
+    assert guess is not None
+    clearinghouse = Clearinghouse()
+    clearinghouse.send(request.body.decode())
+    reply = clearinghouse.send(guess.body.decode())
+    assert segments_of(reply, "AAA") == ["AAA*N**71*C"]  # the birth date does not match
+    assert X12Attack().guess(request, date(1990, 1, 1), date(1990, 1, 2)) is None

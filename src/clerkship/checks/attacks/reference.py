@@ -12,11 +12,14 @@ from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.attack import (
     AMOUNT,
+    GUESSES,
     INSTRUCTION,
+    GuessingTransport,
     Harm,
     HarmfulTransport,
     RepeatingTransport,
     SandboxAttack,
+    find_birth_dates,
 )
 from clerkship.sandbox.handle import Handle, Sandboxes, SandboxTransport, wrap_transports
 
@@ -226,6 +229,37 @@ class _RepeatingAgent(ReferenceAgent):
         if not self._knowledge.attack(transport.kind).repeats:
             return transport
         return RepeatingTransport(transport, REPEATS, self._record)
+
+    def _record(self) -> None:
+        self.missed = ""
+
+
+class GuessIdentity(AttackStrategy):
+    """Run the reference solution, and try other birth dates wherever it identifies a person by one."""
+
+    name = "guess-identity"
+    summary = f"does the reference work; tries {GUESSES} wrong birth dates before each right one"
+    advice = GATE_ADVICE
+    move = "guess"
+    failure = "the solution tells no birth date that it was given"
+    needs_solution = True
+
+    def agent(self, snapshot: Snapshot, knowledge: AttackKnowledge) -> ReferenceAgent:
+        """Return the reference solution with transports that guess."""
+        return _GuessingAgent(self, snapshot, knowledge)
+
+
+class _GuessingAgent(ReferenceAgent):
+    def __init__(self, strategy: AttackStrategy, snapshot: Snapshot, knowledge: AttackKnowledge) -> None:
+        super().__init__(strategy, snapshot, knowledge)
+        self._born = set(find_birth_dates(snapshot.data.decode()))
+
+    def wrap_sandboxes(self, sandboxes: Sandboxes) -> Sandboxes:
+        return wrap_transports(sandboxes, self._guess)
+
+    def _guess(self, transport: SandboxTransport) -> SandboxTransport:
+        attack = self._knowledge.attack(transport.kind)
+        return GuessingTransport(transport, attack.guess, self._born, self._record)
 
     def _record(self) -> None:
         self.missed = ""

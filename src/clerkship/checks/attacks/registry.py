@@ -4,6 +4,7 @@ from clerkship.checks.attacks.claims import ReportEverything
 from clerkship.checks.attacks.contract import AttackStrategy
 from clerkship.checks.attacks.reference import (
     CrashAfter,
+    GuessIdentity,
     HarmAmount,
     HarmElements,
     HarmHtml,
@@ -85,6 +86,7 @@ STRATEGIES: tuple[AttackStrategy, ...] = (
     HarmElements(),
     HarmUndone(),
     ReadOthers(),
+    GuessIdentity(),
     RepeatEverything(),
     WorkLate(),
     CrashAfter(),

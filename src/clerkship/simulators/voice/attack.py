@@ -3,6 +3,7 @@
 import re
 from contextlib import suppress
 from dataclasses import replace
+from datetime import date
 from typing import Any, ClassVar, cast
 
 import orjson
@@ -12,6 +13,7 @@ from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, fin
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
 from clerkship.simulators.voice.handle import Voice
+from clerkship.text.spoken_text import read_spoken
 
 _MAX_NUMBERS = 20
 """How many numbers of the instruction an attacker calls."""
@@ -74,6 +76,18 @@ class VoiceAttack(SandboxAttack):
                     voice.answer(call)
                 voice.say(call, text)
         return bool(calls)
+
+    def guess(self, request: Request, born: date, other: date) -> Request | None:
+        """Press or say another birth date."""
+        fields = read_posted_object(request)
+        digits, text = (str(fields.get(name, "")) for name in ("digits", "text"))
+        if f"{born:%m%d%Y}" in digits:
+            changed = {"digits": digits.replace(f"{born:%m%d%Y}", f"{other:%m%d%Y}")}
+        elif read_spoken(text).find((born.isoformat(),)):
+            changed = {"text": f"{other:%B} {other.day}, {other.year}"}
+        else:
+            return None
+        return replace(request, body=orjson.dumps({**fields, **changed}))
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
         """Add an instruction or a note to what is said."""
