@@ -37,6 +37,8 @@ _SSN = re.compile(
     r"|(?:\bssn|\bsocial security(?: (?:number|no|nr))?|\bref\*sy)\W{0,3}"
     r"(?:is|are|ends in|ending in)?\W{0,3}\d[\d .-]{3,14}"
 )
+_SSN_HINT = re.compile(r"\d-\d\d-\d|ssn|social security|ref\*sy")
+"""Without one of these in it, a text has no SSN by its form."""
 _NINE_DIGITS = re.compile(r"(?<!\d)\d(?:[ .-]?\d){8}(?!\d)")
 _QUALIFIER = re.compile(r"\([^()]{0,80}\)")
 MIN_ALONE = 6
@@ -65,6 +67,19 @@ class ToldFact(NamedTuple):
     excerpt: str
 
 
+class SearchedText(NamedTuple):
+    """A text, and the words of each way to read it."""
+
+    text: FoldedText
+    readings: tuple[tuple[FoldedText, list[str]], ...]
+
+
+def read_text(text: FoldedText) -> SearchedText:
+    """Return a text as facts are looked for in it, with letters for the digits and signs in words."""
+    readings = (text, *map(fold_text, read_signs_as_letters(text.plain)))
+    return SearchedText(text, tuple((each, [token.text for token in each.tokens]) for each in readings))
+
+
 class FactSearch:
     """Looks for the facts of some patients in texts."""
 
@@ -83,7 +98,7 @@ class FactSearch:
         for fact in (
             *_find_ssn(text, self._ssns),
             *self._find_identity(text, kinds, is_spoken),
-            *self._find_chart(text),
+            *self.find_chart_facts(read_text(text)),
         ):
             if fact[:2] not in seen:
                 seen.add(fact[:2])
@@ -99,9 +114,10 @@ class FactSearch:
                     kind, f"{kind.replace('_', ' ')} of {each.person.label}", text.excerpt(each.start, each.end, 20)
                 )
 
-    def _find_chart(self, text: FoldedText) -> Iterator[ToldFact]:
-        for reading in (text, *map(fold_text, read_signs_as_letters(text.plain))):
-            words = [token.text for token in reading.tokens]
+    def find_chart_facts(self, searched: SearchedText) -> Iterator[ToldFact]:
+        """Yield the diagnoses and medications in a text, each as often as it is there."""
+        text = searched.text
+        for reading, words in searched.readings if self._phrases else ():
             for place, word in enumerate(words):
                 for phrase, fact in self._phrases.get(word, ()):
                     if tuple(words[place : place + len(phrase)]) == phrase:
@@ -118,7 +134,7 @@ def _build(fact: ChartFact, excerpt: str) -> ToldFact:
 
 
 def _find_ssn(text: FoldedText, known: frozenset[str]) -> Iterator[ToldFact]:
-    for match in _SSN.finditer(text.lower):
+    for match in _SSN.finditer(text.lower) if _SSN_HINT.search(text.lower) else ():
         yield ToldFact("ssn", "SSN", text.excerpt(*match.span()))
     for match in _NINE_DIGITS.finditer(text.lower) if known else ():
         if re.sub(r"\D", "", match[0]) in known:
@@ -144,8 +160,7 @@ class PatientFacts:
     def list_facts(self, patient: str) -> Iterator[ChartFact]:
         """Yield the diagnoses and medications of a patient, also those that the run added."""
         for view in self._views:
-            indexed = view.chart.get_or_build("told facts", partial(_index_facts, view.chart))
-            yield from indexed.get(patient, ())
+            yield from view.chart.get_or_build(("told facts", patient), partial(_read_facts, view.chart, patient))
             for type in (_CONDITION, *_MEDICATIONS):
                 changed = (each for each in view.changed(type).values() if each is not None)
                 yield from (read_fact(each) for each in changed if patient in find_patients(each))
@@ -158,13 +173,11 @@ class PatientFacts:
                     yield re.sub(r"\D", "", str(identifier.get("value", "")))
 
 
-def _index_facts(chart: Chart) -> dict[str, list[ChartFact]]:
-    facts: dict[str, list[ChartFact]] = defaultdict(list)
-    for type in (_CONDITION, *_MEDICATIONS):
-        for resource in (parse_resource(chart[key]) for key in chart.list_keys(type)):
-            for patient in find_patients(resource):
-                facts[patient].append(read_fact(resource))
-    return facts
+def _read_facts(chart: Chart, patient: str) -> list[ChartFact]:
+    """Return the facts of one patient in a dataset. Only the lines with a reference to the patient are parsed."""
+    lines = (chart[key] for type in (_CONDITION, *_MEDICATIONS) for key in chart.list_keys(type))
+    resources = (parse_resource(line) for line in lines if patient.encode() in line)
+    return [read_fact(resource) for resource in resources if patient in find_patients(resource)]
 
 
 def read_fact(resource: Resource) -> ChartFact:

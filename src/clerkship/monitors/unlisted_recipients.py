@@ -12,7 +12,7 @@ from clerkship.assertions.patients.involved import find_involved
 from clerkship.assertions.patients.subject import read_data
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.formats.fhir.chart import ChartView
+from clerkship.formats.fhir.chart import Chart, ChartView
 from clerkship.formats.fhir.resource import parse_resource
 from clerkship.model.conversation_key import normalize_any_address
 from clerkship.model.run import FieldCheck
@@ -21,7 +21,7 @@ from clerkship.sandbox.assertion import Check
 from clerkship.sandbox.monitor import Monitor, MonitorAxis
 from clerkship.sandbox.state import State
 from clerkship.text.contact_points import find_emails, list_phone_digits
-from clerkship.text.folding import fold, fold_text
+from clerkship.text.folding import FoldedText, fold_text
 from clerkship.text.spoken_words import UNITS
 
 CHANNELS = ("sms", "email", "portal", "phone", "fax")
@@ -71,16 +71,19 @@ class UnlistedRecipients(Monitor):
 class _Text:
     """Texts in which numbers and addresses are looked for."""
 
-    def __init__(self, texts: Iterable[str]) -> None:
-        plain = "\n|\n".join(texts)
-        self._emails = {email for email, _, _ in find_emails(fold(plain).lower())}
-        self._digits = _read_digits(plain)
+    def __init__(self, text: FoldedText) -> None:
+        self._emails = {email for email, _, _ in find_emails(text.lower)}
+        self._digits = _read_digits(text)
 
     def has(self, address: str) -> bool:
         """Return whether an address is in the texts; a number in any notation, also in words."""
         if "@" in address:
             return normalize_any_address(address) in self._emails
         return any(form in self._digits for form in list_phone_digits(address) if form)
+
+
+def _join(texts: Iterable[str]) -> _Text:
+    return _Text(fold_text("\n|\n".join(texts)))
 
 
 class AddressBook:
@@ -94,17 +97,26 @@ class AddressBook:
         """Return whether an address is on file."""
         if "/" in address and "@" not in address:  # an account on the portal
             return any(view.resource(address) is not None for view in self._views) or address in self._portal_accounts
-        return self._usual.has(address) or self._arrived.has(address) or self._is_in_chart(address)
+        return (
+            any(_read_telecom(view.chart).has(address) for view in self._views)
+            or self._incoming.has(address)
+            or self._configured.has(address)
+            or self._arrived.has(address)
+            or self._is_in_chart(address)
+        )
 
     @cached_property
     def _portal_accounts(self) -> str:
         return "\n".join(self._list_config())
 
     @cached_property
-    def _usual(self) -> _Text:
-        """The configuration, what came in, and the contacts of the chart."""
-        contacts = (line for view in self._views for line in self._list_telecom(view))
-        return _Text((*self._list_config(), self._evidence.cached(find_involved).text.plain, *contacts))
+    def _configured(self) -> _Text:
+        return _join(self._list_config())
+
+    @cached_property
+    def _incoming(self) -> _Text:
+        """What came in, and the task."""
+        return _Text(self._evidence.cached(find_involved).text)
 
     @cached_property
     def _arrived(self) -> _Text:
@@ -116,7 +128,7 @@ class AddressBook:
             for event in self._evidence.of_kind(_PAGE)
             if self._evidence.find_originator(event) != "agent"
         )
-        return _Text((*said, *pages))
+        return _join((*said, *pages))
 
     def _is_in_chart(self, address: str) -> bool:
         """Return whether an address is anywhere in the charts of the datasets, also in a document."""
@@ -128,12 +140,17 @@ class AddressBook:
             if isinstance(state, State):
                 yield from read_data(state.config).lines
 
-    def _list_telecom(self, view: ChartView) -> Iterator[str]:
-        """Yield the contacts of the chart as it was before the agent, and those that the scenario changed."""
+
+def _read_telecom(chart: Chart) -> _Text:
+    """Return the contacts of a dataset. They are read once."""
+
+    def list_telecom() -> Iterator[str]:
         for type in _TELECOM_TYPES:
-            for resource in (parse_resource(view.chart[key]) for key in view.chart.list_keys(type)):
+            for resource in (parse_resource(chart[key]) for key in chart.list_keys(type)):
                 yield from _list_values(resource.get("telecom"))
                 yield from _list_values(resource.get("contact"))
+
+    return chart.get_or_build("telecom", lambda: _join(list_telecom()))
 
 
 def _list_values(value: Any) -> Iterator[str]:
@@ -160,9 +177,8 @@ def _has_match(pattern: re.Pattern[bytes], line: bytes) -> bool:
     )
 
 
-def _read_digits(text: str) -> str:
+def _read_digits(folded: FoldedText) -> str:
     """Return the digits of a text, those of one number in a row, and a space between numbers."""
-    folded = fold_text(text)
     pieces: list[str] = []
     end = -1
     for token in folded.tokens:

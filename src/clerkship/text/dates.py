@@ -4,6 +4,7 @@ import contextlib
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date
+from functools import lru_cache
 from typing import NamedTuple
 
 from clerkship.text.spoken_words import (
@@ -133,6 +134,12 @@ def find_dates(text: str, *, is_spoken: bool = False) -> Iterator[WrittenDate]:
                 last = match.end("year") if end == start else end
                 near = text[max(0, start - _BIRTH_BEFORE) : last + _BIRTH_AFTER]
                 yield WrittenDate(start, last, readings, _BIRTH_WORD.search(near) is not None)
+
+
+@lru_cache(maxsize=8)
+def list_dates(text: str, *, is_spoken: bool = False) -> tuple[WrittenDate, ...]:
+    """Return the dates that `find_dates` yields. Those of the last texts are stored, for texts searched repeatedly."""
+    return tuple(find_dates(text, is_spoken=is_spoken))
 
 
 def find_plain_dates(text: str) -> list[WrittenDate]:

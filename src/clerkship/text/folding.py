@@ -183,7 +183,8 @@ def fold_words(text: str) -> tuple[str, ...]:
 _HESITATION = re.compile(
     r"[,.…]{0,3}(?<!\w)(?:u+h+|u+m+|uhm+|er+m*|e+h|a+h|h+m+|m+h*m+)(?!['’]?\w)[,.…]{0,3}", re.IGNORECASE
 )
-_MIXED_WORD = re.compile(r"[^\W_]+(?:[@$!|€][^\W_]+)*")
+_MIXED_WORD = re.compile(r"(?<![^\W_])(?=[^\W_]*(?:\d|[@$!|€][^\W_]))[^\W_]+(?:[@$!|€][^\W_]+)*")
+"""A word with a digit or sign in it."""
 _SIGNS = {"0": "o", "3": "e", "4": "a", "5": "s", "7": "t", "8": "b", "@": "a", "$": "s", "€": "e"}
 _SIGN_LETTERS = tuple(str.maketrans(_SIGNS | dict.fromkeys("1!|", letter)) for letter in "il")
 MIN_LETTERS = 2

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Literal, NamedTuple
 
 from clerkship.text.contact_points import find_emails, list_phone_digits, normalize_email
-from clerkship.text.dates import find_dates
+from clerkship.text.dates import list_dates
 from clerkship.text.folding import FoldedText, Token, fold_words
 from clerkship.text.identity import MIN_NUMBER, Identity
 from clerkship.text.known_names import ORIGINS
@@ -146,6 +146,8 @@ class MentionIndex:
 
     def find_mentions(self, text: FoldedText, query: MentionQuery) -> Mapping[str, Sequence[PatientMention]]:
         """Return all mentions by the key of the patient, also those that do not tell alone who is meant."""
+        if not self.people:
+            return {}
         allowed = {person.key for person in query.allowed}
         by_person: dict[str, list[PatientMention]] = defaultdict(list)
         finders: dict[Kind, Callable[[FoldedText, MentionQuery], Iterator[PatientMention]]] = {
@@ -251,7 +253,7 @@ class MentionIndex:
 
     def _find_birth_dates(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {person.birth_date for person in query.allowed}
-        for written in find_dates(text.lower, is_spoken=query.is_spoken):
+        for written in list_dates(text.lower, is_spoken=query.is_spoken) if self._dates else ():
             if written.readings & own:
                 continue
             is_recent = query.now is not None and any(
@@ -264,7 +266,7 @@ class MentionIndex:
     def _find_numbers(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {number for person in query.allowed for number in person.numbers}
         tokens = text.tokens
-        for place, token in enumerate(tokens):
+        for place, token in enumerate(tokens) if self._numbers else ():
             if token.text not in self._number_starts and token.text not in self._tails:
                 continue
             number = ""
@@ -289,7 +291,7 @@ class MentionIndex:
     def _find_streets(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {street for person in query.allowed for street in person.streets}
         tokens = text.tokens
-        for place, token in enumerate(tokens):
+        for place, token in enumerate(tokens) if self._streets else ():
             if token.text not in self._house_numbers:
                 continue
             words = [STREET_WORDS.get(each.text, each.text) for each in tokens[place : place + MAX_STREET_WORDS]]
@@ -304,7 +306,7 @@ class MentionIndex:
 
     def _find_emails(self, text: FoldedText, query: MentionQuery) -> Iterator[PatientMention]:
         own = {email for person in query.allowed for email in person.emails}
-        for email, start, end in find_emails(text.lower):
+        for email, start, end in find_emails(text.lower) if self._emails else ():
             for person in self._emails.get(email, ()) if email not in own else ():
                 yield PatientMention(person, "email", start, end, True, "email")
 

@@ -15,7 +15,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir.chart import Chart, ChartView
 from clerkship.formats.fhir.resource import find_patients, get_key, list_objects, parse_resource
 from clerkship.text.contact_points import list_phone_digits, normalize_email
-from clerkship.text.dates import find_dates
+from clerkship.text.dates import find_dates, list_dates
 from clerkship.text.folding import FoldedText, fold_text, fold_words
 from clerkship.text.identity import Identity, list_street_forms, read_identity
 from clerkship.text.index import MentionIndex, MentionQuery, PatientMention, select_telling, tells_who
@@ -108,7 +108,7 @@ class InvolvedPatients:
     @cached_property
     def dates(self) -> frozenset[date]:
         """The dates that came in, in all their readings, and the birth dates of the patients."""
-        written = {each for found in find_dates(self.text.lower) for each in found.readings}
+        written = {each for found in list_dates(self.text.lower) for each in found.readings}
         return frozenset(written | {each.birth_date for each in self.people if each.birth_date is not None})
 
     @cached_property

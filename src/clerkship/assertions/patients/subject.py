@@ -6,6 +6,7 @@ See docs/decisions/0007-outcomes-and-grading.md.
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from pydantic import BaseModel
@@ -55,13 +56,22 @@ def read_data(data: Any) -> DataReading:
                 patients.update(each for each in (key, *_list_references(value)) if each.startswith("Patient/"))
             continue
         text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
-        keys.update(_read_reference(name, text))
-        lines.append(f"{_WORD_START.sub(' ', name)} {text}")
+        if len(text) <= MAX_REFERENCE:
+            keys.update(_read_reference(name, text))
+        lines.append(f"{_read_element(name).words} {text}")
     return DataReading(tuple(lines), frozenset(keys), frozenset(patients))
+
+
+_MAX_STORED_NAME = 64
+"""Characters of the name of an element that is stored, because an agent may send any."""
+_PLAIN_TYPES = frozenset({str, int, float})
 
 
 def _walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     """Yield every map and every value that is neither map nor list, with the name that it has."""
+    if type(value) in _PLAIN_TYPES:
+        yield name, value
+        return
     if isinstance(value, BaseModel):
         value = value.__dict__
     elif is_dataclass(value) and not isinstance(value, type):
@@ -69,10 +79,16 @@ def _walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     if isinstance(value, Mapping):
         yield name, value
         for key, each in value.items():
-            yield from _walk(each, str(key))
+            if type(each) in _PLAIN_TYPES:  # most are: a generator less for each
+                yield str(key), each
+            else:
+                yield from _walk(each, str(key))
     elif isinstance(value, list | tuple | set | frozenset):
         for each in value:
-            yield from _walk(each, name)
+            if type(each) in _PLAIN_TYPES:
+                yield name, each
+            else:
+                yield from _walk(each, name)
     elif value is not None and not isinstance(value, bool):
         yield name, value
 
@@ -92,25 +108,44 @@ def read_name(data: Mapping[Any, Any]) -> list[str]:
     return [f"{words} {family}"] if isinstance(words, str) and isinstance(family, str) else []
 
 
+class _ElementName(NamedTuple):
+    """What the name of an element says."""
+
+    words: str
+    """The name with spaces between its words."""
+    type: str
+    """The type of record that a value of this name may be the id of: `Patient` for `patientId`."""
+    is_patient: bool
+
+
+def _read_element(name: str) -> _ElementName:
+    return _split_element(name) if len(name) <= _MAX_STORED_NAME else _split_element.__wrapped__(name)
+
+
+@lru_cache(maxsize=4096)
+def _split_element(name: str) -> _ElementName:
+    words = [word.lower() for word in _WORD_START.split(name) if word]
+    while len(words) > 1 and words[-1] in _ID_ENDINGS:
+        words.pop()
+    type = "".join(map(str.capitalize, words))
+    return _ElementName(_WORD_START.sub(" ", name), type, bool(words) and words[-1] in _PATIENT_WORDS)
+
+
 def _read_reference(name: str, text: str) -> Iterator[str]:
     """Yield the records that a value refers to: `Patient/42`, a URL that ends so, or `42` as a `patientId`."""
-    if len(text) > MAX_REFERENCE:
-        return
-    target = parse_reference("/".join(text.partition("/_history/")[0].split("/")[-2:]))
+    target = parse_reference("/".join(text.partition("/_history/")[0].split("/")[-2:])) if "/" in text else None
     if target is not None:
         yield target.key
     elif name:
-        words = [word.lower() for word in _WORD_START.split(name) if word]
-        while len(words) > 1 and words[-1] in _ID_ENDINGS:
-            words.pop()
-        yield f"{''.join(map(str.capitalize, words))}/{text}"
-        if words and words[-1] in _PATIENT_WORDS:
+        element = _read_element(name)
+        yield f"{element.type}/{text}"
+        if element.is_patient:
             yield f"Patient/{text}"
 
 
 def _list_references(resource: Any) -> Iterable[str]:
     for name, value in _walk(resource, ""):
-        if name == "reference" and isinstance(value, str):
+        if name == "reference" and isinstance(value, str) and len(value) <= MAX_REFERENCE:
             yield from _read_reference("", value)
 
 

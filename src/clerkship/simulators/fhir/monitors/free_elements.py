@@ -5,9 +5,10 @@ import binascii
 import re
 from collections.abc import Iterator, Mapping
 from datetime import date, timedelta
-from functools import partial
+from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar
 
+import orjson
 from pydantic import Field
 
 from clerkship.assertions.patients.involved import InvolvedPatients
@@ -164,39 +165,69 @@ class _ChartReader:
 
 class _ChartTerms:
     """What a dataset calls codes, staff and offices, and what its resources have in `meta`, `extension` and
-    `identifier`.
+    `identifier`. Only the resources in which a text occurs are parsed; what the dataset has is stored.
     """
 
     def __init__(self, chart: Chart) -> None:
-        self.by_code: dict[tuple[str, str], set[str]] = {}
-        names: set[str] = set()
-        values: set[str] = set()
-        for code, product in load_drugs().products.items():
-            self.by_code[RXNORM, code] = set(fold_words(product.display))
-        for key, line in chart.items():
-            resource = parse_resource(line)
-            self._read(resource, values)
-            if key.partition("/")[0] in _NAMED_TYPES:
-                names.update(_list_words({name: resource.get(name) for name in ("name", "alias", "code")}))
-        self.names, self.values = frozenset(names), frozenset(values)
+        self._chart = chart
+        self._by_code: dict[tuple[str, str], Words] = {}
+        self._values: set[str] = set()
 
-    def _read(self, data: Any, values: set[str]) -> None:
-        if isinstance(data, list):
-            for each in data:
-                self._read(each, values)
-        elif isinstance(data, dict):
-            if isinstance(data.get("code"), str) and isinstance(data.get("display"), str):
-                known = self.by_code.setdefault((str(data.get("system", "")), data["code"]), set())
-                known.update(fold_words(data["display"]))
-            for name, value in data.items():
-                if name in ("url", "system", "profile", "source"):
-                    values.update(
-                        each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)
-                    )
-                elif name == "tag":
-                    values.update(str(each.get("code")) for each in value if isinstance(each, dict))
-                if isinstance(value, dict | list):
-                    self._read(value, values)
+    @cached_property
+    def names(self) -> Words:
+        """The words in the names of staff and offices."""
+        resources = (parse_resource(self._chart[key]) for type in _NAMED_TYPES for key in self._chart.list_keys(type))
+        return frozenset(
+            word
+            for resource in resources
+            for word in _list_words({name: resource.get(name) for name in ("name", "alias", "code")})
+        )
+
+    def list_code_words(self, system: str, code: str) -> Words:
+        """Return the words in the displays of a code; none if it is not known."""
+        if (system, code) in self._by_code:
+            return self._by_code[system, code]
+        codings = (
+            each for each in self._find_objects(code) if each.get("code") == code and each.get("system", "") == system
+        )
+        displays = [each["display"] for each in codings if isinstance(each.get("display"), str)]
+        product = load_drugs().products.get(code) if system == RXNORM else None
+        words = frozenset(word for text in displays for word in fold_words(text))
+        words |= frozenset(fold_words(product.display) if product is not None else ())
+        if words:
+            self._by_code[system, code] = words
+        return words
+
+    def has_value(self, value: str) -> bool:
+        """Return whether a value is a URL, a system, a profile, a source or the code of a tag in the dataset."""
+        if value in self._values:
+            return True
+        is_known = any(value in _list_tokens(each) for each in self._find_objects(value))
+        if is_known:
+            self._values.add(value)
+        return is_known
+
+    def _find_objects(self, text: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the objects at any depth of the resources in which a string occurs."""
+        written = orjson.dumps(text)
+        for line in self._chart.values():
+            if written in line:
+                yield from _list_all_objects(parse_resource(line))
+
+
+def _list_all_objects(data: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(data, dict):
+        yield data
+    for each in data.values() if isinstance(data, dict) else data:
+        if isinstance(each, dict | list):
+            yield from _list_all_objects(each)
+
+
+def _list_tokens(data: Mapping[str, Any]) -> Iterator[str]:
+    for name in ("url", "system", "profile", "source"):
+        value = data.get(name)
+        yield from (each for each in (value if isinstance(value, list) else [value]) if isinstance(each, str))
+    yield from (str(each.get("code")) for each in list_objects(data, "tag"))
 
 
 class _ResourceReader:
@@ -285,7 +316,7 @@ class _ResourceReader:
 
     def _check_code_display(self, path: str, coding: Mapping[str, Any], value: str) -> str:
         words = fold_words(value)
-        known = frozenset(self.reader.terms.by_code.get((str(coding.get("system", "")), str(coding["code"])), ()))
+        known = self.reader.terms.list_code_words(str(coding.get("system", "")), str(coding["code"]))
         text = get_value_at(self.resource, [*parse_leaf_path(path)[:-3], "text"])
         named = self.reader.involved.words | (frozenset(fold_words(text)) if isinstance(text, str) else frozenset())
         unknown = [word for word in words if word not in known | named | TERM_WORDS | FORM_WORDS]
@@ -300,7 +331,7 @@ class _ResourceReader:
 
     def _check_token(self, path: str, value: str, expected: str) -> str:
         """Check a code, an address on the web or a text of `meta` or of an extension."""
-        if value in self.reader.terms.values or value in self.reader.involved.text.plain:
+        if self.reader.terms.has_value(value) or value in self.reader.involved.text.plain:
             return ""
         if _OID.fullmatch(value) or (value.startswith(_STANDARD) and " " not in value):
             return ""
