@@ -353,6 +353,28 @@ def test_deregistering_also_disables_configured_listener(feed: Feed, listen: Lis
     wait_until(lambda: agent.heard == ["C1", "C2"])
 
 
+def test_listener_may_be_removed_while_a_message_is_chosen(
+    feed: Feed, listen: Listen, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = listen()
+    lab = feed.lab(listener=f"127.0.0.1:{agent.port}", **QUICK)
+    choose, removed = module.MllpDelivery._next, threading.Event()
+
+    async def choose_and_remove(delivery: module.MllpDelivery) -> str | None:
+        message_id = await choose(delivery)
+        if message_id is not None and not removed.is_set():
+            await asyncio.to_thread(lab.handle.stop_listening)
+            removed.set()
+        return message_id
+
+    monkeypatch.setattr(module.MllpDelivery, "_next", choose_and_remove)
+    lab.arrive("C1")
+    wait_until(removed.is_set)
+    lab.handle.listen("127.0.0.1", agent.port)
+    wait_until(lambda: agent.heard == ["C1"])
+    assert lab.playground.broken is None
+
+
 def test_own_ports_are_refused_as_listener(feed: Feed) -> None:
     lab, own = feed.lab(), feed.lab(own_port=True)
     door = int(lab.handle.url.split(":")[2].split("/")[0])

@@ -185,7 +185,9 @@ class OutboundDelivery(ABC):
         return bool(self.address)
 
     async def find_address(self, message_id: str) -> str:
-        """Return the address for one message. Override it, and `has_address`, if messages have their own."""
+        """Return the address for one message; empty if it has none. Override it, and `has_address`, if messages have
+        their own.
+        """
         return self.address
 
     def hear(self, kind: str) -> None:
@@ -233,9 +235,11 @@ class OutboundDelivery(ABC):
         """Attempt one message; return False if there is none to send now."""
         async with self.client.turn():
             message_id = await self._next()
-            if message_id is not None:
-                await self._attempt(message_id)
-        return message_id is not None
+            address = await self.find_address(message_id) if message_id is not None else ""
+            if message_id is None or not address:  # the agent may have removed its address since `_next` looked
+                return False
+            await self._attempt(message_id, address)
+        return True
 
     async def _next(self) -> str | None:
         """Return the oldest message that may be sent now."""
@@ -248,12 +252,12 @@ class OutboundDelivery(ABC):
         skipped = self._finished if self.in_order else self._finished | self._backing_off
         return next((message_id for message_id in self.pending(state) if message_id not in skipped), None)
 
-    async def _attempt(self, message_id: str) -> None:
+    async def _attempt(self, message_id: str, address: str) -> None:
         generation = self._generation
         number = self._attempts[message_id] = self._attempts.get(message_id, 0) + 1
         self._wall_ms = None
         started_at = perf_counter()
-        failure = await self._try(message_id)
+        failure = await self._try(message_id, address)
         self.client.work()
         wall_ms = (perf_counter() - started_at) * 1000 if self._wall_ms is None else self._wall_ms
         delay = None
@@ -267,10 +271,9 @@ class OutboundDelivery(ABC):
             if not failure.is_final and generation == self._generation:
                 await self._retry(message_id, delay)
 
-    async def _try(self, message_id: str) -> DeliveryFailed | None:
+    async def _try(self, message_id: str, address: str) -> DeliveryFailed | None:
         """Make one attempt; return the failure, or None."""
         try:
-            address = await self.find_address(message_id)
             resolved = await self.client.resolve(OutboundAddress.parse(address))
             self.client.await_agent()
             await self.send(message_id, resolved)
