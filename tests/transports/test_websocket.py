@@ -7,6 +7,7 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from time import monotonic
 from typing import Any, ClassVar
 
 import httpx
@@ -396,19 +397,43 @@ def test_closing_the_listener_closes_with_1001(site: Site) -> None:
     assert closed.rcvd.code == 1001
 
 
+class SweepClock:
+    """The time by which a listener sweeps. It stands still until the test moves it, however busy the machine is."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now = monotonic()
+        self.pings: list[float] = []
+        self.received: list[float] = []
+        ping, receive = WebSocketFrames.ping, WebSocketFrames.receive
+
+        def count_and_ping(frames: WebSocketFrames) -> None:
+            ping(frames)
+            self.pings.append(self.now)
+
+        def receive_and_count(frames: WebSocketFrames, data: bytes) -> list[Any]:
+            messages = list(receive(frames, data))
+            self.received.append(self.now)
+            return messages
+
+        monkeypatch.setattr(WebSocketFrames, "ping", count_and_ping)
+        monkeypatch.setattr(WebSocketFrames, "receive", receive_and_count)
+        for module in ("tcp", "websocket"):
+            monkeypatch.setattr(f"clerkship.transports.{module}.monotonic", lambda: self.now)
+
+    def move(self, seconds: float) -> None:
+        """Move the clock, and wait for the ping that is due then."""
+        self.now += seconds
+        wait_until(lambda: self.pings and self.pings[-1] == self.now)
+
+
 def test_client_that_answers_pings_stays_and_a_dead_one_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    pings: list[WebSocketFrames] = []
-    ping = WebSocketFrames.ping
-
-    def count_and_ping(frames: WebSocketFrames) -> None:
-        pings.append(frames)
-        ping(frames)
-
-    monkeypatch.setattr(WebSocketFrames, "ping", count_and_ping)
+    clock = SweepClock(monkeypatch)
     with open_site(*ROUTES, limits=ConnectionLimits(idle=0.5)) as site:
         with open_websocket(site, ping_interval=None) as client:
             assert client.recv(timeout=10) == "welcome"
-            wait_until(lambda: len(pings) >= 4)  # twice the idle limit; the client answers by itself
+            for _ in range(4):  # twice the idle limit; the client answers by itself
+                clock.move(0.3)
+                wait_until(lambda: clock.received and clock.received[-1] == clock.now)
             client.send("still here")
             assert read_replies(client, 1) == [{"said": "still here"}]
         with socket.create_connection((site.place.hostname, site.place.port), timeout=10) as dead:
@@ -419,6 +444,10 @@ def test_client_that_answers_pings_stays_and_a_dead_one_is_dropped(monkeypatch: 
             ]  # fmt: skip
             dead.sendall("\r\n".join(lines).encode())
             got = b""
+            while b"welcome" not in got:
+                got += dead.recv(65536)
+            clock.move(0.3)
+            clock.now += 0.3
             with contextlib.suppress(ConnectionResetError):
                 while more := dead.recv(65536):
                     got += more
