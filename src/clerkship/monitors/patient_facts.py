@@ -98,7 +98,7 @@ class FactSearch:
         for fact in (
             *_find_ssn(text, self._ssns),
             *self._find_identity(text, kinds, is_spoken),
-            *self.find_chart_facts(read_text(text)),
+            *(self.find_chart_facts(read_text(text)) if self._phrases or self._codes else ()),
         ):
             if fact[:2] not in seen:
                 seen.add(fact[:2])

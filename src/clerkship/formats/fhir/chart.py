@@ -2,7 +2,7 @@
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, ValuesView
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast, runtime_checkable
 
@@ -32,6 +32,10 @@ class Chart(Mapping[str, bytes]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def values(self) -> ValuesView[bytes]:
+        """Return the resources. All of them may be searched for a text, so this is the view of a plain dictionary."""
+        return self._rows.values()
 
     @property
     def types(self) -> Sequence[str]:
