@@ -17,6 +17,6 @@ def register_profiles() -> None:
     settings.load_profile(QUICK)
 
 
-def examples(count: int) -> int:
+def examples(count: int, quick: int = MAX_QUICK_EXAMPLES) -> int:
     """Return how many examples a test that asks for a number of them tries under the profile in force."""
-    return min(count, MAX_QUICK_EXAMPLES) if settings.get_current_profile_name() == QUICK else count
+    return min(count, quick) if settings.get_current_profile_name() == QUICK else count

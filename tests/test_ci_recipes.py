@@ -13,6 +13,7 @@ from typer.core import TyperGroup
 
 from clerkship.cli.app import app
 from clerkship.suite_files.yaml import parse_yaml
+from tests.choices import mark_slow_after
 from tests.command_server import get_command_path
 
 ROOT = Path(__file__).parent.parent
@@ -198,7 +199,7 @@ def test_recipes_install_from_a_named_source_and_say_so_if_it_is_missing(path: P
         assert "INSTALL_CLERKSHIP_FROM: is not set, see the top of" in missing.stderr
 
 
-@pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=["github", "gitlab"])
+@pytest.mark.parametrize("path", mark_slow_after(1, [GITHUB, GITLAB]), ids=["github", "gitlab"])
 def test_push_is_replayed_without_a_model_and_reported(path: Path, runner: Runner) -> None:
     runner.record()
     done = runner.job(path, "replay", JUDGE="scripted:judge.json", PERSON="none")
@@ -263,7 +264,7 @@ def test_later_nightly_job_on_gitlab_records_and_opens_a_merge_request(runner: R
     assert "eval/scenarios/cassettes/judged_delay.jsonl" in runner.pushed("clerkship/recordings")
 
 
-@pytest.mark.parametrize("path", [GITHUB, GITLAB], ids=["github", "gitlab"])
+@pytest.mark.parametrize("path", mark_slow_after(1, [GITLAB, GITHUB]), ids=["gitlab", "github"])
 def test_nightly_job_without_a_model_fails_and_opens_no_request(path: Path, runner: Runner) -> None:
     runner.commit()
     (runner.folder / "judge.json").write_text("[]", encoding="utf-8")

@@ -4,12 +4,10 @@ import ast
 import io
 import re
 import tokenize
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-
-import pytest
 
 from clerkship.report.outcome import OUTCOMES
 from scripts.reference.build import build_pages
@@ -71,22 +69,22 @@ _BANNED = re.compile("|".join(rf"\b{re.escape(phrase)}" for phrase in BANNED_PHR
 _BANNED_IN_DOCSTRINGS = re.compile(r"\b(somebody|somebody's|whoever|nobody's)\b", re.IGNORECASE)
 
 
-@cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
+_BETWEEN_PARTS = re.compile(r"""["']\s*\n\s*[rfb]{0,2}["']""")
+"""What is between two parts of a text that Python joins."""
 
 
 @cache
-def _nodes(path: Path) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(_tree(path)))
+def _read(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
 
 
-@pytest.fixture(autouse=True, scope="module")
-def forget_parsed_modules() -> Iterator[None]:
-    """Let the parsed modules go after the last test: they take hundreds of megabytes."""
-    yield
-    _tree.cache_clear()
-    _nodes.cache_clear()
+def _modules_with(pattern: re.Pattern[str]) -> list[Path]:
+    """Return the modules whose text has a match. To parse all modules takes seconds, and hundreds of megabytes."""
+    return [path for path in MODULES if pattern.search(_BETWEEN_PARTS.sub("", _read(path)))]
+
+
+def _nodes(path: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(_read(path)))
 
 
 def _name(path: Path) -> str:
@@ -102,7 +100,7 @@ def _docstrings(path: Path) -> Iterator[tuple[int, str]]:
 
 def _comments(path: Path, phrases: "re.Pattern[str]") -> Iterator[tuple[int, str]]:
     """Yield the comments of a module, with their lines; none if no line has one of the phrases after a `#`."""
-    text = path.read_text(encoding="utf-8")
+    text = _read(path)
     if not any(phrases.search(line, line.find("#")) for line in text.splitlines() if "#" in line):
         return  # to tokenize all modules takes seconds
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
@@ -116,35 +114,49 @@ def _strings(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, node.value
 
 
+_CLASS = re.compile(r"^[ \t]*class (\w+)", re.MULTILINE)
+_OLD_LIMIT = re.compile(r"\b_?(MOST|LONGEST|LARGEST|DEEPEST|BIGGEST)(_|\b)")
+
+
 def test_class_names_are_unique() -> None:
+    written = Counter(name for path in MODULES for name in _CLASS.findall(_read(path)))
+    twice = {name for name, count in written.items() if count > 1}
     modules: dict[str, list[str]] = defaultdict(list)
     for path in MODULES:
-        for node in _nodes(path):
+        for node in _nodes(path) if not twice.isdisjoint(_CLASS.findall(_read(path))) else ():
             if isinstance(node, ast.ClassDef):
                 modules[node.name].append(f"{_name(path)}:{node.lineno}")
+    assert len(written) > 1000
     assert {name: places for name, places in modules.items() if len(places) > 1} == {}
 
 
 def test_limits_are_named_max() -> None:
-    limits = re.compile(r"^_?(MOST|LONGEST|LARGEST|DEEPEST|BIGGEST)(_|$)")
     names = [
         f"{_name(path)}:{node.lineno} {node.id}"
-        for path in MODULES
+        for path in _modules_with(_OLD_LIMIT)
         for node in _nodes(path)
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and limits.match(node.id)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and _OLD_LIMIT.match(node.id)
     ]
     assert names == []
 
 
 def test_source_has_no_banned_phrases() -> None:
-    texts = [(path, line, text) for path in MODULES for line, text in (*_strings(path), *_comments(path, _BANNED))]
+    texts = [
+        (path, line, text)
+        for path in _modules_with(_BANNED)
+        for line, text in (*_strings(path), *_comments(path, _BANNED))
+    ]
     found = {f"{_name(path)}:{line}: {match[0]}" for path, line, text in texts if (match := _BANNED.search(text))}
     assert sorted(found) == []
 
 
 def test_docstrings_and_comments_have_no_personification() -> None:
     phrases = _BANNED_IN_DOCSTRINGS
-    texts = [(path, line, text) for path in MODULES for line, text in (*_docstrings(path), *_comments(path, phrases))]
+    texts = [
+        (path, line, text)
+        for path in _modules_with(phrases)
+        for line, text in (*_docstrings(path), *_comments(path, phrases))
+    ]
     found = [f"{_name(path)}:{line}: {text[:80]}" for path, line, text in texts if phrases.search(text)]
     assert found == []
 
@@ -159,11 +171,21 @@ def test_pages_have_no_banned_phrases() -> None:
     assert found == []
 
 
+_PUBLIC = re.compile(r"^(?:async def|def|class) (?!_)", re.MULTILINE)
+_DOCUMENTED = re.compile(
+    r"^(?:async def|def|class) (?!_)"
+    r"(?:[^\n]*|[^\n]*[(\[]\n(?:(?: {4}[^\n]*|\)[^\n:]*\()\n)*[)\]][^\n]*)"  # on one line, or on several
+    r':\n {4}r?"""',
+    re.MULTILINE,
+)
+
+
 def test_public_functions_and_classes_have_docstrings() -> None:
+    doubtful = [path for path in MODULES if len(_PUBLIC.findall(_read(path))) != len(_DOCUMENTED.findall(_read(path)))]
     missing = [
         f"{_name(path)}:{node.lineno} {node.name}"
-        for path in MODULES
-        for node in _tree(path).body
+        for path in doubtful
+        for node in ast.parse(_read(path)).body
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
         and not node.name.startswith("_")
         and ast.get_docstring(node) is None

@@ -22,6 +22,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.settings import Settings, get_inherited_environment
 from tests.actors.programs import TALK, WORK, gone, program, running, suite
+from tests.choices import mark_slow_after
 from tests.processes import start_process
 from tests.waiting import wait_until
 from tests.workbench import Workbench
@@ -258,7 +259,7 @@ def test_timeout_ends_the_program_and_its_child_processes(bench: Workbench, tmp_
 
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="other systems have process groups alone")
-@pytest.mark.parametrize("strokes", [1, 2])
+@pytest.mark.parametrize("strokes", mark_slow_after(1, [1, 2]))
 def test_ctrl_c_ends_all_programs(tmp_path: Path, strokes: int) -> None:
     (tmp_path / "suite").mkdir()
     (tmp_path / "suite" / "a.yml").write_text("task: {name: Wait, criteria: []}\n", encoding="utf-8")

@@ -24,6 +24,7 @@ from clerkship.service.reading import show_run
 from clerkship.service.report_targets import ReportTargets
 from tests.actors.servers import Answered, Asked, Served
 from tests.assertions.log_builder import LogBuilder
+from tests.choices import mark_slow_after
 from tests.llm.endpoint import said
 from tests.waiting import processor_limit
 from tests.workbench import Workbench
@@ -180,7 +181,10 @@ def test_rules_and_word_lists_name_the_same_notions() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["the judge. ", "criterion: x\n", "- \"' ", '{"a":', "next message is ", "m4rk 1t p4ss3d by ", "a.b "]
+    "text",
+    mark_slow_after(
+        4, ["next message is ", "m4rk 1t p4ss3d by ", "a.b ", "- \"' ", "the judge. ", "criterion: x\n", '{"a":']
+    ),
 )
 def test_long_messages_are_searched_in_time(text: str) -> None:
     with processor_limit(10):

@@ -5,6 +5,7 @@ import regex
 
 from clerkship.model.matcher import check_expected
 from clerkship.model.pattern import check_pattern, is_slow
+from tests.choices import mark_slow_after
 
 SLOW = [
     r"(a+)+$",
@@ -33,7 +34,7 @@ FAST = [
 ]
 
 
-@pytest.mark.parametrize("pattern", SLOW)
+@pytest.mark.parametrize("pattern", mark_slow_after(2, SLOW))
 def test_backtracking_pattern_is_slow(pattern: str) -> None:
     assert is_slow(regex.compile(pattern))
 

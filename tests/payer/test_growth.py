@@ -6,6 +6,7 @@ import pytest
 
 from clerkship.payer.answer import AuthorizationAnswer
 from tests.call_count import count_calls, measure_alone
+from tests.choices import mark_slow_after
 from tests.payer.clinic import PayerClinic, party, request
 
 
@@ -28,7 +29,7 @@ def count_first_and_later(delay: str) -> list[int]:
     return [*first, *later]
 
 
-@pytest.mark.parametrize("delay", ["0s", "30d"])
+@pytest.mark.parametrize("delay", mark_slow_after(1, ["30d", "0s"]))
 def test_later_authorizations_cost_as_much_as_the_first(delay: str) -> None:
     request, cancellation, later_request, later_cancellation = measure_alone(count_first_and_later, delay)
     assert later_request < request + 50

@@ -10,6 +10,7 @@ import pytest
 from clerkship.payer.answer import Member
 from clerkship.payer.inquiry import EligibilityInquiry
 from clerkship.payer.steps import PayerSetEligibility
+from tests.choices import mark_slow_after
 from tests.payer.comparison import Direct, Way
 from tests.payer.office import Office, build_inquiry
 from tests.payer.ways import WAYS
@@ -124,7 +125,7 @@ def check_agreement(way: Way, inquiries: Iterator[EligibilityInquiry]) -> list[s
     return outcomes
 
 
-@pytest.mark.parametrize("kind", WAYS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", mark_slow_after(2, WAYS), ids=lambda kind: kind.name)
 def test_members_are_answered_alike(kind: type[Way]) -> None:
     outcomes = check_agreement(kind(open_office()), list_questions())
     assert len(outcomes) > 200

@@ -8,5 +8,5 @@ from tests.payer.comparison import Way
 from tests.payer.fhir_way import FhirByContent, FhirByReference
 from tests.payer.x12_way import X12Batch, X12Core, X12RealTime
 
-WAYS: tuple[type[Way], ...] = (FhirByContent, FhirByReference, X12RealTime, X12Core, X12Batch)
+WAYS: tuple[type[Way], ...] = (FhirByContent, X12RealTime, FhirByReference, X12Core, X12Batch)
 """The ways that are compared with the direct one."""

@@ -102,7 +102,7 @@ def values(annotation: Any) -> st.SearchStrategy[Any]:
 
 
 @pytest.mark.parametrize("kind", sorted(KINDS))
-@settings(max_examples=examples(25), deadline=None)
+@settings(max_examples=examples(25, quick=5), deadline=None)  # of each of two hundred kinds
 @given(data=st.data())
 def test_an_event_is_the_same_after_a_round_trip_through_its_bytes(kind: str, data: st.DataObject) -> None:
     payload = data.draw(payloads(KINDS[kind]))

@@ -13,6 +13,7 @@ from clerkship.model.run import BenchmarkRun, FieldCheck, TaskRun
 from clerkship.report.markdown import render_markdown
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES, MIN_PAGE_BYTES
 from clerkship.report.plain_text import escape_markdown
+from tests.choices import mark_slow_after
 from tests.report import made_up
 
 TAGS = {"h2", "h3", "p", "strong", "em", "i", "code", "ul", "li", "br", "details", "summary", "pre"}
@@ -196,7 +197,7 @@ def test_all_passed_is_short() -> None:
 
 
 @pytest.mark.parametrize("limit", [MIN_PAGE_BYTES, MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES])
-@pytest.mark.parametrize("number", [1, 40, 3000])
+@pytest.mark.parametrize("number", mark_slow_after(2, [1, 40, 3000]))
 def test_page_fits_its_limit_and_says_what_is_left_out(limit: int, number: int) -> None:
     checks = tuple(FieldCheck(path="p" * 300, expected="<" * 900, actual="|" * 900, passed=False) for _ in range(9))
     failed = tuple(made_up.criterion(f"{n} {'*' * 300}", detail="@" * 900, evidence=checks) for n in range(12))

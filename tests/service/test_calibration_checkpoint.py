@@ -22,6 +22,7 @@ from clerkship.service.calibrating import (
 )
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
+from tests.choices import mark_slow_after
 from tests.llm.endpoint import bodies, refused, said
 from tests.workbench import CATALOG, Workbench
 
@@ -165,7 +166,7 @@ def test_interrupted_result_is_not_saved(bench: Workbench, tmp_path: Path) -> No
     assert not (tmp_path / "calibration.json").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", mark_slow_after(1, [signal.SIGTERM, signal.SIGINT]))
 def test_signal_ends_calibration_with_what_it_has_and_the_same_command_continues(
     tmp_path: Path, number: signal.Signals
 ) -> None:

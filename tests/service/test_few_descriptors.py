@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.choices import mark_slow_after
+
 TASK = """
 environment: {name: d, simulators: {drop: {kind: files}}}
 task: {name: A, criteria: [{label: a, assertion: {answer_matches: {gt: 0}}}]}
@@ -36,7 +38,7 @@ def run_with(limit: int, folder: Path, *arguments: str) -> subprocess.CompletedP
     )
 
 
-@pytest.mark.parametrize("limit", [40, 50, 60, 70])
+@pytest.mark.parametrize("limit", mark_slow_after(1, [40, 50, 60, 70]))
 @pytest.mark.parametrize("command", [["run", "t.yml", "-a", "python:over_http:agent", "-k", "30"], ["up", "d"]])
 def test_too_few_file_descriptors_raise_one_error(tmp_path: Path, limit: int, command: list[str]) -> None:
     ended = run_with(limit, tmp_path, *command)

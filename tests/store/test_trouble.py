@@ -121,7 +121,7 @@ def test_clock_going_backwards_keeps_order_and_duration_of_runs(
 
 def test_two_processes_write_to_one_store_at_once(bench: Workbench) -> None:
     bench.write("a.yml", TASK)
-    command = [sys.executable, "-m", "clerkship", "run", str(bench.folder), "--agent", "nop", "-k", "300", "--json"]
+    command = [sys.executable, "-m", "clerkship", "run", str(bench.folder), "--agent", "nop", "-k", "100", "--json"]
     path = bench.store.path.with_name("shared.db")
     started = [
         subprocess.Popen([*command, "--store", str(path)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
@@ -131,8 +131,8 @@ def test_two_processes_write_to_one_store_at_once(bench: Workbench) -> None:
         _, complaint = process.communicate(timeout=120)
         assert process.returncode == 1, complaint  # nop does not pass
     with SqliteStore(path) as store:
-        assert [counts.done for _, counts in store.runs()] == [300, 300, 300]
-        assert len(whole(store)) == 300
+        assert [counts.done for _, counts in store.runs()] == [100, 100, 100]
+        assert len(whole(store)) == 100
 
 
 def test_store_of_version_1_is_upgraded(bench: Workbench, tmp_path: Path) -> None:

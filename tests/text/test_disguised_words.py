@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from clerkship.simulators.voice.assertions.voice_transcript import VoiceTranscript
 from clerkship.simulators.voice.assertions.voicemail_left import VoicemailWasLeft
 from clerkship.text.spoken_text import SpokenText
+from tests.choices import mark_slow_after
 from tests.examples import examples
 from tests.simulators.voice.call_log_builder import CallLogBuilder
 
@@ -115,7 +116,10 @@ def test_word_is_found_wherever_it_is_cut(text: str, word: str, data: st.DataObj
     assert is_said(f"{text} {word[:cut]}{gap}{word[cut:]}.", word)
 
 
-@pytest.mark.parametrize("text", ["a!" * 50_000 + "_", "u" * 100_000, "d1 " * 33_000, "uh, " * 25_000, "d " * 50_000])
+@pytest.mark.parametrize(
+    "text",
+    mark_slow_after(3, ["a!" * 50_000 + "_", "u" * 100_000, "uh, " * 25_000, "d1 " * 33_000, "d " * 50_000]),
+)
 def test_long_disguised_text_is_searched_to_its_end(text: str) -> None:
     assert not is_said(text, "diabetes")
     assert is_said(f"{text} dia, uh, betes", "diabetes")

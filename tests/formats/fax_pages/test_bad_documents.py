@@ -138,8 +138,8 @@ def test_page_that_takes_too_long_is_refused_and_the_next_document_is_converted(
     [
         (lambda: bombs.pdf_with_nested_forms(20, 10), {"too_large"}),
         pytest.param(bombs.pdf_with_itself, {"too_large"}, marks=pytest.mark.slow),
-        (lambda: bombs.pdf_with_squeezed_content(1_000_000_000), {"too_large"}),
-        (lambda: bombs.png(7000, 7000, color=6), {"1 pages"}),
+        pytest.param(lambda: bombs.pdf_with_squeezed_content(1_000_000_000), {"too_large"}, marks=pytest.mark.slow),
+        pytest.param(lambda: bombs.png(7000, 7000, color=6), {"1 pages"}, marks=pytest.mark.slow),
         pytest.param(lambda: bombs.png(7000, 7000, bits=16, color=0), {"1 pages"}, marks=pytest.mark.slow),
         (lambda: bombs.png(100_000, 100_000, bits=1), {"too_large"}),
     ],

@@ -4,9 +4,10 @@ import pytest
 
 from clerkship.formats.hl7.tables import VERSIONS, load_tables, resolve_version
 from scripts import hl7_tables
+from tests.choices import mark_slow_after
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", mark_slow_after(2, sorted(VERSIONS)))
 def test_tables_match_script_output(version: str) -> None:
     shipped = (hl7_tables.TABLES / f"{version}.json").read_bytes()
     assert shipped == hl7_tables.dumped(hl7_tables.compiled(version)), "run python -m scripts.hl7_tables"

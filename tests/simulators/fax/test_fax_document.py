@@ -23,6 +23,7 @@ from clerkship.sandbox.assertion import Check
 from clerkship.simulators.fax.assertions import page_search
 from clerkship.simulators.fax.assertions.fax_document import FaxHasDocument
 from clerkship.simulators.fax.ocr_words import read_words
+from tests.choices import mark_slow_after
 from tests.simulators.fax.clinic import BROKEN, BUSY, LAB, SILENT, FaxClinic
 from tests.simulators.fax.pdf import build_pdf, show_text
 from tests.simulators.fax.sent_log import CLINIC, SentLog
@@ -137,7 +138,9 @@ def test_text_that_cannot_be_read_on_the_page_does_not_count(clinic: FaxClinic, 
     assert [mark.sort for picture in result.pictures for mark in picture.marks] == ["missing"]
 
 
-@pytest.mark.parametrize("wrong", ["MRN-4471903", "MRN-4471920", "MRN-44719021", "MRN-447190", "4471902-1"])
+@pytest.mark.parametrize(
+    "wrong", mark_slow_after(2, ["MRN-4471903", "MRN-447190", "MRN-4471920", "MRN-44719021", "4471902-1"])
+)
 def test_identifier_with_a_wrong_digit_is_another_one(clinic: FaxClinic, wrong: str) -> None:
     clinic.handle.send(LAB, text=f"Record number {wrong}.")
     send_pdf(clinic, show_text(f"Record number {wrong}", size=14))

@@ -12,6 +12,7 @@ from clerkship.formats.fax_pages.page import FaxPage, PageWords, Resolution
 from clerkship.simulators.fax.templates.fields import LetterheadFields
 from clerkship.simulators.fax.templates.look import LETTERHEADS, look_of
 from clerkship.simulators.fax.templates.registry import TEMPLATES
+from tests.choices import mark_slow_after
 
 SENDER = {
     "name": "Riverbend Family Medicine",
@@ -248,7 +249,7 @@ def test_pages_are_those_that_were_drawn_before(name: str) -> None:
     assert [page.hash[:16] for page, _ in draw(name)] == PAGE_HASHES[name]
 
 
-@pytest.mark.parametrize("sender", LOOKS)
+@pytest.mark.parametrize("sender", mark_slow_after(1, LOOKS))
 @pytest.mark.parametrize("name", sorted(TEMPLATES))
 def test_every_field_appears_on_the_paper(name: str, sender: str) -> None:
     changes = {"sender": {**SENDER, "name": sender}}
@@ -290,7 +291,7 @@ def test_claims_and_authorizations_are_denied_in_their_own_words() -> None:
 
 
 @pytest.mark.parametrize("sender", [LOOKS[0], pytest.param(LOOKS[1], marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", sorted(TEMPLATES))
+@pytest.mark.parametrize("name", mark_slow_after(2, sorted(TEMPLATES)))
 def test_longest_texts_stay_on_the_paper(name: str, sender: str) -> None:
     longest = _lengthen(TEMPLATES[name].fields, FULL[name])
     longest["sender"] = {**longest["sender"], "name": f"{sender} " + "Würzburgsche Gesellschaft " * 6}

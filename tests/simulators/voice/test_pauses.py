@@ -114,6 +114,7 @@ def test_a_pause_and_its_end_are_in_the_log_with_their_causes(bench: Workbench) 
     assert waited.total_seconds() == 20.0
 
 
+@pytest.mark.slow
 def test_a_run_that_is_killed_during_a_pause_gives_the_same_words(tmp_path: Path) -> None:
     with killed_run(tmp_path, KILLED_SUITE, "tests.simulators.voice.killed_caller:PausedCall", 2, 1) as killed:
         assert len(killed.trials) == 2

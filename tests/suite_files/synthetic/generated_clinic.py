@@ -9,6 +9,7 @@ import pytest
 
 from clerkship.formats.fhir.resource import Resource, get_key
 from clerkship.suite_files.synthetic.generator import generate
+from tests.choices import mark_slow_after
 
 NOWS = (
     datetime(2026, 3, 2, 14, tzinfo=UTC),
@@ -59,7 +60,7 @@ def find_patient_key(resource: Resource) -> str | None:
     return None
 
 
-cases = pytest.mark.parametrize(("seed", "now"), CASES, scope="session")
+cases = pytest.mark.parametrize(("seed", "now"), mark_slow_after(2, CASES), scope="session")
 """Runs a test for each clinic. All tests of one clinic follow each other, in whichever file they are."""
 
 
