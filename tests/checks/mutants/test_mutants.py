@@ -6,7 +6,7 @@ import pytest
 
 from clerkship.checks.mutants.operators import MAX_MUTANTS, OPERATORS, Mutant, derive_mutants
 from clerkship.checks.mutants.recording import Recording, SolutionCall
-from clerkship.checks.mutants.values import RecordValues
+from clerkship.checks.mutants.values import RecordValues, find_facts, remove_own_elements
 from clerkship.model.errors import InputError
 from clerkship.model.variant import WrongSolution
 from clerkship.service.mutating import MutateRequest, MutationReport, mutate
@@ -101,6 +101,16 @@ def test_mutants_that_change_nothing_are_not_counted(clinic: Workbench) -> None:
         "repeat: drop.rename #1": "no effect",  # refused: the file has been moved
     }
     assert (report.rate(), report.exit_code()) == (None, 2)
+
+
+def test_when_and_under_which_number_a_message_is_sent_is_not_mutated() -> None:
+    message = "ISA*00*          *00*          *ZZ*CLINIC01*ZZ*HUB*260302*0900*^*00501*000000031*0*T*:~"
+    message += "GS*HS*CLINIC01*HUB*20260302*0900*1*X*005010~BHT*0022*13*B1*20260302*0900~DTP*291*D8*20260302~"
+    assert {"260302", "0900", "000000031"} < set(find_facts(message, message))
+    kept = find_facts(remove_own_elements(message), message)
+    assert {"CLINIC01", "20260302"} < set(kept)  # who sends, and the day of the service
+    assert not {"260302", "0900", "000000031"} & set(kept)
+    assert remove_own_elements("Call 260302 at 0900") == "Call 260302 at 0900"
 
 
 def test_the_seed_draws_the_mutants(clinic: Workbench) -> None:

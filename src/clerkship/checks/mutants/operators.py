@@ -18,6 +18,7 @@ from clerkship.checks.mutants.values import (
     find_facts,
     is_address,
     is_prose,
+    remove_own_elements,
     walk,
 )
 from clerkship.kit.rng import Rng, derive_seed, shuffle
@@ -218,7 +219,7 @@ def _list_changed_facts(call: SolutionCall, leaf: Leaf, recording: Recording) ->
         return ()
     results = [each.result for each in recording.before(call) if each.result is not MISSING]
     known = orjson.dumps([recording.task_item, results]).decode()
-    return [(fact, change_fact(fact)) for fact in find_facts(leaf.value, known)]
+    return [(fact, change_fact(fact)) for fact in find_facts(remove_own_elements(leaf.value), known)]
 
 
 def _is_message(value: Any) -> bool:

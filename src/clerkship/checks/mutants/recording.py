@@ -33,6 +33,8 @@ _MARK = "clerkship.call"
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:\d\d)|\b\d{14}[+-]\d{4}")
 _ID = re.compile(r"\b(?:[A-Za-z]\w*_)?(?=\d*[a-f])[0-9a-f]{12}\b")
 _VERSION = re.compile(r'"(?:version|versionId|modified)":"[^"]*"')
+_NUMBERED = ("id", "interchange")
+"""Keys of events with a number that a sandbox counts up, so that one more request changes those of all later ones."""
 MIN_REFUSED = 400
 """Requests with this status or a higher one had no effect."""
 
@@ -140,6 +142,8 @@ def list_effects(
         type = events[kind].effect
         if type == "talk" and not with_talk:
             continue
+        if type != "state":
+            payload = {key: None if _is_running_number(key, value) else value for key, value in payload.items()}
         effect = [record["source"], kind, payload, record.get("blobs")]
         text = orjson.dumps(effect, option=orjson.OPT_SORT_KEYS).decode()
         text = _VERSION.sub("", _ID.sub("id", _TIME.sub(mask, text)))
@@ -151,6 +155,10 @@ def list_effects(
 def _is_effect(record: Mapping[str, Any], events: Mapping[str, type[Payload]]) -> bool:
     status: int = record.get("request", {}).get("status", 0)
     return record["actor"] == "agent" and events[record["kind"]].effect != "none" and status < MIN_REFUSED
+
+
+def _is_running_number(key: str, value: Any) -> bool:
+    return key in _NUMBERED and isinstance(value, str) and value.isdigit()
 
 
 def _is_mark(record: Mapping[str, Any]) -> bool:

@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from typing import Any, NamedTuple
 
@@ -24,6 +24,19 @@ _ADDRESS = re.compile(r"\+\d[\d ()-]{7,}|[^@\s]+@[^@\s]+\.\w+")
 _PROSE = re.compile(r"\S+\s+\S+\s+\S")
 _SEPARATORS = re.compile(r"[|*~^]")
 MAX_SEPARATORS = 3
+_OWN_ELEMENTS: Mapping[str, Sequence[int]] = {
+    "ISA": (9, 10, 13),
+    "GS": (4, 5, 6),
+    "ST": (2,),
+    "BHT": (4, 5),
+    "TRN": (3,),
+    "SE": (2,),
+    "GE": (2,),
+    "IEA": (2,),
+    "MSH": (6, 9),
+}
+"""Elements of X12 and HL7 segments in which the sender says when and under which number of its own it sends: another
+value there is no mistake."""
 TYPE_KEY = "resourceType"
 _Place = tuple[str, ...]
 """The type of a record, and the keys of a value in it; `*` for the number of an item."""
@@ -112,6 +125,20 @@ def find_facts(text: str, source: str) -> list[str]:
     return [word for word in _list_words(text) if word in known and len(word) > 1 and re.search(r"\d", word)]
 
 
+def remove_own_elements(message: str) -> str:
+    """Return an X12 or HL7 message without dates of sending and control numbers; another text as it is."""
+    if not message.startswith(("ISA", "MSH")):
+        return message
+    separator, segments = message[3:4], re.split(r"[~\r\n]+", message)
+    return "\n".join(
+        separator.join(
+            "" if place in _OWN_ELEMENTS.get(segment[:3].rstrip(separator), ()) else element
+            for place, element in enumerate(segment.split(separator))
+        )
+        for segment in segments
+    )
+
+
 def _list_words(text: str) -> list[str]:
     return list(dict.fromkeys(word.rstrip(".-") for word in _FACT.findall(text)))
 
@@ -128,7 +155,7 @@ def change_fact(text: str) -> str:
             return text[: found.start()] + other + text[found.end() :]
     last = next(iter([*re.finditer(r"\d", text)][::-1]), None)
     if last is None:
-        return f"other-{text}"
+        return OTHER_TEXT if text[:1].isupper() else f"other-{text}"  # `other-Bleeding` would still say it
     return text[: last.start()] + str((int(last[0]) + 1) % 10) + text[last.end() :]
 
 
