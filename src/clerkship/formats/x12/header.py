@@ -19,6 +19,8 @@ NO_SEPARATOR = "\0"
 _WIDTH_CODES = ("010", "011", "012", "013", "005", "006", "007", "008", "014", "015", "016", "017", "018", "019", "020")
 """TA105 for ISA01 to ISA15, in order."""
 _QUALIFIER = re.compile(r"[0-9A-Z]{2}")
+_INFORMATION_QUALIFIERS = {1: ("00", "03"), 3: ("00", "01")}
+"""The values of ISA01 and ISA03 that HIPAA allows (TR3, appendix C)."""
 _CONTROL_NUMBER = re.compile(r"[0-9]{9}")
 
 
@@ -108,7 +110,9 @@ def _check_elements(elements: list[str], problems: list[EnvelopeProblem]) -> Non
 
 def _is_valid(number: int, value: str) -> bool:
     match number:
-        case 1 | 3 | 5 | 7:
+        case 1 | 3:
+            return value in _INFORMATION_QUALIFIERS[number]
+        case 5 | 7:
             return _QUALIFIER.fullmatch(value) is not None
         case 6 | 8:
             return bool(value.strip())
