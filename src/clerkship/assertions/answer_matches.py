@@ -7,7 +7,7 @@ from pydantic import Field, model_validator
 
 from clerkship.events.evidence import Evidence
 from clerkship.model.matcher import describe_expected, is_matcher, matches_expected
-from clerkship.model.path import MISSING
+from clerkship.model.path import MISSING, lookup_all, split_path
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Assertion, Check, FieldMatch, compare_value
@@ -22,6 +22,13 @@ def parse_answer(text: str) -> Any:
         return orjson.loads(blocks[0] if len(blocks) == 1 else text)
     except orjson.JSONDecodeError:
         return MISSING
+
+
+def read_answer(evidence: Evidence, path: str) -> Any:
+    """Return the value at a path of the answer; MISSING if there is none."""
+    answer = evidence.answer if evidence.answered else MISSING
+    data = parse_answer(answer) if isinstance(answer, str) else answer
+    return next(lookup_all(data, split_path(path)), MISSING) if data is not MISSING else MISSING
 
 
 def _find_fenced_blocks(text: str) -> list[str]:

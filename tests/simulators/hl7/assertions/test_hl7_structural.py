@@ -1,5 +1,6 @@
 """Tests of `hl7_structural`."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -130,6 +131,15 @@ def test_patient_criterion_selects_only_messages_of_patient() -> None:
     missing = check("MDM", "ana")
     assert "there is no sent MDM about ana (PID-3 4711, 999-99, ana)" in missing.detail
     assert "there is no sent ORU about may (Practitioner/may)" in check("ORU", "may").detail
+
+
+@pytest.mark.parametrize(("answer", "passed"), [({"id": "R1"}, True), ('{"id": "R1"}', True), ({"id": "R2"}, False)])
+def test_answer_has_the_control_id_of_the_message(answer: Any, passed: bool) -> None:
+    args = {"type": "ORU", "correlate_by": {"PID.3.1": "4711"}, "answer": "id"}
+    found = replace(evidence(ENGINE), answer=answer, answered=True)
+    result = Hl7Structural.model_validate(args).check(found)
+    assert result.passed == passed
+    assert [row.passed for row in result.evidence if row.path == "answer.id"] == [passed]
 
 
 def test_unknown_sandbox_is_an_error() -> None:

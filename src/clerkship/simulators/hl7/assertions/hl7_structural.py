@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
+from clerkship.assertions.answer_matches import read_answer
 from clerkship.assertions.field_rows import describe_fields
 from clerkship.assertions.occurrence import CountExpectation
 from clerkship.assertions.selection import Compared
@@ -52,13 +53,15 @@ class Hl7Structural(MessageAssertion):
         dict[Annotated[str, AfterValidator(_check_segment)], CountExpectation],
         Field(description="segment -> expected number of it"),
     ] = {}
+    answer: Annotated[str | None, Field(description="path in the answer where its control id must be")] = None
     valid: Annotated[Flag, Field(description="whether the message must be valid by the standard")] = True
 
     def compare(self, evidence: Evidence) -> Iterator[Compared]:
         """Yield each message that is selected."""
         messages = self._messages(evidence.state(Hl7State, self.sandbox))
         for each in self.select_messages(messages, find_message_subject(evidence)):
-            yield Compared(name_message(each), tuple(self._compare_message(each.message, each.seq)))
+            rows = [*self._compare_message(each.message, each.seq), *self._compare_answer(each, evidence)]
+            yield Compared(name_message(each), tuple(rows))
 
     def describe_selection(self, evidence: Evidence) -> str:
         return f"{self.direction} {super().describe_selection(evidence)}"
@@ -83,6 +86,12 @@ class Hl7Structural(MessageAssertion):
             yield FieldCheck(path="valid", expected=True, actual=actual, passed=not flaws, seq=seq)
         if not self.fields and not self.segments and not self.valid:
             yield compare_path(message, "MSH.9", {"exists": True}, seq)
+
+    def _compare_answer(self, message: StoredMessage, evidence: Evidence) -> Iterator[FieldCheck]:
+        if self.answer is not None:
+            yield compare_value(
+                f"answer.{self.answer}", message.control_id, read_answer(evidence, self.answer), message.seq
+            )
 
     def explain_failure(self, evidence: Evidence, compared: Sequence[Compared]) -> Iterable[str]:
         """Yield which messages there are if none is selected, and which were refused."""

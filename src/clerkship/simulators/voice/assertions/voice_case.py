@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from typing import Annotated, Any, ClassVar, NamedTuple, Self
+from typing import Annotated, ClassVar, NamedTuple, Self
 
 from pydantic import Field, model_validator
 
-from clerkship.assertions.answer_matches import parse_answer
+from clerkship.assertions.answer_matches import read_answer
 from clerkship.assertions.narrowing import find_subject
 from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
@@ -92,7 +92,7 @@ class VoiceCaseOpened(SelectionAssertion, CallMatch):
     def _compare_reports(self, logged: _LoggedCase, evidence: Evidence) -> Iterator[FieldCheck]:
         reference = logged.case.reference
         if self.answer is not None:
-            actual = _read_answer(evidence, self.answer)
+            actual = read_answer(evidence, self.answer)
             passed = actual is not MISSING and _SEPARATORS.sub("", str(actual)) == reference
             yield field_check(f"answer.{self.answer}", reference, actual, passed=passed, seq=logged.seq)
         if self.recorded is not None:
@@ -101,12 +101,6 @@ class VoiceCaseOpened(SelectionAssertion, CallMatch):
             actual = texts if len(texts) > 1 else texts[0] if texts else "(not written)"
             path = f"{self.recorded.type}.{self.recorded.path}"
             yield FieldCheck(path=path, expected=reference, actual=actual, passed=passed, seq=logged.seq)
-
-
-def _read_answer(evidence: Evidence, path: str) -> Any:
-    answer = evidence.answer if evidence.answered else MISSING
-    data = parse_answer(answer) if isinstance(answer, str) else answer
-    return next(lookup_all(data, split_path(path)), MISSING) if data is not MISSING else MISSING
 
 
 def _list_recorded(evidence: Evidence, recorded: RecordedIn, after: int) -> Iterator[str]:
