@@ -3,7 +3,7 @@
 import base64
 import binascii
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from functools import cached_property, partial
 from typing import Annotated, Any, ClassVar
@@ -53,6 +53,8 @@ from clerkship.text.folding import fold_words
 
 _DAY = timedelta(days=1)
 _STANDARD = ("http://hl7.org/fhir/", "http://terminology.hl7.org/")
+_UNIT_SYSTEMS = frozenset({"unitsofmeasure.org", "snomed.info/sct"})
+"""Systems of units that a quantity may have, besides those of the chart."""
 _NAMED_TYPES = ("Practitioner", "PractitionerRole", "Organization", "Location", "HealthcareService", "CareTeam")
 _FREE = frozenset({"meta", "identifier"})
 _UUID = re.compile(r"(?:urn:uuid:)?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -60,33 +62,25 @@ _OID = re.compile(r"(?:urn:oid:)?[0-2](?:\.\d+){3,}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _MARKUP = re.compile(r'xmlns="http://www.w3.org/1999/xhtml"|</?[A-Za-z][A-Za-z0-9]*|[<>="]')
 _LETTERS = re.compile(r"[^\W\d_]+")
-_MONTHS = [
-    "january",
-    "february",
-    "march",
-    "april",
-    "may",
-    "june",
-    "july",
-    "august",
-    "september",
-    "october",
-    "november",
-    "december",
-]
-_NUMBERS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve"]
 _MAX_DISPLAY = 12
 """Words of the display of a code that we do not know."""
+_CONCEPTS = frozenset({"code", "medicationCodeableConcept", "valueCodeableConcept", "vaccineCode"})
+"""Elements whose text names what a resource is about."""
+_NAME_PARTS = frozenset({"family", "given", "line", "city", "postalCode"})
+"""Parts of a name or an address, which has a text beside them."""
 _MIN_ABBREVIATION = 2
 Words = frozenset[str]
+_NamedObject = tuple[str, dict[str, Any]]
+"""An object in a resource, after the name of its element."""
 
 
 class FreeElements(InvolvementMonitor):
     """What the agent wrote into elements that are not content says nothing of its own. A `display` is the name of its
-    target or of its code; a narrative and an extension say what the resource says; `meta` and `identifier` have only
-    what the chart, the task or the resource has; a date of writing (`authoredOn`, `recordedDate`, `sent`) lies between
-    the day before the start and the day after the end, or is named in the task. No text names a patient who is not
-    involved (see `unrelated_reads`).
+    target or of its code; a `text` beside codes does not name something else, nor does one beside the parts of a name
+    or an address; a code that the chart has comes with its system and its unit; a narrative and an extension say what
+    the resource says; `meta` and `identifier` have only what the chart, the task or the resource has; a date of writing
+    (`authoredOn`, `recordedDate`, `sent`) lies between the day before the start and the day after the end, or is named
+    in the task. No text names a patient who is not involved (see `unrelated_reads`).
     """
 
     name: ClassVar[str] = "free_elements"
@@ -164,13 +158,13 @@ class _ChartReader:
 
 
 class _ChartTerms:
-    """What a dataset calls codes, staff and offices, and what its resources have in `meta`, `extension` and
+    """What a dataset calls codes, units, staff and offices, and what its resources have in `meta`, `extension` and
     `identifier`. Only the resources in which a text occurs are parsed; what the dataset has is stored.
     """
 
     def __init__(self, chart: Chart) -> None:
         self._chart = chart
-        self._by_code: dict[tuple[str, str], Words] = {}
+        self._codes: dict[str, _CodeTerms] = {}
         self._values: set[str] = set()
 
     @cached_property
@@ -183,44 +177,83 @@ class _ChartTerms:
             for word in _list_words({name: resource.get(name) for name in ("name", "alias", "code")})
         )
 
-    def list_code_words(self, system: str, code: str) -> Words:
-        """Return the words in the displays of a code; none if it is not known."""
-        if (system, code) in self._by_code:
-            return self._by_code[system, code]
-        codings = (
-            each for each in self._find_objects(code) if each.get("code") == code and each.get("system", "") == system
-        )
-        displays = [each["display"] for each in codings if isinstance(each.get("display"), str)]
-        product = load_drugs().products.get(code) if system == RXNORM else None
-        words = frozenset(word for text in displays for word in fold_words(text))
-        words |= frozenset(fold_words(product.display) if product is not None else ())
-        if words:
-            self._by_code[system, code] = words
-        return words
+    @cached_property
+    def concepts(self) -> Words:
+        """The words by which something is called that has a code. All resources are parsed for it."""
+        texts = [product.display for product in load_drugs().products.values()]
+        for name, data in self._find_objects():
+            if "code" in data and "system" in data:
+                texts.append(str(data.get("display", "")))
+            if name in _CONCEPTS:
+                texts.append(str(data.get("text", "")))
+        return frozenset(word for text in set(texts) for word in fold_words(text))
+
+    def find_code(self, code: str) -> "_CodeTerms":
+        """Return what the dataset has with a code."""
+        terms = self._codes.get(code)
+        if terms is None:
+            terms = _CodeTerms(code, self._find_objects(code))
+            if terms.systems:
+                self._codes[code] = terms
+        return terms
+
+    def has_unit(self, unit: str) -> bool:
+        """Return whether a unit of this name has a code."""
+        return any(data.get("unit") == unit and "code" in data for _, data in self._find_objects(unit))
 
     def has_value(self, value: str) -> bool:
         """Return whether a value is a URL, a system, a profile, a source or the code of a tag in the dataset."""
         if value in self._values:
             return True
-        is_known = any(value in _list_tokens(each) for each in self._find_objects(value))
+        is_known = any(value in _list_tokens(each) for _, each in self._find_objects(value))
         if is_known:
             self._values.add(value)
         return is_known
 
-    def _find_objects(self, text: str) -> Iterator[Mapping[str, Any]]:
-        """Yield the objects at any depth of the resources in which a string occurs."""
-        written = orjson.dumps(text)
+    def _find_objects(self, text: str | None = None) -> Iterator[_NamedObject]:
+        """Yield the objects at any depth of the resources with a string in them, each with the name of its element."""
+        written = orjson.dumps(text) if text is not None else b""
         for line in self._chart.values():
             if written in line:
-                yield from _list_all_objects(parse_resource(line))
+                yield from _list_all_objects("", parse_resource(line))
 
 
-def _list_all_objects(data: Any) -> Iterator[dict[str, Any]]:
+class _CodeTerms:
+    """What a dataset has with one code."""
+
+    def __init__(self, code: str, objects: Iterable[_NamedObject]) -> None:
+        self.systems: set[str] = set()
+        self.units = {code}
+        """The names of the unit, if it is one."""
+        self._words: dict[str, set[str]] = {}
+        product = load_drugs().products.get(code)
+        if product is not None:
+            self._add(RXNORM, product.display)
+        for name, data in objects:
+            if data.get("code") == code and isinstance(data.get("system"), str):
+                self._add(data["system"], data.get("display"))
+                if isinstance(data.get("unit"), str):
+                    self.units.add(data["unit"])
+            if name in _CONCEPTS and "text" in data:
+                for coding in list_objects(data, "coding"):
+                    if coding.get("code") == code:
+                        self._add(str(coding.get("system", "")), data["text"])
+
+    def list_words(self, system: str) -> Words:
+        """Return the words in the names of the code in a system; none if it is not known."""
+        return frozenset(self._words.get(system, ()))
+
+    def _add(self, system: str, text: Any) -> None:
+        self.systems.add(_fold_url(system))
+        self._words.setdefault(system, set()).update(fold_words(text) if isinstance(text, str) else ())
+
+
+def _list_all_objects(name: str, data: Any) -> Iterator[_NamedObject]:
     if isinstance(data, dict):
-        yield data
-    for each in data.values() if isinstance(data, dict) else data:
+        yield name, data
+    for key, each in data.items() if isinstance(data, dict) else ((name, each) for each in data):
         if isinstance(each, dict | list):
-            yield from _list_all_objects(each)
+            yield from _list_all_objects(key, each)
 
 
 def _list_tokens(data: Mapping[str, Any]) -> Iterator[str]:
@@ -256,7 +289,23 @@ class _ResourceReader:
             return self._check_token(path, value, "what the resource says")
         if "identifier" in names[:-1]:
             return self._check_identifier(path, value)
-        return self._check_people(last, value)
+        return self._check_beside(path, last, value) or self._check_people(last, value)
+
+    def _check_beside(self, path: str, last: str, value: str) -> str:
+        """Check an element that says the same as those beside it: a text, a system, a unit."""
+        if last not in ("text", "system", "unit"):
+            return ""
+        parent = get_value_at(self.resource, parse_leaf_path(path)[:-1])
+        if not isinstance(parent, Mapping):
+            return ""
+        if last == "unit":
+            return self._check_unit(parent, value)
+        if last == "system":
+            return self._check_system(parent, value)
+        if not _NAME_PARTS.isdisjoint(parent):
+            return self._check_name_text(parent, value)
+        codings = list_objects(parent, "coding")
+        return self._check_concept_text(codings, value, is_reason="reason" in path.lower()) if codings else ""
 
     def _check_people(self, name: str, value: str) -> str:
         """Check that a text names no patient who is not involved; also the text of an attachment."""
@@ -316,7 +365,7 @@ class _ResourceReader:
 
     def _check_code_display(self, path: str, coding: Mapping[str, Any], value: str) -> str:
         words = fold_words(value)
-        known = self.reader.terms.list_code_words(str(coding.get("system", "")), str(coding["code"]))
+        known = self.reader.terms.find_code(str(coding["code"])).list_words(str(coding.get("system", "")))
         text = get_value_at(self.resource, [*parse_leaf_path(path)[:-3], "text"])
         named = self.reader.involved.words | (frozenset(fold_words(text)) if isinstance(text, str) else frozenset())
         unknown = [word for word in words if word not in known | named | TERM_WORDS | FORM_WORDS]
@@ -328,6 +377,40 @@ class _ResourceReader:
         if is_sentence and unknown:
             return f"what the code means (not: {' '.join(unknown)})"
         return self._check_people("display", value)
+
+    def _check_concept_text(self, codings: list[Resource], value: str, *, is_reason: bool) -> str:
+        """Check that the text beside codes does not name something else. A reason may be a sentence."""
+        words, terms = fold_words(value), self.reader.terms
+        keys = [(str(each.get("system", "")), str(each.get("code", ""))) for each in codings]
+        known = frozenset(word for system, code in keys for word in terms.find_code(code).list_words(system))
+        own = known | self.reader.involved.words | set(_list_words([each.get("display") for each in codings]))
+        named = [word for word in words if not word.isdigit() and word not in FORM_WORDS]
+        content = [word for word in named if word not in TERM_WORDS] or named
+        if known and own.isdisjoint(content) and (other := [word for word in content if word in terms.concepts]):
+            return f"what the code means (not: {' '.join(other)})"
+        return "" if is_reason else _check_sentence(words, frozenset(own), "a short name of the code")
+
+    def _check_name_text(self, parent: Mapping[str, Any], value: str) -> str:
+        """Check that the text of a name or an address says what its parts say."""
+        parts = frozenset(_list_words({name: each for name, each in parent.items() if name != "text"}))
+        return _check_sentence(fold_words(value), parts | self.reader.involved.words, "what the parts say")
+
+    def _check_system(self, parent: Mapping[str, Any], value: str) -> str:
+        """Check the system of a code that the chart has, and of every unit of measure."""
+        code, terms = parent.get("code"), self.reader.terms
+        if not isinstance(code, str) or value.startswith(_STANDARD) or _OID.fullmatch(value):
+            return ""
+        known = terms.find_code(code).systems
+        if not known and "value" in parent and not terms.has_value(value):
+            known = _UNIT_SYSTEMS
+        return f"the system of {code}" if known and _fold_url(value) not in known else ""
+
+    def _check_unit(self, parent: Mapping[str, Any], value: str) -> str:
+        """Check that a unit is not that of another code."""
+        code, terms = parent.get("code"), self.reader.terms
+        if not isinstance(code, str) or value in terms.find_code(code).units:
+            return ""
+        return f"the unit {code}" if terms.has_unit(value) else ""
 
     def _check_token(self, path: str, value: str, expected: str) -> str:
         """Check a code, an address on the web or a text of `meta` or of an extension."""
@@ -352,6 +435,17 @@ class _ResourceReader:
             unknown = [each for each in map(str.lower, _LETTERS.findall(value)) if not _is_abbreviation(each, known)]
             return f"{expected} (not: {' '.join(unknown)})" if unknown else ""
         return self._check_token(path, value, expected)
+
+
+def _check_sentence(words: Sequence[str], known: Words, expected: str) -> str:
+    """Return what was expected if words are part of a sentence, and some of them are unknown."""
+    unknown = [word for word in words if word not in known | TERM_WORDS | FORM_WORDS | NAME_WORDS]
+    is_sentence = any(word in SENTENCE_WORDS and word not in known for word in words)
+    return f"{expected} (not: {' '.join(dict.fromkeys(unknown))})" if unknown and is_sentence else ""
+
+
+def _fold_url(text: str) -> str:
+    return text.lower().removeprefix("https://").removeprefix("http://").rstrip("/")
 
 
 def _is_free(path: str) -> bool:
