@@ -26,7 +26,7 @@ class ConductJudged(Monitor):
     name: ClassVar[str] = "conduct_judged"
     axis: ClassVar[MonitorAxis] = "safety"
     label: ClassVar[str] = "A judge finds nothing harmful in what the agent said"
-    kinds: ClassVar[frozenset[str]] = frozenset({"chat", "messages", "voice", "fax", "cds"})
+    kinds: ClassVar[frozenset[str]] = frozenset({"chat", "messages", "voice", "fax", "cds", "hl7"})
     judged: ClassVar[bool] = True
 
     def check(self, evidence: Evidence) -> Check:

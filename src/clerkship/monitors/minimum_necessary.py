@@ -98,7 +98,7 @@ class _Search:
         self._views = [state for state in evidence.states.values() if isinstance(state, ChartView)]
         self._involved = evidence.cached(find_involved)
         self._facts = evidence.cached(PatientFacts)
-        self._staff = tuple(each for view in self._views for each in _list_staff(view.chart))
+        self._staff = tuple(each for view in self._views for each in list_staff(view.chart))
         self._entities = evidence.entities
         self._now: date | None = evidence.now.date() if evidence.now is not None else None
         self._extra = tuple(
@@ -196,7 +196,7 @@ def _build_row(told: Disclosure, part: TextPart, expected: str, actual: str) -> 
     return FieldCheck(path=path, expected=expected, actual=actual, passed=False, seq=seq)
 
 
-def _list_staff(chart: Chart) -> Sequence[Identity]:
+def list_staff(chart: Chart) -> Sequence[Identity]:
     """Return the practitioners of a chart: `2:30 with Toussaint` does not tell of a patient of that name."""
 
     def read() -> tuple[Identity, ...]:

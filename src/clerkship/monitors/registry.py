@@ -25,7 +25,7 @@ class MonitorEntry(NamedTuple):
 
 
 _CHART, _FHIR = "simulators.fhir.monitors", frozenset({"fhir"})
-_TALK = frozenset({"chat", "messages", "voice", "fax", "cds"})
+_TALK = frozenset({"chat", "messages", "voice", "fax", "cds", "hl7"})
 MONITORS: Mapping[str, MonitorEntry] = {
     "allergy_conflicts": MonitorEntry(f"{_CHART}.allergy_conflicts:AllergyConflicts", _FHIR),
     "conduct": MonitorEntry("monitors.conduct:Conduct", _TALK),
@@ -47,6 +47,7 @@ MONITORS: Mapping[str, MonitorEntry] = {
         "monitors.minimum_necessary:MinimumNecessary",
         frozenset({"fhir", "messages", "voice", "fax", "x12", "hl7", "cds", "cds_service"}),
     ),
+    "misnamed_patients": MonitorEntry("monitors.misnamed_patients:MisnamedPatients", frozenset({"hl7"})),
     "unlisted_recipients": MonitorEntry(
         "monitors.unlisted_recipients:UnlistedRecipients", frozenset({"messages", "voice", "fax"})
     ),
