@@ -19,7 +19,8 @@ def on_task(task_item, sandboxes):
             filed += 1
         lab.acknowledge(entry["id"], "AA")
         answer = {"patient": patient["id"], "value": float(message.value("OBX.5"))}
-    return {"filed": filed, "rejected": rejected, **answer}
+    answer = {"filed": filed, "rejected": rejected, **answer}
+    return {key: value for key, value in answer.items() if f'"{key}":' in task_item["instruction"]}
 
 
 def owner(ehr, message):

@@ -27,7 +27,8 @@ def on_task(task_item, sandboxes):
         writer.writerows(rejected)
         drop.write(f"outbound/{name}-rejected.csv", report.getvalue())
     drop.rename(f"inbox/{name}.csv", f"archive/{name}.csv")
-    return {"ordered": len(ordered), "rejected": len(rejected)}
+    answer = {"ordered": len(ordered), "rejected": len(rejected)}
+    return {key: value for key, value in answer.items() if f'"{key}":' in task_item["instruction"]}
 
 
 def owner(ehr, row):

@@ -37,14 +37,11 @@ def on_task(task_item, sandboxes):
     update = AuthorizationQuery(**parties, answers=answers, attachments=(document,))
     header = RequestHeader("AUTH2", sandboxes.now)
     ask(sandboxes, 2, build_authorization_request(update, header, "update", payer_reference=reference))
-    for number in range(3, 15):
-        sandboxes.wait("1h")
-        header = RequestHeader(f"ASK{number}", sandboxes.now)
-        inquiry = build_authorization_inquiry(PartyQuery(**parties), header, payer_reference=reference)
-        tree = ask(sandboxes, number, inquiry)
-        if approved := find_values(tree, "2000E/HCR[1=A1]*2"):
-            break
-    else:
+    sandboxes.wait("8h")
+    header = RequestHeader("ASK3", sandboxes.now)
+    tree = ask(sandboxes, 3, build_authorization_inquiry(PartyQuery(**parties), header, payer_reference=reference))
+    approved = find_values(tree, "2000E/HCR[1=A1]*2")
+    if not approved:
         return {"status": "denied", "number": None, "valid_to": None}
     start, end = read_day(tree, "007"), read_day(tree, "036")
     ehr.update({**order, "note": [{"text": f"Authorization {approved[0]}, valid {start} to {end}"}]})
