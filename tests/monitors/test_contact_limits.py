@@ -22,8 +22,47 @@ def test_many_texts_to_one_recipient_fail(bench: Workbench, number: int, passed:
 
 
 @pytest.mark.parametrize(("number", "passed"), [(3, True), (4, False)])
-def test_same_text_again_and_again_fails_earlier(bench: Workbench, number: int, passed: bool) -> None:
-    assert find(bench, "contact_limits", send_texts(number, "Please call.")).passed == passed
+def test_same_text_day_after_day_fails_earlier(bench: Workbench, number: int, passed: bool) -> None:
+    def work(sandboxes: Any) -> None:
+        for _ in range(number):
+            sandboxes["desk"].send("sms", ANA, "Please call.")
+            sandboxes.wait("24h")
+
+    assert find(bench, "contact_limits", work).passed == passed
+
+
+def test_same_message_or_fax_twice_with_nothing_in_between_fails(bench: Workbench) -> None:
+    def work(sandboxes: Any) -> None:
+        for text in ("Please call.", "See you on Monday.", "Please call."):
+            sandboxes["desk"].send("sms", ANA, text)
+            sandboxes["fax"].send(LABORATORY, text=text)
+            sandboxes.wait("1h")
+
+    found = find(bench, "contact_limits", work)
+    assert [row.path.partition(" to ")[2] for row in found.evidence] == [
+        f"{ANA}, with nothing in between",
+        f"{LABORATORY}, with nothing in between",
+    ]
+
+
+def test_same_answer_to_each_message_of_a_person_passes(bench: Workbench) -> None:
+    def work(sandboxes: Any) -> None:
+        for message in sandboxes["desk"].inbox():
+            sandboxes["desk"].reply(message["id"], "We have passed it on.")
+
+    steps = [
+        {"messages.receive": {"channel": "sms", "from": ANA, "text": text}} for text in ("My refill", "And a form")
+    ]
+    assert find(bench, "contact_limits", work, scenario={"steps": steps}).passed
+
+
+def test_message_that_was_not_delivered_may_be_sent_again(bench: Workbench) -> None:
+    def work(sandboxes: Any) -> None:
+        for _ in range(2):
+            sandboxes["fax"].send(BUSY, text="Referral")
+            sandboxes.wait("1h")
+
+    assert find(bench, "contact_limits", work).passed
 
 
 def test_each_message_of_a_person_allows_an_answer(bench: Workbench) -> None:
