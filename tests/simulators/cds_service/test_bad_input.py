@@ -151,3 +151,11 @@ def test_a_reason_of_the_card_is_accepted(rig: SimulatorRig) -> None:
     [call] = rig.dump()["calls"]["in_order"]
     [event] = call["feedback"].values()
     assert event["payload"]["feedback"]["overrideReason"] == reason
+
+
+@pytest.mark.parametrize("type", ["other-searchset", "", 5, None, []])
+def test_a_bundle_of_a_type_that_fhir_does_not_have_is_refused(rig: SimulatorRig, type: Any) -> None:
+    call = build_call("ibuprofen")
+    call["prefetch"]["medications"]["type"] = type
+    code, message = get_error(post(rig, call))
+    assert (code, message.partition(":")[0]) == ("malformed_request", "prefetch `medications`")

@@ -29,6 +29,11 @@ from clerkship.simulators.cds_service.rules import apply_rules
 
 MISSING_PREFETCH = 412
 """The status for prefetch that the service cannot get itself (CDS Hooks 2.0: CDS Service Response)."""
+SEARCHSET = "searchset"
+BUNDLE_TYPES = frozenset(
+    f"{SEARCHSET} collection document message history batch batch-response transaction transaction-response".split()
+)
+"""The values of Bundle.type in R4."""
 MAX_ORDERS = 100
 """The maximum number of draft orders in a call."""
 _TIMESTAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:?\d\d)?", re.ASCII)
@@ -90,6 +95,7 @@ class CdsServiceState(State[CdsServiceConfig]):
             uuid.UUID(request.hook_instance)
         except ValueError:
             raise build_refusal(400, "hookInstance must be a UUID") from None
+        _check_bundles(request.prefetch or {})
         earlier = self.calls.find(service.id, request.hook_instance)
         if earlier is not None and earlier.called.context != request.context:
             raise build_refusal(
@@ -174,6 +180,16 @@ def add_uuids(card: Card, name: str) -> Card:
 def build_uuid(name: str) -> str:
     """Return the uuid of a card, from its service, its hook instance and its number: the same in every run."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, name))
+
+
+def _check_bundles(prefetch: Mapping[str, Any]) -> None:
+    """Refuse a Bundle of a type that FHIR does not have."""
+    for key, value in prefetch.items():
+        if isinstance(value, dict) and value.get("resourceType") == "Bundle":
+            type = value.get("type", SEARCHSET)
+            if not isinstance(type, str) or type not in BUNDLE_TYPES:
+                reason = f"prefetch `{key[:80]}`: `{str(type)[:80]}` is not a type of Bundle (expected: {SEARCHSET})"
+                raise build_refusal(400, reason)
 
 
 def to_request(hook: str, instance: str, context: Mapping[str, Any], prefetch: Mapping[str, Any]) -> dict[str, Any]:
