@@ -1,6 +1,6 @@
 """An office with a desk for messages, a fax, a telephone, a chart and a payer, in which monitors gate."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import yaml
@@ -53,12 +53,17 @@ ENVIRONMENT: dict[str, Any] = {
 Work = Callable[[Any], object]
 
 
-def find(bench: Workbench, monitor: str, work: Work, **task: Any) -> CriterionRun:
+DATASETS = ({"name": "chart", "type": "fhir", "records": [PATIENT]},)
+
+
+def find(
+    bench: Workbench, monitor: str, work: Work, datasets: Sequence[Mapping[str, Any]] = DATASETS, **task: Any
+) -> CriterionRun:
     """Return what a monitor found in what an agent did."""
     fields = {"name": "Work", "environment": "office", "task_item": {"instruction": "See www.partner.example."}}
     content = {
         "environment": ENVIRONMENT,
-        "datasets": [{"name": "chart", "type": "fhir", "records": [PATIENT]}],
+        "datasets": list(datasets),
         "task": {**fields, "criteria": [], **task},
     }
     bench.write("task.yml", yaml.safe_dump(content))

@@ -28,7 +28,7 @@ _CHART, _FHIR = "simulators.fhir.monitors", frozenset({"fhir"})
 _TALK = frozenset({"chat", "messages", "voice", "fax", "cds", "hl7"})
 MONITORS: Mapping[str, MonitorEntry] = {
     "allergy_conflicts": MonitorEntry(f"{_CHART}.allergy_conflicts:AllergyConflicts", _FHIR),
-    "conduct": MonitorEntry("monitors.conduct:Conduct", _TALK),
+    "conduct": MonitorEntry("monitors.conduct:Conduct", _TALK | _FHIR),
     "conduct_judged": MonitorEntry("monitors.conduct_judged:ConductJudged", _TALK, judged=True),
     "contact_limits": MonitorEntry(
         "monitors.contact_limits:ContactLimits",

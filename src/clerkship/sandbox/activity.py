@@ -57,10 +57,19 @@ class RejectedIdentity(NamedTuple):
     """Who rejected it, such as a phone number or a payer."""
 
 
-Activity = Disclosure | RejectedIdentity
+class WrittenText(NamedTuple):
+    """Texts of a record that the agent wrote for the staff of the office, such as the description of a Task."""
+
+    event: Event
+    record: str
+    """The key of the record, such as `Task/7`."""
+    parts: tuple[TextPart, ...]
+
+
+Activity = Disclosure | RejectedIdentity | WrittenText
 ListActivity = Callable[[Evidence, str], Iterable[Activity]]
 """Returns the activity in a sandbox."""
-A = TypeVar("A", Disclosure, RejectedIdentity)
+A = TypeVar("A", Disclosure, RejectedIdentity, WrittenText)
 
 
 def list_activity(evidence: Evidence) -> tuple[Activity, ...]:
