@@ -29,6 +29,7 @@ ASSERTIONS: Mapping[str, AssertionEntry] = {
     "agent_acted": AssertionEntry("agent_acted:AgentActed"),
     "answer_matches": AssertionEntry("answer_matches:AnswerMatches"),
     "any_of": AssertionEntry("any_of:AnyOf"),
+    "bot_answered": AssertionEntry("answered:BotAnswered"),
     "bot_did_not_utter": AssertionEntry("utterances:BotDidNotUtter"),
     "bot_uttered": AssertionEntry("utterances:BotUttered"),
     "event_count": AssertionEntry("any_event:EventCount"),

@@ -12,7 +12,7 @@ from clerkship.checks.attacks.variants import list_failed
 from clerkship.checks.mutants.operators import MAX_MUTANTS, Mutant, derive_mutants
 from clerkship.checks.mutants.recording import Recording, RecordingStrategy
 from clerkship.checks.mutants.strategy import MutantStrategy
-from clerkship.checks.mutants.values import RecordValues
+from clerkship.checks.mutants.values import OTHER_TEXT, RecordValues
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.event import parse_line
 from clerkship.kit.rng import derive_seed
@@ -218,9 +218,10 @@ class _Mutation:
         """Return whether a mutant did what the solution did. To be late is a mistake in itself."""
         if mutant.kind == "late":
             return False
-        records = [parse_line(line) for line in self._runner.store.log(run)]
-        with_talk = not _can_ignore_talk(mutant, recording)
-        return recording.has_same_effects(records, self._runner.catalog.events, with_talk=with_talk)
+        records, events = [parse_line(line) for line in self._runner.store.log(run)], self._runner.catalog.events
+        return recording.has_same_effects(records, events) or (
+            _can_be_corrected(mutant, recording) and recording.has_same_outcome(records, events)
+        )
 
 
 def _is_meant(mutant: Mutant, name: str) -> bool:
@@ -228,15 +229,15 @@ def _is_meant(mutant: Mutant, name: str) -> bool:
     return name in (mutant.kind, mutant.variant.name) or fnmatchcase(mutant.variant.name, name)
 
 
-def _can_ignore_talk(mutant: Mutant, recording: Recording) -> bool:
-    """Return whether only the outcome of what was said counts.
+def _can_be_corrected(mutant: Mutant, recording: Recording) -> bool:
+    """Return whether the mistake is none if the outcome is the same: it is in what was said, and adds nothing to it.
 
-    In a chat, that is so for a greeting or a goodbye that is left out or sent twice; in a call, for what is said twice,
-    and, to a machine, for another way to the same outcome.
+    A machine may be told anything that is corrected later. People may be told it twice, in another order or later, but
+    nothing that is not true.
     """
-    if mutant.kind not in ("drop", "repeat", "swap"):
+    if not recording.changes_only_talk(mutant.variant):
         return False
-    replies = recording.find_replies(mutant.variant)
-    if replies:
-        return all(reply.is_courtesy for reply in replies)
-    return mutant.kind == "repeat" or not recording.has_people
+    if mutant.kind in ("drop", "repeat", "swap"):
+        return True
+    is_empty = all(OTHER_TEXT in change.set.values() for change in mutant.variant.changes)
+    return mutant.kind in ("entity", "value") and (is_empty or not recording.has_people)

@@ -155,7 +155,7 @@ def test_replies_of_a_conversation_are_mutated(clinic: Workbench) -> None:
     assert any(name.startswith("text: reply.say #2 text +") for name in found)
 
 
-def test_greetings_and_goodbyes_that_are_left_out_or_repeated_are_not_counted(clinic: Workbench) -> None:
+def test_greetings_and_goodbyes_that_are_left_out_and_what_is_said_twice_are_not_counted(clinic: Workbench) -> None:
     talk(clinic, {"bot_uttered": {"text_matches": "10:30"}}, solution=POLITE_TALK, lines=("Hello", "yes"))
     assert outcomes(run(clinic, only=("drop", "repeat"))) == {
         "drop: reply.say #1": "no effect",
@@ -163,10 +163,25 @@ def test_greetings_and_goodbyes_that_are_left_out_or_repeated_are_not_counted(cl
         "drop: reply.say #3": "caught",
         "drop: reply.say #4": "no effect",
         "repeat: reply.say #1": "no effect",
-        "repeat: reply.say #2": "survived",
-        "repeat: reply.say #3": "survived",
+        "repeat: reply.say #2": "no effect",
+        "repeat: reply.say #3": "no effect",
         "repeat: reply.say #4": "no effect",
     }
+
+
+QUESTION_TALK = """
+def on_turn(message, sandboxes):
+    if message.text == "Hello":
+        return "Which day suits you?"
+    return "You are booked for 10:30."
+"""
+
+
+def test_a_question_is_not_counted_if_its_answer_comes_all_the_same(clinic: Workbench) -> None:
+    talk(clinic, {"bot_uttered": {"text_matches": "booked"}}, solution=QUESTION_TALK, lines=("Hello", "Friday"))
+    found = outcomes(run(clinic, all=True))
+    assert found["value: reply.say #1 text = This is about something else."] == "no effect"
+    assert found["value: reply.say #2 text: 10:30 -> 10:31"] == "survived"
 
 
 def test_tasks_without_a_solution_that_passes_are_not_mutated(clinic: Workbench) -> None:

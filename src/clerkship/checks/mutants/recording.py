@@ -20,6 +20,7 @@ from clerkship.checks.attacks.reference import ReferenceAgent
 from clerkship.events.agent import Noted
 from clerkship.events.event import Payload, parse_line
 from clerkship.events.reply_calls import REPLY, SAY
+from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.path import MISSING
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.variant import Variant
@@ -35,6 +36,13 @@ _ID = re.compile(r"\b(?:[A-Za-z]\w*_)?(?=\d*[a-f])[0-9a-f]{12}\b")
 _VERSION = re.compile(r'"(?:version|versionId|modified)":"[^"]*"')
 _NUMBERED = ("id", "interchange")
 """Keys of events with a number that a sandbox counts up, so that one more request changes those of all later ones."""
+_THANKS = re.compile(r"(?i)\W*(?:thank you|thanks)\b(?:(?!\bnot?\b|n't\b|cannot)[^\d?])*")
+_QUESTION = re.compile(
+    r"(?i)(?:^|[.!?:,] )(?:and |so |please |for |on |at |in |to |by |from )*"
+    r"(?:what|which|when|where|who|whom|whose|how (?:much|many)|(?:the|your) [^.!?]*(?=\?))\b[^.!]*\?"
+)
+_ENTRY = "voice.value.collected"
+"""The event of a line that accepts an entry. It is named, because importing it takes the simulator."""
 MIN_REFUSED = 400
 """Requests with this status or a higher one had no effect."""
 
@@ -57,8 +65,12 @@ class SolutionCall:
     """Whether it changed something, or something left the office."""
     has_reaction: bool = False
     """Whether others than the agent did something before the next call with an effect."""
+    is_talk: bool = False
+    """Whether all that it did is to say something, or to press keys in a call."""
     is_courtesy: bool = False
-    """Whether it is a greeting or a goodbye."""
+    """Whether it is a greeting, thanks or a goodbye."""
+    is_question: bool = False
+    """Whether it only asks for something: it has a question that is not answered by yes or no, and no number."""
 
     @property
     def label(self) -> str:
@@ -75,6 +87,8 @@ class Recording:
     answer: JsonValue = None
     records: list[dict[str, Any]] = field(default_factory=list)
     """The log."""
+    is_chat: bool = False
+    """Whether there is nothing but a chat, which has no deadline."""
 
     def before(self, call: SolutionCall) -> list[SolutionCall]:
         """Return the calls before one."""
@@ -90,17 +104,29 @@ class Recording:
         """Whether a person did something in the trial."""
         return any(record["actor"] == "person" for record in self.records)
 
-    def find_replies(self, variant: Variant) -> list[SolutionCall]:
-        """Return the messages of replies that a variant changes."""
-        numbers = {change.occurrence for change in variant.changes if change.call == REPLY_SAY}
-        return [call for call in self.calls if call.name == REPLY_SAY and call.occurrence in numbers]
+    def changes_only_talk(self, variant: Variant) -> bool:
+        """Return whether a variant changes nothing but what is said, or which keys are pressed in a call."""
+        talk = {(call.name, call.occurrence) for call in self.calls if call.is_talk}
+        return bool(variant.changes) and all((each.call, each.occurrence) in talk for each in variant.changes)
 
-    def has_same_effects(
-        self, records: Iterable[Mapping[str, Any]], events: Mapping[str, type[Payload]], *, with_talk: bool
-    ) -> bool:
-        """Return whether another agent had the same effects, with or without what it said."""
-        mine, other = (list_effects(each, events, with_talk=with_talk) for each in (self.records, records))
-        return mine == other
+    def has_same_effects(self, records: Sequence[Mapping[str, Any]], events: Mapping[str, type[Payload]]) -> bool:
+        """Return whether another agent had the same effects."""
+        return list_effects(self.records, events) == list_effects(records, events)
+
+    def has_same_outcome(self, records: Sequence[Mapping[str, Any]], events: Mapping[str, type[Payload]]) -> bool:
+        """Return whether another agent had the same effects, whatever it said on the way.
+
+        A line must have understood the same in the end, and people must have been told the same, earlier or later.
+        """
+        mine, other = (list_effects(each, events, with_talk=False) for each in (self.records, records))
+        has_same_entries = _list_entries(self.records) == _list_entries(records)
+        return mine == other and has_same_entries and (not self.has_people or self._has_told_all(records))
+
+    def _has_told_all(self, records: Iterable[Mapping[str, Any]]) -> bool:
+        """Return whether another agent said all that this one tells. Courtesies and questions tell nothing."""
+        talk = [call for call in self.calls if call.is_talk and not call.is_courtesy and not call.is_question]
+        told = {call.arguments["text"] for call in talk if "text" in call.arguments}
+        return told <= {record["payload"].get("text") for record in records if record["actor"] == "agent"}
 
     def read_log(self, lines: Iterable[bytes], events: Mapping[str, type[Payload]]) -> None:
         """Find out from the log of the trial which calls had an effect."""
@@ -111,6 +137,8 @@ class Recording:
                 number = record["payload"]["data"].get("call")
                 current = None if number is None else self.calls[number]
             elif current is not None and _is_effect(record, events):
+                is_talk = events[record["kind"]].effect == "talk"
+                current.is_talk = is_talk and (current.is_talk or not current.has_effect)
                 current.has_effect, last = True, current
             elif last is not None and record["actor"] != "agent":
                 last.has_reaction = True
@@ -161,6 +189,12 @@ def _is_running_number(key: str, value: Any) -> bool:
     return key in _NUMBERED and isinstance(value, str) and value.isdigit()
 
 
+def _list_entries(records: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str], str]:
+    """Return what lines have accepted in the end, by the place in their menus."""
+    entries = (record["payload"] for record in records if record["kind"] == _ENTRY)
+    return {(entry["node"], entry["name"]): entry["value"] for entry in entries}
+
+
 def _is_mark(record: Mapping[str, Any]) -> bool:
     return bool(record["kind"] == Noted.kind and record["payload"]["what"] == _MARK)
 
@@ -190,6 +224,8 @@ class _RecordingAgent(ReferenceAgent):
         super().__init__(strategy, snapshot, knowledge)
         self._recording = recording
         self._counts: Counter[str] = Counter()
+        kinds = {simulator.kind for simulator in snapshot.environment.simulators.values()}
+        recording.is_chat = kinds == {CONVERSATION_KIND}
         scenario = snapshot.task.scenario
         self._has_reply_calls = scenario is not None and scenario.starts == "person"
 
@@ -222,14 +258,17 @@ class _RecordingAgent(ReferenceAgent):
         for part in reply:
             if isinstance(part, Say) and self._has_reply_calls:
                 call = self._add(REPLY_SAY, {"text": part.text})
-                call.has_effect = call.has_reaction = True
-                call.is_courtesy = is_greeting or is_closing(part.text or "", "agent")
+                call.has_effect = call.has_reaction = call.is_talk = True
+                call.is_courtesy = call.is_courtesy or is_greeting
         return reply
 
     def _add(self, name: str, arguments: Arguments) -> SolutionCall:
         self._counts[name] += 1
         plain = {key: data for key, value in arguments.items() if (data := _to_plain(value)) is not MISSING}
         call = SolutionCall(name, self._counts[name], plain, is_complete=len(plain) == len(arguments))
+        text = str(plain.get("text", ""))
+        call.is_courtesy = is_closing(text, "agent") or _THANKS.fullmatch(text) is not None
+        call.is_question = _QUESTION.search(text) is not None and re.search(r"\d", text) is None
         self._recording.calls.append(call)
         return call
 
