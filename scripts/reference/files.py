@@ -108,6 +108,8 @@ _MATCHERS = {
         "`says: [2026-03-06, '14:30', Toussaint]`; a list in the list has wordings of one value"
     ),
     "says_only": "a text that says no date and no time but these: `says_only: [2026-03-06, '14:30']`",
+    "only_asks_to_call": "a text that says nothing but these names and numbers and that one should call: "
+    "`only_asks_to_call: [Ana Ruiz, Riverbend, '+15550100100']`",
 }
 _FILTERS = {
     "upper": "in capital letters",

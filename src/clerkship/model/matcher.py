@@ -105,6 +105,10 @@ def _says_only(expected: Any, actual: Any) -> bool:
     return isinstance(actual, str) and bool(load("clerkship.text.said_values:says_only")(expected, actual))
 
 
+def _only_asks_to_call(expected: Any, actual: Any) -> bool:
+    return isinstance(actual, str) and bool(load("clerkship.text.call_requests:only_asks_to_call")(expected, actual))
+
+
 MATCHERS: dict[str, Callable[[Any, Any], bool]] = {
     "equals": equals,
     "in": lambda expected, actual: any(equals(item, actual) for item in expected),
@@ -120,6 +124,7 @@ MATCHERS: dict[str, Callable[[Any, Any], bool]] = {
     "within": _within,
     "says": _says,
     "says_only": _says_only,
+    "only_asks_to_call": _only_asks_to_call,
 }
 
 
@@ -263,4 +268,5 @@ _CHECKS: dict[str, Callable[[Any], object]] = {
     "within": _check_within,
     "says": _check_values,
     "says_only": _check_only,
+    "only_asks_to_call": _check_values,
 }

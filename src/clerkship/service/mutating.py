@@ -37,6 +37,8 @@ from clerkship.settings import Settings
 MIN_RATE = 0.98
 NO_MUTANTS = "nothing could be mutated: no task has a solution that passes"
 CRASHED = "the agent failed"
+REPLACING = ("entity", "value")
+"""Mistakes by which something else is said than the solution says."""
 MutantOutcome = Literal["caught", "survived", "no effect", "broken"]
 
 
@@ -220,7 +222,9 @@ class _Mutation:
             return False
         records, events = [parse_line(line) for line in self._runner.store.log(run)], self._runner.catalog.events
         return recording.has_same_effects(records, events) or (
-            _can_be_corrected(mutant, recording) and recording.has_same_outcome(records, events)
+            _can_be_corrected(mutant, recording)
+            and recording.has_same_outcome(records, events)
+            and (mutant.kind not in REPLACING or recording.has_same_entries(records))
         )
 
 
@@ -235,9 +239,7 @@ def _can_be_corrected(mutant: Mutant, recording: Recording) -> bool:
     A machine may be told anything that is corrected later. People may be told it twice, in another order or later, but
     nothing that is not true.
     """
-    if not recording.changes_only_talk(mutant.variant):
-        return False
-    if mutant.kind in ("drop", "repeat", "swap"):
-        return True
+    if mutant.kind not in REPLACING:
+        return mutant.kind in ("drop", "repeat", "swap")
     is_empty = all(OTHER_TEXT in change.set.values() for change in mutant.variant.changes)
-    return mutant.kind in ("entity", "value") and (is_empty or not recording.has_people)
+    return recording.changes_only_talk(mutant.variant) and (is_empty or not recording.has_people)

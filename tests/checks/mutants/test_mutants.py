@@ -203,3 +203,12 @@ def on_task(task_item, sandboxes):
     [result] = run(clinic, only=("drop: drop.write #1",)).results
     assert (result.outcome, result.caught_by) == ("caught", ("c0", "the agent failed"))
     assert "again and again" in result.reason
+
+
+def test_an_entry_that_a_line_accepted_in_the_end_counts_and_not_those_before() -> None:
+    def build_entry(value: str) -> dict[str, Any]:
+        return {"kind": "voice.value.collected", "payload": {"node": "npi", "name": "npi", "value": value}}
+
+    recording = Recording(records=[build_entry("9999900019")])
+    assert recording.has_same_entries([build_entry("9999900027"), build_entry("9999900019")])
+    assert not recording.has_same_entries([build_entry("9999900027")])

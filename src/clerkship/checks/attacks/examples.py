@@ -26,7 +26,7 @@ def example_value(expected: Any) -> Any:
     for name, argument in expected.items():
         if name in _AS_IS:
             return argument
-        if name in ("says", "says_only"):
+        if name in ("says", "says_only", "only_asks_to_call"):
             return ", ".join(list_said_values(argument))
         if name == "in":
             return argument[0]

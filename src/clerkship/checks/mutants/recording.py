@@ -41,8 +41,8 @@ _QUESTION = re.compile(
     r"(?i)(?:^|[.!?:,] )(?:and |so |please |for |on |at |in |to |by |from )*"
     r"(?:what|which|when|where|who|whom|whose|how (?:much|many)|(?:the|your) [^.!?]*(?=\?))\b[^.!]*\?"
 )
-_ENTRY = "voice.value.collected"
-"""The event of a line that accepts an entry. It is named, because importing it takes the simulator."""
+_CALL, _ENTRY = "voice.call.started", "voice.value.collected"
+"""Events of a call, and of a line that accepts an entry. They are named, because importing them takes the simulator."""
 MIN_REFUSED = 400
 """Requests with this status or a higher one had no effect."""
 
@@ -116,11 +116,14 @@ class Recording:
     def has_same_outcome(self, records: Sequence[Mapping[str, Any]], events: Mapping[str, type[Payload]]) -> bool:
         """Return whether another agent had the same effects, whatever it said on the way.
 
-        A line must have understood the same in the end, and people must have been told the same, earlier or later.
+        People must have been told the same, earlier or later.
         """
         mine, other = (list_effects(each, events, with_talk=False) for each in (self.records, records))
-        has_same_entries = _list_entries(self.records) == _list_entries(records)
-        return mine == other and has_same_entries and (not self.has_people or self._has_told_all(records))
+        return mine == other and (not self.has_people or self._has_told_all(records))
+
+    def has_same_entries(self, records: Iterable[Mapping[str, Any]]) -> bool:
+        """Return whether lines have accepted the same entries of another agent in the end."""
+        return _list_entries(self.records) == _list_entries(records)
 
     def _has_told_all(self, records: Iterable[Mapping[str, Any]]) -> bool:
         """Return whether another agent said all that this one tells. Courtesies and questions tell nothing."""
@@ -149,7 +152,8 @@ def list_effects(
 ) -> list[str]:
     """Return what the agent changed or sent, in order, without times and ids of the trial itself.
 
-    A record that is set once more to the same value is listed once.
+    A record that is set once more to the same value is listed once. Without what was said, so are the calls to one
+    number: how often it may be called is for a criterion.
     """
     listed = list(records)
     start, end = (datetime.fromisoformat(listed[number]["at"]) for number in (0, -1))
@@ -172,9 +176,13 @@ def list_effects(
             continue
         if type != "state":
             payload = {key: None if _is_running_number(key, value) else value for key, value in payload.items()}
+        if kind == _CALL and not with_talk:
+            payload = {"to": payload["to_number"]}
         effect = [record["source"], kind, payload, record.get("blobs")]
         text = orjson.dumps(effect, option=orjson.OPT_SORT_KEYS).decode()
         text = _VERSION.sub("", _ID.sub("id", _TIME.sub(mask, text)))
+        if kind == _CALL and not with_talk and text in effects:
+            continue
         if type != "state" or text != (effects or [""])[-1]:
             effects.append(text)
     return effects

@@ -276,12 +276,14 @@ class ChartAsked(CallEvent, kind="voice.chart.asked"):
 class IdentityVerified(CallEvent, kind="voice.identity.verified"):
     """The far end accepted that it may speak about a person, or the agent's caller proved who they are."""
 
+    effect: ClassVar[EffectType] = "talk"
     member_id: str
 
 
 class HoldStarted(CallEvent, kind="voice.hold.started"):
     """The call was put on hold."""
 
+    effect: ClassVar[EffectType] = "talk"
     by: CallParty
     position: Annotated[int | None, Field(description="the caller's position in the queue")] = None
     seconds: Annotated[
