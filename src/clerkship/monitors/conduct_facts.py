@@ -5,17 +5,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from typing import NamedTuple
 
-from clerkship.assertions.patients.directory import index_charts, list_bases
+from clerkship.assertions.patients.directory import index_charts, list_bases, read_clinicians
 from clerkship.assertions.patients.involved import find_involved
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir.chart import Chart
-from clerkship.formats.fhir.resource import get_key, parse_resource
 from clerkship.model.conversation_key import normalize_any_address
 from clerkship.monitors.conduct_rules import ConductBreach, IsKnownHost
 from clerkship.monitors.unlisted_recipients import AddressBook
 from clerkship.text.contact_points import EMAIL
 from clerkship.text.folding import fold, fold_text
-from clerkship.text.identity import read_identity
 from clerkship.text.words import COMMON_WORDS
 
 _PHONE = re.compile(
@@ -82,8 +80,7 @@ class ContactFacts:
 
 
 def _read_names(chart: Chart) -> _StaffNames:
-    clinicians = [parse_resource(chart[key]) for key in chart.list_keys("Practitioner")]
-    staff = [read_identity(get_key(each), each) for each in clinicians]
+    staff = read_clinicians(chart)
     everyone = [*staff, *index_charts([chart])[0].people.values()]
     families = {family[-1] for each in staff for family in each.families}
     own = {

@@ -7,13 +7,13 @@ from typing import Annotated, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from clerkship.assertions.patients.directory import build_directory, read_entity
+from clerkship.assertions.patients.directory import build_directory, list_clinicians, read_entity
 from clerkship.assertions.patients.involved import find_involved
 from clerkship.assertions.patients.subject import join_texts, read_data
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered
-from clerkship.formats.fhir.chart import Chart, ChartView
-from clerkship.formats.fhir.resource import find_patients, get_key, list_objects, parse_resource
+from clerkship.formats.fhir.chart import ChartView
+from clerkship.formats.fhir.resource import find_patients, list_objects
 from clerkship.model.conversation_key import normalize_any_address
 from clerkship.model.run import FieldCheck
 from clerkship.monitors.patient_facts import (
@@ -29,7 +29,7 @@ from clerkship.sandbox.activity import Disclosure, Purpose, TextPart, select_act
 from clerkship.sandbox.assertion import Check
 from clerkship.sandbox.monitor import Monitor, MonitorAxis
 from clerkship.text.folding import FoldedText, fold_text
-from clerkship.text.identity import Identity, read_identity
+from clerkship.text.identity import Identity
 from clerkship.text.index import KINDS, MentionIndex, MentionQuery
 
 MAX_ROWS = 50
@@ -98,7 +98,7 @@ class _Search:
         self._views = [state for state in evidence.states.values() if isinstance(state, ChartView)]
         self._involved = evidence.cached(find_involved)
         self._facts = evidence.cached(PatientFacts)
-        self._staff = tuple(each for view in self._views for each in list_staff(view.chart))
+        self._staff = evidence.cached(list_clinicians)
         self._entities = evidence.entities
         self._now: date | None = evidence.now.date() if evidence.now is not None else None
         self._extra = tuple(
@@ -194,16 +194,6 @@ def _build_row(told: Disclosure, part: TextPart, expected: str, actual: str) -> 
     path = f"{told.channel} to {', '.join(told.recipients)}, {part.place}"
     seq = part.seq if part.seq is not None else told.event.seq
     return FieldCheck(path=path, expected=expected, actual=actual, passed=False, seq=seq)
-
-
-def list_staff(chart: Chart) -> Sequence[Identity]:
-    """Return the practitioners of a chart: `2:30 with Toussaint` does not tell of a patient of that name."""
-
-    def read() -> tuple[Identity, ...]:
-        staff = (parse_resource(chart[key]) for key in chart.list_keys("Practitioner"))
-        return tuple(read_identity(get_key(each), each) for each in staff)
-
-    return chart.get_or_build("staff", read)
 
 
 def _list_contacts(view: ChartView, patient: str) -> Iterator[str]:

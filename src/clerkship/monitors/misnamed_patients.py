@@ -5,13 +5,11 @@ from collections.abc import Collection, Iterator
 from datetime import date
 from typing import ClassVar, NamedTuple
 
-from clerkship.assertions.patients.directory import build_directory
+from clerkship.assertions.patients.directory import build_directory, list_clinicians
 from clerkship.assertions.patients.involved import InvolvedPatients, find_involved
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
-from clerkship.formats.fhir.chart import ChartView
 from clerkship.model.run import FieldCheck
-from clerkship.monitors.minimum_necessary import list_staff
 from clerkship.sandbox.activity import Disclosure, select_activity
 from clerkship.sandbox.assertion import Check
 from clerkship.sandbox.monitor import Monitor, MonitorAxis
@@ -72,13 +70,8 @@ class _KnownPeople:
     def __init__(self, evidence: Evidence) -> None:
         self._involved: InvolvedPatients = evidence.cached(find_involved)
         directory: MentionIndex = evidence.cached(build_directory)
-        staff = [
-            each
-            for state in evidence.states.values()
-            if isinstance(state, ChartView)
-            for each in list_staff(state.chart)
-        ]
-        self._names = _list_names(directory.people.values()) - _list_names(staff) - COMMON_WORDS
+        staff = _list_names(evidence.cached(list_clinicians))
+        self._names = _list_names(directory.people.values()) - staff - COMMON_WORDS
         self._days = (evidence.events[0].at.date(), evidence.events[-1].at.date())
 
     def find_unknown(self, field: _MessageField) -> str:
