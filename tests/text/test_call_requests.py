@@ -23,6 +23,8 @@ FINE = [
     "reach us at (555) 010-0100, Monday to Friday between 8 and 5. Again, that's 555 010 0100.",
     "Hey, Riverbend Family Health Center trying to reach Diego Trujillo. At your earliest convenience, give us "
     "a ring, would you? 555 010 0100. Talk to you then.",
+    "Hey there, just a quick message for Diego Trujillo from all of us at Riverbend Family Health Center. Whenever "
+    "it suits you, ring us at 555 010 0100. Talk soon!",
     "For Grace Cranmer: kindly phone Riverbend Family Health Center on 555 010 0100 whenever it suits you. No "
     "rush. All the best.",
 ]

@@ -70,6 +70,7 @@ def test_facts_are_found_in_spoken_form_with_the_event() -> None:
         ("drug", "medication", "Your lisinopril is ready."),
         ("visit", "appointment", "We will see you on March tenth."),
         ("visit", "appointment", "Tue 3/10, 2:30pm."),
+        ("visit", "appointment", "That is Tuesday the tenth, two thirty p.m."),
         ("visit", "appointment", "We will see you on Tuesday the 10th of March at two thirty."),
         ("a1c", "result", "It came back at eight point two percent."),
     ],

@@ -104,6 +104,7 @@ def _list_times(start: Any) -> Iterator[str]:
         return
     yield f"{moment:%B} {moment.day}"
     yield f"--{moment:%m-%d}"
+    yield from (f"{moment:%A} {the}{moment.day}" for the in ("", "the "))
 
 
 def _list_results(record: Mapping[str, Any]) -> Iterator[str]:
