@@ -25,6 +25,7 @@ from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
 from tests.small_model import local_model
+from tests.workbench import written
 
 pytestmark = pytest.mark.model
 SETTINGS = Settings(timeout=900, endpoint_calls=1)
@@ -149,7 +150,7 @@ def played(folder: Path, address: str, person: str, judge: str = "") -> TaskRun:
 def test_model_judges_a_conversation(address: str, tmp_path: Path) -> None:
     task_run = played(tmp_path, address, "person: {lines: [Where are my shoes?]}")
     assert task_run.status == "completed"
-    rule, judged = task_run.criteria
+    rule, judged = written(task_run)
     assert rule.passed
     # Whatever it finds: a verdict with a reason, or that what it cites is not there. It was asked, and it answered.
     assert judged.detail
@@ -161,7 +162,7 @@ def test_model_judges_a_conversation(address: str, tmp_path: Path) -> None:
 def test_prompt_without_citations_gives_a_verdict(address: str, tmp_path: Path) -> None:
     own = "  criteria_judge_prompt: judge.jinja2\n"
     task_run = played(tmp_path, address, "person: {lines: [Where are my shoes?]}", own)
-    _, judged = task_run.criteria
+    _, judged = written(task_run)
     assert (task_run.status, judged.status) == ("completed", "judged")
     assert task_run.verdict in ("pass", "fail")
     assert judged.detail

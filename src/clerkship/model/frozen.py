@@ -19,6 +19,15 @@ class Frozen(BaseModel):
     """Fields that `encode_model` leaves out when they are empty, so that a new field does not change what is stored."""
 
 
+class PlacedText(Frozen):
+    """A text in parts that have places, such as the words on a page. Who looks for something in it reads `text`."""
+
+    @property
+    def text(self) -> str:
+        """The whole text."""
+        raise NotImplementedError
+
+
 M = TypeVar("M", bound=Frozen)
 
 

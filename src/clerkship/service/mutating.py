@@ -22,6 +22,7 @@ from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.variant import Variant
 from clerkship.service.attacking import (
+    UNSOLVED,
     AttackOptions,
     AttackRequest,
     AttackRunner,
@@ -135,7 +136,6 @@ class _Mutation:
         """Run the solutions, record them, and run their mutants: the first one of each task, then the second, …"""
         runner, recorder = self._runner, RecordingStrategy()
         plan = runner.prepare(recorder)
-        runner.find_unsolved_tasks()
         not_mutated = self._record(recorder)
         derived = {one.task.name: self._derive(one, recorder.recordings) for one in runner.snapshots()}
         chosen = {task: self._choose(mutants) for task, mutants in derived.items()}
@@ -154,12 +154,16 @@ class _Mutation:
         )
 
     def _record(self, recorder: RecordingStrategy) -> dict[str, str]:
-        """Record the solutions; return why some tasks have no recording."""
+        """Record the solutions that pass; return why some tasks have no recording."""
         runner = self._runner
         plan = runner.plan(Attacker(recorder, runner.knowledge))
         runs, unfit = runner.execute(plan, recorder, runner.follow(recorder, len(plan.snapshots)))
         for run in runs:
-            recorder.recordings[run.task].read_log(runner.store.log(run), runner.catalog.events)
+            if run.verdict in ("fail", "partial"):
+                unfit[run.task] = UNSOLVED
+                del recorder.recordings[run.task]
+            else:
+                recorder.recordings[run.task].read_log(runner.store.log(run), runner.catalog.events)
         return unfit
 
     def _derive(self, snapshot: Snapshot, recordings: Mapping[str, Recording]) -> list[Mutant]:

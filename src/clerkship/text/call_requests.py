@@ -17,9 +17,9 @@ _TITLE = re.compile(r"\b(mr|mrs|ms|attn|st)\.")
 _FUNCTION = frozenset(
     re.split(
         " ",
-        "a all an and are as at be been by do for from he i in is it its just me mr mrs ms of on or our she so that the "
-        "them they this to us very was we were with yes you attn oh ok okay one can could would will shall may might "
-        "then there only much many lot also too now well really simply directly either personally find get how",
+        "a all an and are as at be been by do for from he i in is it its just me mr mrs ms of on or our she so that "
+        "the them they this to us very was we were with yes you attn oh ok okay one can could would will shall may "
+        "might then there only much many lot also too now well really simply directly either personally find get how",
     )
 )
 """Words of which a clause may be left when names and numbers are taken out of it."""
@@ -54,7 +54,8 @@ _REASON = re.compile(
 _URGENCY = re.compile(
     r"\b(?:urgen\w*|emergenc\w*|immediate\w*|asap|as soon as|(?<!you )(?<!talk )(?<!speak )soon(?:est)?|"
     r"right (?:away|now)|at once|today|tonight|tomorrow|this week|"
-    r"important\w*|serious\w*|worr\w*|alarm\w*|concern\w*|news|priority|promptly|quick(?:ly)?(?! (?:call|message|note|word|hello)\b)|critical\w*|"
+    r"important\w*|serious\w*|worr\w*|alarm\w*|concern\w*|news|priority|promptly|critical\w*|"
+    r"quick(?:ly)?(?! (?:call|message|note|word|hello)\b)|"
     r"must|need\w*|without delay|"
     r"necessary|within)\b"
 )

@@ -16,6 +16,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir.chart import ChartView
 from clerkship.formats.fhir.resource import Resource, list_references, parse_reference, parse_resource
 from clerkship.model.errors import InputError
+from clerkship.model.frozen import PlacedText
 from clerkship.text.folding import fold_text, fold_words
 from clerkship.text.identity import read_identity
 from clerkship.text.index import MentionIndex, MentionQuery, PatientMention, select_telling, tells_who
@@ -72,10 +73,7 @@ def _walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
     if type(value) in _PLAIN_TYPES:
         yield name, value
         return
-    if isinstance(value, BaseModel):
-        value = value.__dict__
-    elif is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in fields(value)}
+    value = _unpack(value)
     if isinstance(value, Mapping):
         yield name, value
         for key, each in value.items():
@@ -91,6 +89,17 @@ def _walk(value: Any, name: str) -> Iterator[tuple[str, Any]]:
                 yield from _walk(each, name)
     elif value is not None and not isinstance(value, bool):
         yield name, value
+
+
+def _unpack(value: Any) -> Any:
+    """Return the fields of a model or a data class; the text of one that is a text in parts."""
+    if isinstance(value, PlacedText):
+        return value.text
+    if isinstance(value, BaseModel):
+        return value.__dict__
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in fields(value)}
+    return value
 
 
 def _read_key(data: Mapping[Any, Any]) -> str:

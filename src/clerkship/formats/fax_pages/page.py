@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field
 
-from clerkship.model.frozen import Frozen
+from clerkship.model.frozen import Frozen, PlacedText
 
 Resolution = Literal["standard", "fine"]
 PAGE_WIDTH = 1728
@@ -54,7 +54,7 @@ class PageWord(NamedTuple):
     """The number of the line that it is on, from the top."""
 
 
-class PageWords(Frozen):
+class PageWords(PlacedText):
     """All words of a page in reading order."""
 
     words: tuple[PageWord, ...] = ()

@@ -402,7 +402,7 @@ class _ResourceReader:
             return ""
         known = terms.find_code(code).systems
         if not known and "value" in parent and not terms.has_value(value):
-            known = _UNIT_SYSTEMS
+            known = set(_UNIT_SYSTEMS)
         return f"the system of {code}" if known and _fold_url(value) not in known else ""
 
     def _check_unit(self, parent: Mapping[str, Any], value: str) -> str:
