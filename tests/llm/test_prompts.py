@@ -45,6 +45,7 @@ KNOWN["7"] = KNOWN["6"] | {  # a worked citation for small models, made-up facts
 KNOWN["8"] = KNOWN["7"]  # `input_entity_id` limits criteria on all kinds of items
 KNOWN["9"] = KNOWN["8"]  # charts and fax pages are searched for patients and values as messages are
 KNOWN["10"] = KNOWN["9"]  # monitors; no credit for what was right before the agent
+KNOWN["11"] = KNOWN["10"]  # monitors read more places; hours after a date are no year
 """The marks of the prompts, by grading version. A version that was released is never changed: a new one is added."""
 
 

@@ -1,8 +1,8 @@
 """Whether a message only asks for a call back: the matcher `only_asks_to_call`.
 
-A message that others may hear says for whom it is, who calls, and how to call back. No list of words can name all
-ways to say that, nor all that is too much. So each clause must be about the call itself, and no clause may give a
-reason, say how urgent it is, name what somebody has, or state how something is.
+Others may hear such a message, so it has nothing but for whom it is, who calls, and how to call back. No list of words
+has all ways of that, nor all that is too much. So each clause must be about the call itself, and may have no reason, no
+urgency, nothing that a person has, and no state of anything.
 """
 
 import re
