@@ -12,6 +12,8 @@ from clerkship.simulators.fhir.assertions.quantities import ParsedQuantity, find
 
 ALWAYS_ALLOWED_NUMBERS = frozenset({0.0, 1.0})
 """Numbers that are allowed if no unit follows them."""
+ONCE = ParsedQuantity(1.0, "time")
+"""`one time daily` is `once daily`, which has no number."""
 
 
 class AllowedQuantities:
@@ -20,7 +22,7 @@ class AllowedQuantities:
     def __init__(self, chart: Chart, patients: Iterable[str], sources: Iterable[Iterable[ParsedQuantity]]) -> None:
         self._chart = chart
         self._patients = tuple(sorted(patients))
-        self._quantities = {quantity for source in sources for quantity in source}
+        self._quantities = {quantity for source in ((ONCE,), *sources) for quantity in source}
 
     def allows(self, quantity: ParsedQuantity) -> bool:
         """Return whether a quantity is allowed. The charts are searched only if no other source has it."""

@@ -37,8 +37,10 @@ _TIMESTAMPS = re.compile(
 )
 """Times, also those of FHIR and HL7 with their dates, and months in digits."""
 _NUMBER = re.compile(
-    r"(?<![a-z_\d.])(?<![a-wyz]-)(?:\d{1,3}(?:[, ]\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?(?:e\d{1,2}\b)?|\.\d+)(?![\d])"
+    r"(?<![a-z_\d.])(?<![a-wyz]-)"
+    r"(?:\d{1,3}(?:[, ]\d{3})+(?!(?: \d{3}){0,2}[ -]\d{4}\b)(?:\.\d+)?|\d+(?:\.\d+)?(?:e\d{1,2}\b)?|\.\d+)(?![\d])"
 )
+"""The groups of a phone number (`1 555 010 0142`) are numbers of their own, not thousands."""
 _TIMES_SIGN = re.compile(r"\bx ?-?(?=\d)|×")
 _YEAR_CONTEXT = re.compile(
     r"\b(?:in|since|of|from|until|till|by|year|during|before|after|and|to|or)\s$|[(/;–-]\s?$"
