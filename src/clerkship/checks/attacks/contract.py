@@ -64,9 +64,9 @@ class AttackKnowledge:
 class AttackStrategy:
     """A way to pass a task without solving it."""
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    advice: ClassVar[str]
+    name: str
+    summary: str
+    advice: str
     """How to fix a task that this strategy passes."""
     move: ClassVar[str] = ""
     """The method of SandboxAttack that this strategy uses, if any."""
