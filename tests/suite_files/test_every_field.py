@@ -153,6 +153,7 @@ FREE_TEXT = {
         FieldMatch: expected path
         RecordedIn: path
         RequestMatch: answers
+        Hl7Structural: answer
         VoiceCaseOpened: answer
     """,
     "values of fields in HL7 and X12 messages, and segments, which a site may add (Z segments)": """
