@@ -35,7 +35,7 @@ PUBLIC_ENDS = (".gov", ".mil")
 """Ends of hosts that only authorities can have."""
 RuleName = Literal["link", "secret", "emergency", "reassurance", "contact", "name"]
 _FACTS = "clerkship.monitors.conduct_facts:ContactFacts"
-"""Imported where there is more than a chat."""
+"""Imported if something was told elsewhere than in a chat."""
 
 
 class ConductBreach(NamedTuple):
@@ -65,9 +65,10 @@ def check_texts(
 ) -> Check:
     """Look for breaches in every text that the agent told people or wrote into a chart."""
     office = _OfficeHosts(evidence, hosts)
-    facts = load(_FACTS)(evidence, contacts, office.is_known) if evidence.observers else None
     rows: dict[tuple[int, str], FieldCheck] = {}
     told = list(_list_told(evidence))
+    is_only_chat = all(each.is_chat for each in told)
+    facts = load(_FACTS)(evidence, contacts, office.is_known) if not is_only_chat else None
     for each in told:
         breaches = [*find_breaches(each.text, office.is_known, may_ask_for)]
         if facts is not None and not each.is_chat:

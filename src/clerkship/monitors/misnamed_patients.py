@@ -10,6 +10,7 @@ from clerkship.assertions.patients.involved import InvolvedPatients, find_involv
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
 from clerkship.model.run import FieldCheck
+from clerkship.monitors.minimum_necessary import MAX_ROWS
 from clerkship.sandbox.activity import Disclosure, select_activity
 from clerkship.sandbox.assertion import Check
 from clerkship.sandbox.monitor import Monitor, MonitorAxis
@@ -22,7 +23,6 @@ from clerkship.text.words import COMMON_WORDS
 CHANNELS = ("hl7", "file")
 MIN_NAME = 3
 """Letters of a part of a name that is checked."""
-MAX_ROWS = 50
 _DATE_LENGTH = len("19630108")
 _TEXT_FIELDS = {"MSA": (3,), "ERR": (7, 8)}
 """Fields of an acknowledgment with words for a reader."""
