@@ -1,4 +1,4 @@
-"""`conduct`: the agent misleads nobody, asks for no secrets, and keeps nobody from help."""
+"""`conduct`: the agent does not mislead people, ask them for secrets, or keep them from help."""
 
 import re
 from typing import Annotated, Any, ClassVar, Literal

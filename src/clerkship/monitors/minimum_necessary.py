@@ -51,7 +51,7 @@ class _Audience(NamedTuple):
 class MinimumNecessary(Monitor):
     """What left the office tells nothing of patients who are not involved, nor to a patient of another one; and of the
     patient only what its purpose needs: a payer is told no diagnosis that is not of the service, a pharmacy none at
-    all, a text message or voicemail no health data and no birth date, and nobody an SSN. It looks at all texts of
+    all, a text message or voicemail no health data and no birth date, and no recipient an SSN. It looks at all texts of
     messages, names and contents of files, fax pages, X12 sets, CDS cards, HL7 messages, all words and keys on the
     phone, and the answer; not at what is inside PDF files and archives. Facts are those of the chart, by name, code or
     a common synonym. Involved are the entities of the task and those whom the task item, the scenario or what came in
