@@ -6,11 +6,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import pytest
+
 from clerkship.llm.endpoint import ApiCredentials
 from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.model_reference import ModelReference
 from clerkship.llm.openai import OpenAiApi, OpenAiEmbedder
 from clerkship.llm.remote import RemoteModel, RequestOptions
+from clerkship.llm.retry import ModelRetryPolicy
 from tests.actors.servers import Answered, Asked, Served
 
 KEY = "sk-judges-have-keys-too"
@@ -57,6 +60,11 @@ def model(
     embedder = OpenAiEmbedder(vectors, credentials, request_options, pool.host(vectors.address))
     api = OpenAiApi(reference, credentials, request_options)
     return RemoteModel(reference, api, embedder, pool, request_options.at_once)
+
+
+def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a request that failed be sent again at once, where a command builds the model itself."""
+    monkeypatch.setattr(ModelRetryPolicy, "wait", lambda policy, failed, busy: 0.001)
 
 
 class Busyness:

@@ -23,7 +23,7 @@ from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
-from tests.llm.endpoint import KEY, refused, said
+from tests.llm.endpoint import KEY, refused, said, shorten_waits
 from tests.workbench import CATALOG, Workbench, written
 
 SCENARIO = """
@@ -167,7 +167,8 @@ def test_bad_answer_is_replayed_as_the_same_error(scenario: Workbench) -> None:
     assert scenario.exit_code() == 2
 
 
-def test_outage_is_not_recorded_and_drops_nothing(scenario: Workbench) -> None:
+def test_outage_is_not_recorded_and_drops_nothing(scenario: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten_waits(monkeypatch)
     with Served(by_statement) as served:
         go(scenario, judge=who(served), tape="record")
         before = (scenario.folder / CASSETTE).read_bytes()

@@ -20,7 +20,7 @@ from clerkship.service.rescore import rescore
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Served
-from tests.llm.endpoint import said
+from tests.llm.endpoint import said, shorten_waits
 from tests.recording.test_runs import CASSETTE, SCENARIO, agent, by_statement, go, go_all, lines, told, who
 from tests.service.forks import fork
 from tests.workbench import CATALOG, Workbench, written
@@ -239,7 +239,10 @@ def test_damaged_cassette_is_replaced_with_a_warning(scenario: Workbench, judge:
     assert go(scenario, judge=who(judge), tape="replay").verdict == "pass"
 
 
-def test_damaged_cassette_stays_if_nothing_was_recorded(scenario: Workbench, judge: Served) -> None:
+def test_damaged_cassette_stays_if_nothing_was_recorded(
+    scenario: Workbench, judge: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shorten_waits(monkeypatch)
     cassette = scenario.write(CASSETTE, "half of a line")
     judge.__exit__(None, None, None)
     go(scenario, judge=who(judge), tape="record")

@@ -36,7 +36,7 @@ from clerkship.service.rescore import RescoreOptions, rescore
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
-from tests.llm.endpoint import KEY, bodies, refused, said
+from tests.llm.endpoint import KEY, bodies, refused, said, shorten_waits
 from tests.workbench import CATALOG, Workbench
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "order_support"
@@ -166,7 +166,10 @@ def test_labels_without_a_verdict_are_counted_separately(bench: Workbench) -> No
     assert found.unsettled(0.5, None) == "2 of 4 labels got no verdict"
 
 
-def test_calibration_without_a_verdict_is_inconclusive_and_not_saved(bench: Workbench) -> None:
+def test_calibration_without_a_verdict_is_inconclusive_and_not_saved(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shorten_waits(monkeypatch)
     with Served(answer_by_snow) as served:
         before = run_calibration(bench, judge_reference(served))
     found = run_calibration(bench, judge_reference(served))  # the endpoint is closed

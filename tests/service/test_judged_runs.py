@@ -27,7 +27,7 @@ from clerkship.service.resume import plan_resume
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
-from tests.llm.endpoint import KEY, bodies, refused, said
+from tests.llm.endpoint import KEY, bodies, refused, said, shorten_waits
 from tests.workbench import CATALOG, Workbench, written
 
 SCENARIO = """
@@ -185,7 +185,8 @@ def test_votes_can_be_set_for_a_run_and_a_scenario(scenario: Workbench) -> None:
         scenario.run_one(agent)
 
 
-def test_outage_of_the_judge_is_an_error_of_the_criterion(scenario: Workbench) -> None:
+def test_outage_of_the_judge_is_an_error_of_the_criterion(scenario: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    shorten_waits(monkeypatch)
     with Served(lambda asked: refused(500, f"down {KEY}", **{"Retry-After": "0"})) as served:
         task_run = run_with_key(scenario, served)
     assert (task_run.status, task_run.verdict, task_run.score) == ("completed", "inconclusive", None)

@@ -392,7 +392,7 @@ def test_latency_fault_advances_simulated_clock(serve: Serve) -> None:
 
 def test_latency_fault_does_not_delay_other_clients(serve: Serve) -> None:
     drop, other = serve({"inbox/a": b"a"}, time="paced"), serve({"inbox/b": b"b"})
-    drop.playground.inject(LatencyFault(operation="read_file", by=timedelta(seconds=3)))
+    drop.playground.inject(LatencyFault(operation="read_file", by=timedelta(seconds=1.5)))
 
     async def slow(sftp: asyncssh.SFTPClient) -> None:
         reading = asyncio.create_task(get(sftp, "inbox/a"))
