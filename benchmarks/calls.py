@@ -26,7 +26,7 @@ from dataclasses import replace
 from datetime import timedelta
 from itertools import count
 from pathlib import Path
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, ClassVar
 from unittest.mock import patch
 
@@ -93,33 +93,46 @@ Round = Callable[[], object]
 
 
 class CallCounter:
-    """Counts calls by function, in all threads that were started after it was installed."""
+    """Counts calls by function while it is active, in this thread and all that were started after `install`."""
 
     def __init__(self) -> None:
-        self.calls: Calls = Counter()
-        self.active = False
+        self._counts: Counter[tuple[int, str]] = Counter()
+        self._codes: dict[int, CodeType] = {}
+        self._active = False
 
     def install(self) -> None:
-        """Watch this thread and all later ones."""
+        """Watch all later threads."""
         threading.setprofile(self._watch)
-        sys.setprofile(self._watch)
 
     def remove(self) -> None:
         """Watch no more threads."""
-        sys.setprofile(None)
         threading.setprofile(None)
 
+    @contextmanager
+    def count(self) -> Iterator[Calls]:
+        """Count what is called inside. The result is filled at the end."""
+        calls: Calls = Counter()
+        self._counts, self._active = Counter(), True
+        sys.setprofile(self._watch)
+        try:
+            yield calls
+        finally:
+            sys.setprofile(None)
+            self._active = False
+        for (code, called), number in self._counts.items():
+            calls[_name_function(self._codes[code]) + called] += number
+
     def _watch(self, frame: FrameType, event: str, argument: Any) -> None:
-        if not self.active:
+        if not self._active or event not in ("call", "c_call"):
             return
-        if event == "call":
-            self.calls[_name_function(frame)] += 1
-        elif event == "c_call":
-            self.calls[f"{_name_function(frame)} > {argument.__qualname__}"] += 1
+        code = frame.f_code
+        number = id(code)
+        if number not in self._codes:
+            self._codes[number] = code  # which keeps it, so that no other code gets this number
+        self._counts[number, f" > {argument.__qualname__}" if event == "c_call" else ""] += 1
 
 
-def _name_function(frame: FrameType) -> str:
-    code = frame.f_code
+def _name_function(code: CodeType) -> str:
     _, found, own = code.co_filename.rpartition("/clerkship/")
     return f"{own if found else Path(code.co_filename).name}:{code.co_qualname}"
 
@@ -135,13 +148,10 @@ def count_round(play: Round, rounds: int = 10) -> Calls:
 
 
 def _count(play: Round, rounds: int) -> Calls:
-    COUNTER.calls, COUNTER.active = Counter(), True
-    try:
+    with COUNTER.count() as calls:
         for _ in range(rounds):
             play()
-    finally:
-        COUNTER.active = False
-    return COUNTER.calls
+    return calls
 
 
 @contextmanager
