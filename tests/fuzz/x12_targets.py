@@ -4,9 +4,10 @@ from contextlib import suppress
 from datetime import datetime
 
 from clerkship.formats.x12.acknowledgments import ACK_999_VERSION, build_999, build_ta1
-from clerkship.formats.x12.charset import check_characters
+from clerkship.formats.x12.charset import outside_pattern
 from clerkship.formats.x12.interchange import FunctionalGroup, Interchange, NotX12, parse_interchanges
 from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.validation import validate_set
 from clerkship.formats.x12.writer import OutgoingEnvelope, OutgoingGroup, SetWriter, render_interchange
 from tests.formats.x12.messages import (
     CLAIM_STATUS,
@@ -68,7 +69,7 @@ def _acknowledge(parsed: Interchange) -> None:
 
 
 def _acknowledge_group(group: FunctionalGroup) -> None:
-    errors = [check_characters(transaction, "basic") for transaction in group.sets]
+    errors = [validate_set(transaction, "basic").errors for transaction in group.sets]
     written = build_999(group, errors)
     status, _, received, accepted = written.segments[-2].elements[1:5]
     assert (status in "AP") == (int(accepted) > 0)
@@ -82,7 +83,7 @@ def _copy_group(group: FunctionalGroup) -> None:
     (parsed,) = parse_interchanges(render_interchange(ENVELOPE, [OutgoingGroup(1, "V", copies, "ZZ")]))
     assert parsed.problems == []
     assert [each.render() for each in parsed.sets] == [copy.render() for copy in copies]
-    assert not any(check_characters(copy) for copy in copies)
+    assert not any(map(_has_bad_characters, copies))
 
 
 def _copy_set(transaction: TransactionSet, number: str) -> TransactionSet:
@@ -106,4 +107,8 @@ def _assert_is_valid(text: str) -> None:
     (parsed,) = parse_interchanges(text)
     assert parsed.problems == []
     assert all(not group.problems for group in parsed.groups)
-    assert all(not transaction.problems and not check_characters(transaction) for transaction in parsed.sets)
+    assert all(not transaction.problems and not _has_bad_characters(transaction) for transaction in parsed.sets)
+
+
+def _has_bad_characters(transaction: TransactionSet) -> bool:
+    return outside_pattern(transaction.delimiters, "extended").search(transaction.render()) is not None

@@ -83,6 +83,11 @@ class PayerState(State[PayerConfig]):
         """The records at the start of the trial."""
         return self.current.book
 
+    def name_payer(self, id: str) -> str:
+        """Return the name of a payer; empty if it is unknown."""
+        payer = self.current.find_payer(id)
+        return (payer.name or "") if payer else ""
+
     def find_today(self, now: datetime) -> date:
         """Return the day at the payers."""
         return now.astimezone(self.config.local_zone).date()

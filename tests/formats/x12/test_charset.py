@@ -2,15 +2,16 @@
 
 import pytest
 
-from clerkship.formats.x12.charset import MAX_CHARACTER_ERRORS, X12Charset, check_characters, clean_value
+from clerkship.formats.x12.charset import X12Charset, clean_value
 from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.transaction_set import parse_transaction_set
-from tests.formats.x12.messages import eligibility_set
+from clerkship.formats.x12.validation import MAX_SET_ERRORS, validate_set
+from tests.formats.x12.messages import authorization_set, eligibility_set
 
 
 def find_places(text: str, charset: X12Charset = "extended") -> list[tuple[str, int, int, str]]:
     """Return segment, position, element and code of each error."""
-    errors = check_characters(parse_transaction_set(text), charset)
+    errors = validate_set(parse_transaction_set(text), charset).errors
     return [(error.segment, error.position, each.position, each.code) for error in errors for each in error.elements]
 
 
@@ -38,14 +39,29 @@ def test_special_characters_of_the_extended_set(character: str) -> None:
     assert find_places(text, "basic") == [("NM1", 9, 3, "6")]
 
 
+def test_error_names_loop_element_component_and_trace() -> None:
+    (error,) = validate_set(parse_transaction_set(eligibility_set().replace("OKAFOR", "OKAÑFOR")), "extended").errors
+    (element,) = error.elements
+    assert (error.segment, error.loop, error.code, element.element_number) == ("NM1", "2100C", "8", "1035")
+    assert element.text.startswith("NM103 (last or organization name) has the character '\\xd1', which is")
+    small = authorization_set().replace("ABK:M5416", "ABK:m5416").replace("HC:72148", "HC:7214b")
+    diagnosis, service = validate_set(parse_transaction_set(small), "basic").errors
+    assert [(each.segment, each.loop, each.trace) for each in (diagnosis, service)] == [
+        ("HI", "2000E", "T278A"),
+        ("SV1", "2000F", "T278AS1"),
+    ]
+    places = [(each.position, each.component, each.value) for each in (*diagnosis.elements, *service.elements)]
+    assert places == [(1, 2, "m5416"), (1, 2, "7214b")]
+
+
 def test_segment_id_outside_the_character_set_is_an_unknown_segment() -> None:
-    (error,) = check_characters(parse_transaction_set(eligibility_set().replace("DMG*", "DÄG*")))
-    assert (error.segment, error.position, error.code, error.elements) == ("DAG", 10, "1", ())
+    (error,) = validate_set(parse_transaction_set(eligibility_set().replace("DMG*", "DÄG*")), "extended").errors
+    assert (error.segment, error.position, error.code, error.elements) == ("DÄG", 10, "1", ())
 
 
 def test_number_of_errors_is_limited() -> None:
     text = eligibility_set().replace("EQ*30~", "EQ*é~" * 1000)
-    assert len(find_places(text)) == MAX_CHARACTER_ERRORS
+    assert len(validate_set(parse_transaction_set(text), "extended").errors) == MAX_SET_ERRORS
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,10 @@ def test_wrong_number_of_groups(count: str) -> None:
         ("ISA*00*", "ISA*0*", ["010"]),
         ("ISA*00*", "ISA*01*", ["010"]),
         ("*00*          *ZZ*", "*02*          *ZZ*", ["012"]),
+        ("ISA*00*          *00*", "ISA*99*          *00*", ["010"]),
+        ("ISA*00*          *00*", "ISA*00*          *99*", ["012"]),
+        ("ISA*00*          *00*", "ISA*99*          *99*", ["010", "012"]),
+        ("ISA*00*          *00*", "ISA*03*LOGIN     *01*", []),
         ("ISA*00*          *", "ISA*00**", ["011"]),
         ("*ZZ*HARBOR ", "*z *HARBOR ", ["005"]),
         ("*HARBOR         *ZZ", "*HARBOR*ZZ", ["006"]),
@@ -100,12 +104,18 @@ def test_invalid_segment_terminator(terminator: str) -> None:
         GS.replace("20261115", "261115"),
         GS.replace("0900", "9"),
         GS.replace("*X*", "**"),
+        GS.replace("*X*", "*T*"),
         GS.replace("~", "*~"),
         GS.replace(f"*{ELIGIBILITY}", ""),
     ],
 )
 def test_malformed_group_header_is_a_fault_of_the_interchange(gs: str) -> None:
     assert list_codes(change((GS, gs)))[0] == ["024"]
+
+
+def test_problem_of_a_group_header_names_the_element() -> None:
+    (problem,) = change((GS, GS.replace("*X*", "*T*"))).problems
+    assert problem.text.endswith("is not a valid GS: has 'T' in GS07 (expected: X, for X12)")
 
 
 def test_interchange_without_content() -> None:

@@ -2,6 +2,8 @@
 
 from datetime import datetime
 
+import pytest
+
 from clerkship.formats.x12.acknowledgments import build_ta1
 from clerkship.formats.x12.interchange import parse_interchanges
 from clerkship.formats.x12.problems import EnvelopeProblem
@@ -50,4 +52,19 @@ def test_unreadable_values_of_isa_do_not_break_the_ta1() -> None:
     text = with_delimiters(eligibility_request(), X12Delimiters("|", "!", ">", "#"))
     parsed = parse_one(text.replace("|000000101|0|", "|0*0~0:0^1|0|"))
     (answer,) = parse_interchanges(render_interchange(ENVELOPE, (), [build_ta1(parsed, parsed.problems[0])]))
-    assert answer.acknowledgments[0].elements == ["TA1", "0 0 0 0 1", "261115", "0900", "R", "018"]
+    assert answer.acknowledgments[0].elements == ["TA1", "000000001", "261115", "0900", "R", "018"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "ta1"),
+    [
+        ("*000000101*0*T", "*00003003*0*T", "TA1*000003003*261115*0900*R*018"),
+        ("*000000101*0*T", "* 00003003*0*T", "TA1*000003003*261115*0900*R*018"),
+        ("*000000101*0*T", "*ABCDEFGHI*0*T", "TA1*000000000*261115*0900*R*018"),
+        ("*261115*0900*^", "*20261115*0900*^", "TA1*000000101*261115*0900*R*014"),
+        ("*261115*0900*^", "*261115*900*^", "TA1*000000101*261115*0900*R*015"),
+    ],
+)
+def test_copied_elements_have_the_digits_that_ta1_needs(old: str, new: str, ta1: str) -> None:
+    parsed = parse_one(eligibility_request().replace(old, new))
+    assert build_ta1(parsed, parsed.problems[0]).render() == ta1

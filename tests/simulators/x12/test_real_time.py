@@ -62,6 +62,49 @@ def test_claim_status_and_authorization_are_answered(
     assert reply.groups[0].version == group(code, segments).split("~")[0].split("*")[8]
 
 
+@pytest.mark.parametrize(
+    ("code", "segments"), [("270", eligibility()), ("276", claim_status()), ("278", authorization())]
+)
+def test_name_of_the_payer_is_its_own_not_that_of_the_request(code: str, segments: list[str]) -> None:
+    entity = "X3" if code == "278" else "PR"
+    reply = Clearinghouse().send(one(code, segments))
+    assert f"NM1*{entity}*2*NORTH PAY*****PI*NW001" in segments_of(reply, "NM1")
+    unknown = [segment.replace("PI*NW001", "PI*NW009") for segment in segments]
+    reply = Clearinghouse().send(one(code, unknown))
+    assert f"NM1*{entity}*2*NORTHPAY*****PI*NW009" in segments_of(reply, "NM1")
+
+
+def test_name_of_the_payer_is_its_own_in_the_answer_to_an_appeal() -> None:
+    clearinghouse = Clearinghouse({"determinations": [{"status": "denied", "reason": "not_medically_necessary"}]})
+    reference = segments_of(clearinghouse.send(one("278", authorization())), "REF")[0]
+    appeal = [segment.replace("UM*HS*I*", "UM*HS*2*") for segment in authorization()]
+    appeal[11:12] = [reference, "HI*ABK:M5416", "MSG*Physical therapy failed"]
+    reply = clearinghouse.send(one("278", appeal, 102))
+    assert clearinghouse.count("payer.appeal.filed") == 1
+    assert "NM1*X3*2*NORTH PAY*****PI*NW001" in segments_of(reply, "NM1")
+
+
+@pytest.mark.parametrize("purpose", ["01", "36"])
+def test_270_that_is_no_inquiry_is_refused_by_999(purpose: str) -> None:
+    """A cancellation (01) and an authority to deduct (36) are about a spend down, which no payer here keeps."""
+    clearinghouse = Clearinghouse()
+    segments = [segment.replace("BHT*0022*13", f"BHT*0022*{purpose}") for segment in eligibility()]
+    reply = clearinghouse.send(one("270", segments))
+    assert segments_of(reply, "IK3") == ["IK3*BHT*2**8"]
+    assert segments_of(reply, "IK4") == [f"IK4*2*353*I6*{purpose}"]
+    assert clearinghouse.count("payer.eligibility.checked") == 0
+
+
+def test_bad_character_is_reported_with_its_loop_and_element() -> None:
+    clearinghouse = Clearinghouse()
+    reply = clearinghouse.send(one("270", [each.replace("RIVERA", "RIVÉRA") for each in eligibility()]))
+    assert segments_of(reply, "IK3") == ["IK3*NM1*9*2100*8"]
+    assert segments_of(reply, "CTX") == ["CTX*TRN02:ELG1T"]
+    assert segments_of(reply, "IK4") == ["IK4*3*1035*6*RIVERA"]
+    [reason] = clearinghouse.state.transactions["1"].reasons
+    assert reason.startswith("NM1 (segment 9, loop 2100C): NM103 (last or organization name) has the character")
+
+
 def test_approved_authorization_is_in_the_response_and_in_the_payer() -> None:
     clearinghouse = Clearinghouse()
     reply = clearinghouse.send(one("278", authorization()))

@@ -3,11 +3,13 @@
 One 999 answers one functional group. A group of 999 sets (`FunctionalGroup.is_acknowledgment`) is never answered.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Literal
 
 from clerkship.formats.x12.charset import clean_value
 from clerkship.formats.x12.envelope_checks import is_group_number, parse_count
+from clerkship.formats.x12.header import ISA_WIDTHS
 from clerkship.formats.x12.interchange import FunctionalGroup, Interchange
 from clerkship.formats.x12.problems import EnvelopeProblem, SegmentError
 from clerkship.formats.x12.segment import X12Segment, build_x12_segment
@@ -110,7 +112,7 @@ def find_set_codes(transaction: TransactionSet, errors: Sequence[SegmentError]) 
 
 
 def _write_segment_error(writer: SetWriter, error: SegmentError) -> None:
-    writer.add("IK3", error.segment[:3] or "??", error.position, error.loop[:MAX_LOOP_LENGTH], error.code)
+    writer.add("IK3", clean_value(error.segment)[:3] or "??", error.position, error.loop[:MAX_LOOP_LENGTH], error.code)
     if error.trace:
         writer.add("CTX", ("TRN02", clean_value(error.trace)[:MAX_TRACE_LENGTH]))
     for element in error.elements[:MAX_ELEMENTS_PER_SEGMENT]:
@@ -148,6 +150,11 @@ def build_ta1(interchange: Interchange, problem: EnvelopeProblem | None = None) 
     A TA1 has room for one problem. `render_interchange` writes it after ISA. Do not build one for an interchange that
     holds only acknowledgments (`Interchange.is_acknowledgment`): these are never answered.
     """
-    # TA101 to TA103 repeat ISA13, ISA09 and ISA10.
-    copied = (clean_value(interchange.header.raw(number)) for number in (13, 9, 10))
+    # TA101 to TA103 repeat ISA13, ISA09 and ISA10: all digits, and of fixed width, whatever ISA has.
+    copied = (_to_digits(interchange.header.raw(number), ISA_WIDTHS[number - 1]) for number in (13, 9, 10))
     return build_x12_segment("TA1", *copied, "R" if problem else "A", problem.code if problem else NO_ERROR)
+
+
+def _to_digits(value: str, width: int) -> str:
+    """Return the digits of a value, with zeros before them up to a width."""
+    return re.sub("[^0-9]", "", value)[-width:].zfill(width)

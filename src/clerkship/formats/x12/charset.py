@@ -7,24 +7,20 @@ import re
 from functools import lru_cache
 from typing import Literal
 
-from clerkship.formats.x12.problems import ElementError, SegmentError
-from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters, X12Segment
-from clerkship.formats.x12.transaction_set import TransactionSet
+from clerkship.formats.x12.segment import DEFAULT_X12_DELIMITERS, X12Delimiters
 from clerkship.text.folding import SIGNS, remove_accents
 
 X12Charset = Literal["basic", "extended"]
 BASIC_CHARACTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 !\"&'()*+,-./:;?="
 EXTENDED_CHARACTERS = BASIC_CHARACTERS + "abcdefghijklmnopqrstuvwxyz%~@[]_{}\\|<>^`#$"
-MAX_CHARACTER_ERRORS = 100
-"""Segments of one set that `check_characters` reports."""
 _CHARACTERS = {"basic": BASIC_CHARACTERS, "extended": EXTENDED_CHARACTERS}
 _SPELLINGS = SIGNS | str.maketrans("“”", '""')
 
 
 @lru_cache(maxsize=64)
-def _outside(charset: X12Charset, extra: str) -> re.Pattern[str]:
-    """Return a pattern for characters that are neither in a character set nor in `extra`."""
-    return re.compile(f"[^{re.escape(_CHARACTERS[charset] + extra)}]")
+def outside_pattern(delimiters: X12Delimiters, charset: X12Charset) -> re.Pattern[str]:
+    """Return a pattern for characters that are neither in a character set nor separators."""
+    return re.compile(f"[^{re.escape(_CHARACTERS[charset] + ''.join(delimiters))}]")
 
 
 @lru_cache(maxsize=64)
@@ -51,30 +47,3 @@ def clean_value(
             value = value.upper() if charset == "basic" else value
         value = unusable.sub(" ", value)
     return value.strip(" ")
-
-
-def check_characters(transaction: TransactionSet, charset: X12Charset = "extended") -> list[SegmentError]:
-    """Report elements with a character outside the character set (IK403 code 6)."""
-    delimiters = transaction.delimiters
-    outside = _outside(charset, "".join(delimiters))
-    if not outside.search(transaction.render()):
-        return []
-    errors = []
-    for position, segment in enumerate(transaction.segments, 1):
-        elements = tuple(_find_bad_elements(segment, outside, charset))
-        if elements or outside.search(segment.id):
-            code, text = (
-                ("8", "the segment has elements in error") if elements else ("1", "the segment id is not known")
-            )
-            errors.append(SegmentError(clean_value(segment.id), position, "", code, text, elements))
-        if len(errors) >= MAX_CHARACTER_ERRORS:
-            break
-    return errors
-
-
-def _find_bad_elements(segment: X12Segment, outside: re.Pattern[str], charset: X12Charset) -> list[ElementError]:
-    return [
-        ElementError(number, "6", f"the character {match[0]!r} is not in the {charset} character set", value=raw)
-        for number, raw in enumerate(segment.elements[1:], 1)
-        if (match := outside.search(raw))
-    ]

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from clerkship.formats.x12.dates import is_date, is_time
 from clerkship.formats.x12.grammar import SegmentSpec
@@ -42,6 +43,27 @@ def check_rules(segment: X12Segment, spec: SegmentSpec) -> list[ElementError]:
         return []
     errors = _break_rules(segment.elements, spec.rules, spec.elements)
     return [*errors, *_break_situations(segment, spec)]
+
+
+def find_bad_characters(segment: X12Segment, spec: SegmentSpec, outside: re.Pattern[str]) -> list[ElementError]:
+    """Return the elements and components with a character that a pattern finds (IK403 code 6)."""
+    return list(islice(_find_bad_characters(segment, spec, outside), MAX_ELEMENT_ERRORS))
+
+
+def _find_bad_characters(segment: X12Segment, spec: SegmentSpec, outside: re.Pattern[str]) -> Iterator[ElementError]:
+    _, repetition, component_separator, _ = segment.delimiters
+    for element in spec.elements:
+        for number, repeat in enumerate(segment.raw(element.position).split(repetition), 1):
+            parts = repeat.split(component_separator) if element.components else [repeat]
+            for part, component in zip(parts, element.components or (None,), strict=False):
+                if match := outside.search(part):
+                    place = _place(spec, element) + (f":{component.position} ({component.label})" if component else "")
+                    text = f"{place} has the character {match[0]!a}, which is not in the character set"
+                    repeat_number = number if element.repeats > 1 else None
+                    if component:
+                        yield _component_error(element, component, repeat_number, "6", text, part)
+                    else:
+                        yield _error(element, "6", text, part)._replace(repeat=repeat_number)
 
 
 def _holds(rule: SegmentRule, values: Sequence[str]) -> bool:

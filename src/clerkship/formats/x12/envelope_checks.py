@@ -1,7 +1,7 @@
 """Checks of control numbers, counts and identifiers of interchanges, groups and sets."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from clerkship.formats.x12.dates import is_date, is_time
@@ -33,6 +33,17 @@ _SET_CODE = re.compile(r"[0-9]{3}")
 _COUNT = re.compile(r"[0-9]{1,10}")
 _FUNCTIONAL_CODE = re.compile(r"[A-Z0-9]{2}")
 _ELEMENTS_OF_GS = 8
+_GS_ELEMENTS: Final[dict[int, tuple[str, Callable[[str], object]]]] = {
+    1: ("2 letters or digits", _FUNCTIONAL_CODE.fullmatch),
+    2: ("the sender", bool),
+    3: ("the receiver", bool),
+    4: ("a date, CCYYMMDD", is_date),
+    5: ("a time, HHMM or HHMMSS", is_time),
+    # T stands for standards of TDCC, whose versions (GS08) have another form. The guides of HIPAA allow X only.
+    7: ("X, for X12", "X".__eq__),
+    8: ("the version", bool),
+}
+"""What is valid in GS, by number, without GS06, which a 999 reports."""
 
 
 def parse_count(text: str) -> int | None:
@@ -89,18 +100,17 @@ def check_group_header(
     if not is_group_number(header.raw(6)):
         text = f"GS06 is {show_value(header.raw(6))} (expected: 1 to 9 digits)"
         add_problem(problems, "6", text)
-    is_understood = (
-        len(header.elements) == _ELEMENTS_OF_GS + 1
-        and _FUNCTIONAL_CODE.fullmatch(header.raw(1)) is not None
-        and header.raw(2)
-        and header.raw(3)
-        and is_date(header.raw(4))
-        and is_time(header.raw(5))
-        and header.raw(7) in ("X", "T")
-        and header.raw(8)
-    )
-    if not is_understood:
-        add_problem(interchange_problems, "024", f"the segment {show_value(header.render())} is not a valid GS segment")
+    if len(header.elements) != _ELEMENTS_OF_GS + 1:
+        text = f"has {len(header.elements) - 1} elements (expected: {_ELEMENTS_OF_GS})"
+    else:
+        wrong = (
+            f"has {show_value(value)} in GS{number:02} (expected: {expected})"
+            for number, (expected, is_valid) in _GS_ELEMENTS.items()
+            if not is_valid(value := header.raw(number))
+        )
+        text = next(wrong, "")
+    if text:
+        add_problem(interchange_problems, "024", f"the segment {show_value(header.render())} is not a valid GS: {text}")
 
 
 def check_group_trailer(

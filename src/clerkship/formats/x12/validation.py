@@ -4,10 +4,12 @@ Errors have the codes of the 999 acknowledgment: IK304 for segments, IK403 for e
 See docs/decisions/0020-x12-clearinghouse.md.
 """
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from clerkship.formats.x12.element_checks import check_elements, check_rules
+from clerkship.formats.x12.charset import X12Charset, outside_pattern
+from clerkship.formats.x12.element_checks import check_elements, check_rules, find_bad_characters
 from clerkship.formats.x12.grammar import Grammar, LoopItem, LoopSpec, RequiredItem, SegmentSpec
 from clerkship.formats.x12.grammar_tables import UnsupportedSet, find_grammar
 from clerkship.formats.x12.loop import Loop
@@ -34,13 +36,16 @@ class ValidatedSet(NamedTuple):
     unsupported: UnsupportedSet | None = None
 
 
-def validate_set(transaction: TransactionSet) -> ValidatedSet:
-    """Check a set against the grammar for its ST01, ST03 and BHT02. It never raises."""
+def validate_set(transaction: TransactionSet, charset: X12Charset | None = None) -> ValidatedSet:
+    """Check a set against the grammar for its ST01, ST03 and BHT02, and against a character set. It never raises."""
     segments = transaction.segments
     grammar = find_grammar(transaction.code, transaction.version, segments)
     if isinstance(grammar, UnsupportedSet):
         return ValidatedSet(Loop("", list(segments)), [], None, segments, grammar)
-    reader = _SetReader(grammar, segments)
+    outside = outside_pattern(transaction.delimiters, charset) if charset else None
+    if outside and not outside.search(transaction.render()):
+        outside = None  # as in nearly all sets: segments need not be searched one by one
+    reader = _SetReader(grammar, segments, outside)
     return ValidatedSet(reader.root.loop, reader.read(), grammar, segments)
 
 
@@ -69,9 +74,12 @@ class _Frame:
 class _SetReader:
     """Reads one set."""
 
-    def __init__(self, grammar: Grammar, segments: Sequence[X12Segment]) -> None:
+    def __init__(
+        self, grammar: Grammar, segments: Sequence[X12Segment], bad_characters: re.Pattern[str] | None
+    ) -> None:
         self._grammar = grammar
         self._segments = segments
+        self._bad_characters = bad_characters
         self._errors: list[tuple[SegmentError, _Frame]] = []
         self.root = _Frame(grammar.root, None, None, 1)
         self._frame = self.root
@@ -82,7 +90,7 @@ class _SetReader:
     def read(self) -> list[SegmentError]:
         """Divide the segments into loops and return the errors, by position."""
         has_levels = bool(self._grammar.levels)
-        reported = self._errors
+        reported, bad_characters = self._errors, self._bad_characters
         for position, segment in enumerate(self._segments, 1):
             hl_errors: list[ElementError] | None = None
             if has_levels and segment.id == "HL":
@@ -97,7 +105,9 @@ class _SetReader:
             compiled_for, match = spec.compiled
             if compiled_for is not delimiters:
                 match = spec.use_delimiters(delimiters)
-            if match(delimiters.element.join(elements)) is None:
+            if bad_characters and (bad := find_bad_characters(segment, spec, bad_characters)):
+                errors = bad
+            elif match(delimiters.element.join(elements)) is None:
                 errors = check_elements(segment, spec)
             elif len(elements) > spec.first_rule_position:
                 errors = check_rules(segment, spec)

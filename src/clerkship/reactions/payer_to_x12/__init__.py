@@ -19,7 +19,9 @@ def send_determination(state: X12State, action: ActionContext, event: Event) -> 
     payer, authorization = action.source(PayerState), event.payload.authorization
     if authorization.status != "pending":
         answer = AuthorizationAnswer(
-            member=payer.current.find_member(authorization.member_key), authorizations=(authorization,)
+            payer_name=payer.name_payer(authorization.payer_id),
+            member=payer.current.find_member(authorization.member_key),
+            authorizations=(authorization,),
         )
         send_decision(state, action, answer)
 

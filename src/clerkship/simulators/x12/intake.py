@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from clerkship.formats.x12.acknowledgments import find_set_codes
-from clerkship.formats.x12.charset import check_characters
 from clerkship.formats.x12.envelope_checks import FUNCTIONAL_CODES
 from clerkship.formats.x12.interchange import FunctionalGroup, Interchange
 from clerkship.formats.x12.loop import Loop
@@ -59,7 +58,7 @@ class SetVerdict(NamedTuple):
 
 
 def _describe_error(error: SegmentError) -> Iterator[str]:
-    where = f"{error.segment} (segment {error.position})"
+    where = f"{error.segment} (segment {error.position}{error.loop and f', loop {error.loop}'})"
     if not error.elements:
         yield f"{where}: {error.text}"
     for element in error.elements:
@@ -132,14 +131,13 @@ def check_transaction(transaction: TransactionSet, config: X12Config) -> SetVerd
     excess = _find_excess_level(transaction, config.max_levels)
     if excess is not None:
         return SetVerdict(transaction, None, (excess,))
-    validated = validate_set(transaction)
+    validated = validate_set(transaction, config.character_set)
     problem = _find_unsupported(transaction.code, validated)
     if problem is not None:
         transaction.problems.append(problem)
     if transaction.problems:
         return SetVerdict(transaction, None, ())
-    errors = check_characters(transaction, config.character_set) or validated.errors
-    return SetVerdict(transaction, validated.tree, tuple(errors))
+    return SetVerdict(transaction, validated.tree, tuple(validated.errors))
 
 
 def _find_excess_level(transaction: TransactionSet, limit: int) -> SegmentError | None:

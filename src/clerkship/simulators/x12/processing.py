@@ -83,7 +83,8 @@ def answer_authorization(tree: Loop, action: ActionContext, header: ReplyHeader)
     reference = ""
     if isinstance(answer, AuthorizationAnswer) and answer.authorizations and request.kind in ("request", "update"):
         reference = answer.authorizations[0].id
-    return PayerReply(write_authorization(tree, answer, header), reference)
+    payer_name = action.domain(PayerState)[0].name_payer(request.query.payer_id)
+    return PayerReply(write_authorization(tree, answer, header, payer_name), reference)
 
 
 def _ask_about_authorization(
@@ -362,7 +363,8 @@ def send_decision(state: X12State, action: ActionContext, answer: AuthorizationA
         return
     tree = validate_set(request.parse()).tree
     sent, charset = state.local_time(action.now), state.config.character_set
-    response = write_authorization(tree, answer, ReplyHeader(CONTROL_NUMBER, sent, request.delimiters, charset))
+    header = ReplyHeader(CONTROL_NUMBER, sent, request.delimiters, charset)
+    response = write_authorization(tree, answer, header, answer.payer_name)
     group, id = _find_group(state, request), str(len(state.transactions) + 1)
     action.emit(
         X12AuthorizationAnswered(

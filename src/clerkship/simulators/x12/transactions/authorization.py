@@ -45,6 +45,7 @@ from clerkship.simulators.x12.transactions.reply import (
     write_aaa,
     write_member_name,
     write_message,
+    write_payer,
     write_reference,
 )
 from clerkship.simulators.x12.transactions.services import (
@@ -241,9 +242,9 @@ def _read_attachments(loops: Sequence[Loop]) -> tuple[str, ...]:
 
 
 def write_authorization(
-    tree: Loop, answer: AuthorizationAnswer | Appeal | Rejection, header: ReplyHeader
+    tree: Loop, answer: AuthorizationAnswer | Appeal | Rejection, header: ReplyHeader, payer_name: str = ""
 ) -> TransactionSet:
-    """Write the 278 response to a request.
+    """Write the 278 response to a request. Without the name of the payer, it is as in the request.
 
     Call it again with the same request when the payer has decided later: the reply is then a final one (BHT06 18).
     """
@@ -252,7 +253,7 @@ def write_authorization(
     status = MORE_TO_FOLLOW if _is_open(answer) else FINAL_RESPONSE
     writer = begin_reply("278", tree, header, "0007", "11", status)
     rejection = None if isinstance(answer, Appeal) else answer.rejection
-    level = _write_parties(writer, tree, answer, rejection)
+    level = _write_parties(writer, tree, answer, rejection, payer_name)
     if isinstance(answer, Appeal):
         _write_appeal(writer, level, tree, answer)
     elif rejection:
@@ -273,7 +274,7 @@ def _is_open(answer: AuthorizationAnswer | Appeal) -> bool:
 
 
 def _write_parties(
-    writer: SetWriter, tree: Loop, answer: AuthorizationAnswer | Appeal, rejection: Rejection | None
+    writer: SetWriter, tree: Loop, answer: AuthorizationAnswer | Appeal, rejection: Rejection | None, payer_name: str
 ) -> int:
     """Write the levels of the payer, the provider and the patient; return the number of the last."""
     member = None if isinstance(answer, Appeal) or rejection else answer.member
@@ -292,6 +293,8 @@ def _write_parties(
         is_patient = loop_id == ("2000D" if has_dependent else "2000C")
         if member and is_patient:
             write_member_name(writer, "QC" if has_dependent else "IL", member, with_id=not has_dependent)
+        elif subject == "payer":
+            write_payer(writer, tree.first(name_loop), payer_name)
         else:
             repeat_segment(writer, tree.first(name_loop), "NM1")
         subjects = (subject, "dependent") if is_patient else (subject,)

@@ -21,6 +21,7 @@ from clerkship.simulators.x12.transactions.reply import (
     repeat_segment,
     repeat_traces,
     write_member_name,
+    write_payer,
     write_reference,
 )
 from clerkship.simulators.x12.transactions.text import (
@@ -142,7 +143,7 @@ def write_claim_status(tree: Loop, answers: Sequence[ClaimAnswer], header: Reply
     today = header.sent.date()
     for source, of_source in group_by_loop(answered, lambda item: item.question.source):
         source_level = writer.add_level("20")
-        repeat_segment(writer, source.first("2100A"), "NM1")
+        write_payer(writer, source.first("2100A"), of_source[0].answer.payer_name)
         for receiver, of_receiver in group_by_loop(of_source, lambda item: item.question.receiver):
             receiver_level = writer.add_level("21", source_level)
             repeat_segment(writer, receiver.first("2100B"), "NM1")

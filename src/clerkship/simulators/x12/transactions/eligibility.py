@@ -22,6 +22,7 @@ from clerkship.simulators.x12.transactions.reply import (
     write_demographics,
     write_member_name,
     write_message,
+    write_payer,
     write_reference,
 )
 from clerkship.simulators.x12.transactions.text import (
@@ -205,21 +206,15 @@ def write_eligibility(tree: Loop, answers: Sequence[EligibilityAnswer], header: 
     answered = [_AnsweredEligibility(*pair) for pair in zip(read_eligibility(tree), answers, strict=True)]
     for source, of_source in group_by_loop(answered, lambda item: item.question.source):
         source_level = writer.add_level("20")
-        _write_party(writer, source.first("2100A"), of_source, "payer")
+        write_payer(writer, source.first("2100A"), of_source[0].answer.payer_name)
+        write_aaa(writer, _find_rejections(of_source, "payer"), "271")
         for receiver, of_receiver in group_by_loop(of_source, lambda item: item.question.receiver):
             receiver_level = writer.add_level("21", source_level)
-            _write_party(writer, receiver.first("2100B"), of_receiver, "provider")
+            repeat_segment(writer, receiver.first("2100B"), "NM1")
+            write_aaa(writer, _find_rejections(of_receiver, "provider"), "271")
             for _, patients in group_by_loop(of_receiver, lambda item: item.question.subscriber):
                 _write_subscriber(writer, receiver_level, patients)
     return writer.build()
-
-
-def _write_party(
-    writer: SetWriter, loop: Loop | None, answered: list[_AnsweredEligibility], subject: RejectionSubject
-) -> None:
-    """Write loop 2100A or 2100B: the name as asked, and why the payer or the provider is rejected."""
-    repeat_segment(writer, loop, "NM1")
-    write_aaa(writer, _find_rejections(answered, subject), "271")
 
 
 def _find_rejections(answered: Iterable[_AnsweredEligibility], *subjects: RejectionSubject) -> list[Rejection]:

@@ -22,6 +22,9 @@ from clerkship.simulators.x12.transactions.text import (
     render_name,
 )
 
+ORGANIZATION = "2"
+"""NM102."""
+
 
 class ReplyHeader(NamedTuple):
     """The parts of a reply that do not come from the request or from the payer."""
@@ -53,6 +56,16 @@ def repeat_segment(writer: SetWriter, loop: Loop | None, id: str) -> None:
     """Write the first segment with an id as the request has it, if it has one."""
     if loop is not None and (segment := loop.segment(id)) is not None:
         writer.copy(segment)
+
+
+def write_payer(writer: SetWriter, loop: Loop | None, name: str) -> None:
+    """Write the NM1 of the payer: its own name, and the rest as asked; all as asked if there is no name."""
+    segment = loop.segment("NM1") if loop is not None else None
+    on_file = clean_value(render_name(name), writer.delimiters, writer.charset)
+    if segment is None or not on_file:
+        repeat_segment(writer, loop, "NM1")
+    else:
+        writer.add("NM1", segment.raw(1), ORGANIZATION, on_file, *[""] * 4, *decode_elements(segment)[7:])
 
 
 def repeat_traces(writer: SetWriter, loop: Loop) -> None:
