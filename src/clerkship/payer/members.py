@@ -14,6 +14,9 @@ from clerkship.payer.answer import Coverage, Member
 from clerkship.text.dates import parse_first_day
 
 NPI = "http://hl7.org/fhir/sid/us-npi"
+CPT = "http://www.ama-assn.org/go/cpt"
+HCPCS = "http://www.cms.gov/Medicare/Coding/HCPCSReleaseCodeSets"
+PROCEDURE_SYSTEMS = (CPT, HCPCS, HCPCS.replace("http:", "https:"))
 READ_TYPES = ("Organization", "Practitioner", "PractitionerRole", "Patient", "Coverage", "Claim")
 FIRST_DAY = date(1900, 1, 1)
 """The start of a policy whose record has none."""
@@ -214,12 +217,19 @@ def read_claims(records: DatasetRecords, members: Mapping[str, Member]) -> dict[
 
 def _read_lines(claim: Mapping[str, Any]) -> Iterator[ChartClaimLine]:
     for item in list_objects(claim, "item"):
-        codes = _list_codes([item.get("productOrService")])
+        code = find_procedure_code(item.get("productOrService"))
         amount = (item.get("net") or item.get("unitPrice") or {}).get("value")
-        if codes and isinstance(amount, int | float):
+        if code and isinstance(amount, int | float):
             yield ChartClaimLine(
-                procedure_code=codes[0], charge=float(amount), service_date=parse_first_day(item.get("servicedDate"))
+                procedure_code=code, charge=float(amount), service_date=parse_first_day(item.get("servicedDate"))
             )
+
+
+def find_procedure_code(concept: Any) -> str:
+    """Return the code that payers know, of CPT or HCPCS; the first code of any system if there is none."""
+    codings = list_objects(concept, "coding") if isinstance(concept, dict) else []
+    ordered = sorted(codings, key=lambda coding: coding.get("system") not in PROCEDURE_SYSTEMS)
+    return next((str(coding["code"]) for coding in ordered if "code" in coding), "")
 
 
 def _list_diagnoses(claim: Mapping[str, Any]) -> Iterator[str]:

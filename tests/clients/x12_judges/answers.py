@@ -28,11 +28,13 @@ from clerkship.payer.answer import (
     RejectionReason,
     RejectionSubject,
 )
+from clerkship.payer.config import PayerConfig
 from clerkship.simulators.x12.transactions.authorization import read_authorization, write_authorization
 from clerkship.simulators.x12.transactions.claim_status import write_claim_status
 from clerkship.simulators.x12.transactions.eligibility import write_eligibility
 from clerkship.simulators.x12.transactions.reply import ReplyHeader
 from tests.clients.x12_judges.messages import CLINIC, PAYER, interchange, valid_message
+from tests.payer.clinic import load_dataset
 from tests.simulators.x12.transactions.messages import ANA, COVERAGE
 
 SENT = datetime(2026, 11, 15, 9, 1, tzinfo=UTC)
@@ -169,6 +171,14 @@ def claims() -> Iterator[tuple[str, PayerClaim]]:
     yield "received", claim
     yield "paid", paid
     yield "paid, with lines", paid.model_copy(update={"lines": (line,)})
+    lines = (
+        line.model_copy(update={"charge": 150, "paid": 100.5}),
+        line.model_copy(update={"procedure_code": "80061", "charge": 60, "paid": 48}),
+        line.model_copy(update={"procedure_code": "83036", "charge": 40, "paid": 32}),
+    )
+    yield "paid, with several lines", paid.model_copy(update={"lines": lines})
+    foreign = (lines[0], lines[1].model_copy(update={"procedure_code": "24331-1"}))
+    yield "paid, with a code that is not of HCPCS", paid.model_copy(update={"lines": foreign})
     yield "paid nothing", claim.model_copy(update={"status": "paid"})
     yield "of two days", claim.model_copy(update={"end": date(2026, 10, 6)})
     for status in ("pended", "denied"):
@@ -185,6 +195,14 @@ def written_277() -> Iterator[tuple[str, str]]:
     answers += [(name, ClaimAnswer(rejection=rejection)) for name, rejection in rejections(has_dependent=False)]
     for name, answer in answers:
         yield f"277: {name}", enclosed(write_claim_status(tree, [answer], HEADER), "005010X212")
+
+
+def written_277_of_dataset() -> Iterator[str]:
+    """Yield a 277 interchange for each claim of clinic-100."""
+    book, tree = load_dataset().open_book(PayerConfig.model_validate({})), request_tree("276")
+    for claim in book.claims.values():
+        answer = ClaimAnswer(member=book.members[claim.member_key], claims=(claim,))
+        yield enclosed(write_claim_status(tree, [answer], HEADER), "005010X212")
 
 
 def authorizations(tree: Loop) -> Iterator[tuple[str, Authorization]]:

@@ -16,7 +16,16 @@ class Dispute(NamedTuple):
 
     def settle(self, text: str) -> str:
         """Return the message as the judge would have it."""
-        return self.disputed.sub(self.replacement, text)
+        return SET.sub(count_segments, self.disputed.sub(self.replacement, text))
+
+
+SET = re.compile(r"~ST\*.*?~SE\*\d+")
+
+
+def count_segments(found: re.Match[str]) -> str:
+    """Return a set from ST to SE01 with the number of its segments in SE01."""
+    start, _, _ = found[0].rpartition("*")
+    return f"{start}*{start.count('~')}"
 
 
 DISPUTES = (
@@ -38,6 +47,13 @@ DISPUTES = (
         "member was not found (75) or that a birth date does not match (71).",
         re.compile(r"(~NM1\*(?:IL|03)\*[^~]*~AAA\*[NY]\*\*)(?!15)\d\d"),
         r"\g<1>15",
+    ),
+    Dispute(
+        "linuxforhealth-x12",
+        "It keeps only the last service of a claim in a 277 (loop 2220D), and then counts fewer segments than SE01 "
+        "states.",
+        re.compile(r"~SVC\*[^~]*(?:~(?:STC|REF|DTP)\*[^~]*)*(?=~SVC\*)"),
+        "",
     ),
     Dispute(
         "pyx12",

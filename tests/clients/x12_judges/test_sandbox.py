@@ -32,6 +32,7 @@ SENT = {
     "999 of a group with wrong numbers": one("270", eligibility(), 110).replace("GE*1*1~", "GE*1*2~"),
     "TA1 of a used number": one("270", eligibility(), 101),
     "TA1 of a wrong receiver": one("270", eligibility(), 111, receiver="ZZ*ELSEWHERE"),
+    "TA1 of a short number": one("270", eligibility(), 115).replace("000000115*0*T", "00000115*0*T"),
     "TA1 of a wrong count": one("270", eligibility(), 112).replace("IEA*1", "IEA*2"),
     "TA1 of another version": one("270", eligibility(), 113, version="00401"),
 }

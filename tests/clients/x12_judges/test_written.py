@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from tests.clients.x12_judges.answers import written_271, written_277, written_278
+from tests.clients.x12_judges.answers import written_271, written_277, written_277_of_dataset, written_278
 from tests.clients.x12_judges.disputes import DISPUTES, Dispute, settle_all
 from tests.clients.x12_judges.judges import JUDGES, JudgeName, node_x12_errors
 from tests.clients.x12_judges.ours import find_our_errors
@@ -30,6 +30,13 @@ def test_judge_accepts_written_answers_but_for_disputes(written: Written, judge:
     verdicts = dict(zip(settled, JUDGES[judge](list(settled.values())), strict=True))
     assert len(verdicts) > 20
     assert {name: errors for name, errors in verdicts.items() if errors} == {}
+
+
+@pytest.mark.slow
+def test_judge_accepts_the_status_of_every_claim_of_the_dataset() -> None:
+    answers = [settle_all("linuxforhealth-x12", text) for text in written_277_of_dataset()]
+    assert sum(text.count("~SVC*HC:") for text in answers) > 100
+    assert [errors for errors in JUDGES["linuxforhealth-x12"](answers) if errors] == []
 
 
 def test_node_x12_accepts_written_answers() -> None:

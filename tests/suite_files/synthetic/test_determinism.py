@@ -15,7 +15,10 @@ from clerkship.service.generating import parse_now
 from clerkship.suite_files.synthetic.generator import generate, generate_lines
 from clerkship.suite_files.synthetic.version import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS
 
-PINNED = {"1": "cfdef041e70786ce2dbc2499e5646bb58b6fd60e4a5b2206bf95d3ab6cd58a63"}
+PINNED = {
+    "1": "cfdef041e70786ce2dbc2499e5646bb58b6fd60e4a5b2206bf95d3ab6cd58a63",
+    "2": "1a4d87e23efdb55c70e3da71018a4d076a2c3f46d275a1915ec531f382861152",
+}
 """By the generator's version: the hash of 100 patients of seed 7 at the default time."""
 SCRIPT = """
 import hashlib

@@ -97,6 +97,9 @@ def test_claims_are_for_visits_and_go_to_the_insurer_of_that_day(seed: int, now:
         day = parse_day(visit["period"]["start"])
         assert parse_day(policy["period"]["start"]) <= day
         assert day <= parse_day(policy["period"].get("end", "9999-12-31"))
+        services = [coding for item in claim["item"] for coding in item["productOrService"]["coding"]]
+        assert {coding["system"] for coding in services} == {"http://www.ama-assn.org/go/cpt"}
+        assert all(re.fullmatch("[89][0-9]{4}", coding["code"]) for coding in services)
         assert claim["total"]["value"] == sum(item["net"]["value"] for item in claim["item"])
         assert datetime.fromisoformat(claim["created"]) > datetime.fromisoformat(visit["period"]["end"])
         known = [clinic.at(entry["condition"])["code"]["coding"][1]["code"] for entry in visit.get("diagnosis", ())]

@@ -8,6 +8,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from clerkship.suite_files.synthetic.analytes import ANALYTES, EFFECTS, PANELS, Analyte, Effect, Panel
+from clerkship.suite_files.synthetic.claims import BilledService
 from clerkship.suite_files.synthetic.conditions import ALLERGENS, ILLNESSES, Allergen, Illness
 from clerkship.suite_files.synthetic.drugs import DRUGS, Drug
 from clerkship.suite_files.synthetic.immunizations import Dose
@@ -31,6 +32,7 @@ ROWS: dict[str, type] = {
     "panels": Panel,
     "posts": StaffPosition,
     "screenings": Screening,
+    "services": BilledService,
     "terms": NamedTerm,
     "vaccines": Dose,
     "visit_kinds": VisitKind,

@@ -9,6 +9,7 @@ from clerkship.events.event import Event
 from clerkship.formats.fhir.resource import Resource, list_objects, parse_reference
 from clerkship.payer.answer import EligibilityAnswer
 from clerkship.payer.inquiry import EligibilityInquiry, PersonQuery, ServiceType
+from clerkship.payer.members import find_procedure_code
 from clerkship.payer.name_sorts import normalize_member_id
 from clerkship.payer.state import PayerState
 from clerkship.reactions.contract import React
@@ -154,8 +155,8 @@ def _list_service_types(items: list[dict[str, Any]]) -> tuple[ServiceType, ...]:
 
 
 def _list_procedure_codes(items: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Return the first code of the product or service of each item."""
-    return tuple(dict.fromkeys(code for item in items for code in _list_codes(item.get("productOrService"))[:1]))
+    """Return the code of the product or service of each item."""
+    return tuple(dict.fromkeys(code for item in items if (code := find_procedure_code(item.get("productOrService")))))
 
 
 def _list_codes(concept: Any) -> list[str]:

@@ -9,6 +9,7 @@ from clerkship.formats.fhir.resource import Resource
 from clerkship.payer.answer import Benefit, Coverage, EligibilityAnswer, Rejection
 from clerkship.payer.events import EligibilityChecked
 from clerkship.payer.inquiry import ServiceType
+from clerkship.payer.members import CPT, HCPCS
 from clerkship.reactions.contract import React
 from clerkship.reactions.payer_codes import (
     HL7_SYSTEM,
@@ -23,8 +24,6 @@ from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.write import create_resource
 
-CPT = "http://www.ama-assn.org/go/cpt"
-HCPCS = "http://www.cms.gov/Medicare/Coding/HCPCSReleaseCodeSets"
 _TERMS = {"calendar_year": "annual", "lifetime": "lifetime"}
 """R4 has no term for a visit."""
 _BENEFIT_TYPES = {"copay": "copay", "coinsurance": "copay-percent", "deductible": "deductible"}

@@ -28,7 +28,13 @@ from clerkship.payer.inquiry import (
     PersonQuery,
     RequestedService,
 )
-from clerkship.simulators.x12.transactions.codes import CODES, GENDER_CODES, REVIEW_CODES, SERVICE_TYPE_CODES
+from clerkship.simulators.x12.transactions.codes import (
+    CODES,
+    GENDER_CODES,
+    REVIEW_CODES,
+    SERVICE_TYPE_CODES,
+    find_procedure_qualifier,
+)
 from clerkship.simulators.x12.transactions.text import (
     MAX_GIVEN_NAME,
     render_date,
@@ -263,7 +269,7 @@ def _add_eligibility_question(writer: SetWriter, inquiry: EligibilityInquiry) ->
     write_period(writer, "291", inquiry.service_date)
     writer.add("EQ", [SERVICE_TYPE_CODES[each] for each in inquiry.service_types])
     for code in inquiry.procedure_codes:
-        writer.add("EQ", "", ("HC", code))
+        writer.add("EQ", "", (find_procedure_qualifier(code), code))
 
 
 def _add_claim_question(writer: SetWriter, query: ClaimQuery, trace: str) -> None:
@@ -295,8 +301,11 @@ def _add_service(writer: SetWriter, event: int, service: RequestedService, heade
     if service.place:
         writer.add("UM", "HS", "", "", (service.place, _PROFESSIONAL_PLACE))
     write_period(writer, "472", service.start, service.end)
-    procedure = ("HC", service.procedure_code, *service.modifiers)
-    if service.unit == "units":
+    qualifier = find_procedure_qualifier(service.procedure_code)
+    procedure = (qualifier, service.procedure_code, *service.modifiers)
+    if qualifier == "AD":
+        writer.add("SV3", procedure, "", "", "", "", render_decimal(service.quantity))
+    elif service.unit == "units":
         writer.add("SV1", procedure, "", "UN", render_decimal(service.quantity))
     else:
         writer.add("SV1", procedure)

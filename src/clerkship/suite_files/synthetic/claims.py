@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from datetime import timedelta
-from typing import Any
+from typing import Any, NamedTuple
 
 from clerkship.formats.fhir.resource import Resource
-from clerkship.suite_files.synthetic.analytes import PANELS
 from clerkship.suite_files.synthetic.conditions import Illness
 from clerkship.suite_files.synthetic.coverage import find_policy_on
 from clerkship.suite_files.synthetic.organizations import ADMISSION, CHILD, IDS, URGENT
@@ -17,6 +16,7 @@ from clerkship.suite_files.synthetic.terms import (
     build_reference,
     build_resource,
     codeable_concept,
+    read_table,
 )
 from clerkship.suite_files.synthetic.times import format_datetime, format_instant, to_local
 
@@ -32,6 +32,18 @@ COMBINATION_CODES: tuple[tuple[str, frozenset[str], Term], ...] = (
 matching row applies; the other illnesses are billed after it, because their codes give type and stage."""
 BILLED_LAST = ("failure", "kidney3", "kidney4")
 LAB_CHARGE = 38
+
+
+class BilledService(NamedTuple):
+    """The procedure code of a kind of visit or a panel, for patients below an age. Its name is our own."""
+
+    key: str
+    term: Term
+    below: int = 200
+
+
+SERVICES = read_table("services", BilledService)
+"""The first row with the key and above the age applies."""
 
 
 def build_claims(history: PatientHistory) -> Iterator[Resource]:
@@ -98,18 +110,23 @@ def _get_wellness_diagnosis(history: PatientHistory, visit: Visit) -> Term:
 
 def _build_items(history: PatientHistory, visit: Visit) -> list[dict[str, Any]]:
     """Return the visit itself and each panel as items."""
-    services = [(visit.kind.type, visit.kind.charge)]
-    services += [(PANELS[panel].term, LAB_CHARGE) for panel in visit.panels if panel != "phq9"]
+    services = [(visit.kind.key, visit.kind.charge)]
+    services += [(panel, LAB_CHARGE) for panel in visit.panels if panel != "phq9"]
+    age = history.person.age(visit.day)
     return [
         {
             "sequence": number,
             "careTeamSequence": [1],
             "diagnosisSequence": [1],
-            "productOrService": codeable_concept(term),
+            "productOrService": codeable_concept(_get_billed_term(key, age)),
             "servicedDate": visit.day.isoformat(),
             "unitPrice": _build_money(charge),
             "net": _build_money(charge),
             "encounter": [build_encounter_reference(history, visit)],
         }
-        for number, (term, charge) in enumerate(services, 1)
+        for number, (key, charge) in enumerate(services, 1)
     ]
+
+
+def _get_billed_term(key: str, age: int) -> Term:
+    return next(service.term for service in SERVICES if service.key == key and age < service.below)

@@ -14,11 +14,12 @@ ICD10 = "http://hl7.org/fhir/sid/icd-10-cm"
 LOINC = "http://loinc.org"
 RXNORM = "http://www.nlm.nih.gov/research/umls/rxnorm"
 CVX = "http://hl7.org/fhir/sid/cvx"
+CPT = "http://www.ama-assn.org/go/cpt"
 UCUM = "http://unitsofmeasure.org"
 NPI = "http://hl7.org/fhir/sid/us-npi"
 HL7 = "http://terminology.hl7.org/CodeSystem/"
 TABLE_FOLDER = Path(__file__).parent / "tables"
-SYSTEMS = {"snomed": SNOMED, "icd-10-cm": ICD10, "loinc": LOINC, "rxnorm": RXNORM, "cvx": CVX}
+SYSTEMS = {"snomed": SNOMED, "icd-10-cm": ICD10, "loinc": LOINC, "rxnorm": RXNORM, "cvx": CVX, "cpt": CPT}
 """The short names of code systems. Any other name is one of HL7's own."""
 
 Row = TypeVar("Row")

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime
 
-GENERATOR_VERSION = "1"
+GENERATOR_VERSION = "2"
 """Increased whenever the same arguments give other bytes."""
 DEFAULT_NOW = datetime(2026, 3, 2, 14, tzinfo=UTC)
 """The current time by default, the same as in an environment."""

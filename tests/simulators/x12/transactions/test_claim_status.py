@@ -252,3 +252,20 @@ def test_family_name_without_a_character_of_the_basic_set_is_unknown() -> None:
     header = HEADER._replace(charset="basic")
     reply = list_segments(write_claim_status(ask(*PATIENT, *QUESTION), [ClaimAnswer(member=member)], header))
     assert "NM1*IL*1*UNKNOWN*****MI*NW55501" in reply
+
+
+@pytest.mark.parametrize(
+    ("codes", "written"),
+    [
+        (("99213", "80061"), ["HC:99213", "HC:80061"]),
+        (("J1745", "D1110"), ["HC:J1745", "AD:D1110"]),
+        (("99213", "24331-1"), []),
+        (("390906007",), []),
+    ],
+)
+def test_service_has_the_qualifier_of_its_code_system(codes: tuple[str, ...], written: list[str]) -> None:
+    lines = tuple(ClaimLine(procedure_code=code, charge=10, paid=8, status="paid") for code in codes)
+    claim = PAID.model_copy(update={"lines": lines})
+    reply = write_claim_status(ask(*PATIENT, *QUESTION), [ClaimAnswer(member=ANA, claims=(claim,))], HEADER)
+    assert [segment.raw(1) for segment in reply.segments if segment.id == "SVC"] == written
+    parse_reply(reply)

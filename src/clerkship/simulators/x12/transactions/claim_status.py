@@ -10,7 +10,7 @@ from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.formats.x12.writer import SetWriter
 from clerkship.payer.answer import ClaimAnswer, ClaimLine, PayerClaim, Rejection, RejectionSubject
 from clerkship.payer.inquiry import ClaimQuery
-from clerkship.simulators.x12.transactions.codes import CODES
+from clerkship.simulators.x12.transactions.codes import CODES, find_procedure_qualifier
 from clerkship.simulators.x12.transactions.reply import (
     ReplyHeader,
     begin_reply,
@@ -35,6 +35,8 @@ from clerkship.simulators.x12.transactions.text import (
 # STC01-3: who is at fault.
 ENTITIES: dict[RejectionSubject, str] = {"payer": "PR", "provider": "1P", "subscriber": "IL", "dependent": "QC"}
 MAX_PAYMENT_NUMBER = 16
+LINE_QUALIFIERS = ("AD", "HC")
+"""SVC01-1 of the codes that lines have."""
 
 
 class ClaimStatusRequest(NamedTuple):
@@ -260,14 +262,20 @@ def _find_codes(status: str, reason: str, paid: float) -> tuple[str | None, str]
 def _write_lines(writer: SetWriter, question: ClaimStatusRequest, claim: PayerClaim) -> None:
     """Write loop 2220D or 2220E for the services of a claim: those that are asked about, else all.
 
-    A payment that is not divided among the services is stated for the claim only: they would all look unpaid.
+    A payment that is not divided among the services is stated for the claim only: they would all look unpaid. So is a
+    claim with codes of SNOMED CT, LOINC or the payer's own: SVC has no qualifier for them.
     """
-    if claim.paid and not any(line.paid for line in claim.lines):
+    is_undivided = claim.paid and not any(line.paid for line in claim.lines)
+    if is_undivided or any(_find_qualifier(line) not in LINE_QUALIFIERS for line in claim.lines):
         return
     questions = {_read_procedure(line): line for line in _find_lines(question.claim)}
     lines = [line for line in claim.lines if line.procedure_code in questions] or claim.lines
     for line in lines:
         _write_line(writer, claim, line, questions.get(line.procedure_code))
+
+
+def _find_qualifier(line: ClaimLine) -> str:
+    return find_procedure_qualifier(line.procedure_code)
 
 
 def _read_procedure(line: Loop) -> str:
@@ -283,7 +291,7 @@ def _read_units(question: Loop | None) -> str:
 
 def _write_line(writer: SetWriter, claim: PayerClaim, line: ClaimLine, question: Loop | None) -> None:
     amounts = render_decimal(line.charge), render_decimal(line.paid)
-    writer.add("SVC", ("HC", line.procedure_code), *amounts, "", "", "", _read_units(question))
+    writer.add("SVC", (_find_qualifier(line), line.procedure_code), *amounts, "", "", "", _read_units(question))
     status = line.status or claim.status
     writer.add("STC", _find_codes(status, claim.reason, line.paid), render_date(claim.status_date))
     write_reference(writer, "FJ", None if question is None else read_reference(question, "FJ"))

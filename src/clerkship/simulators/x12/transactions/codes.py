@@ -1,5 +1,6 @@
 """The codes of X12 for the words of the payer. The table is `codes.json`; its words are our own."""
 
+import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -75,6 +76,20 @@ CODES = CodeTable.model_validate_json((Path(__file__).parent / "codes.json").rea
 SERVICE_TYPE_CODES: dict[ServiceType, str] = {word: code for code, word in CODES.service_types.items()}
 REVIEW_CODES: dict[ReviewType, str] = {word: code for code, word in CODES.reviews.items()}
 GENDER_CODES = {word: code for code, word in CODES.genders.items()}
+
+
+_PROCEDURE_FORMS = (
+    (re.compile(r"D[0-9]{4}"), "AD"),
+    (re.compile(r"[0-9A-Z][0-9]{3}[0-9A-Z]"), "HC"),
+    (re.compile(r"[0-9]{11}"), "N4"),
+)
+"""The forms of dental, CPT and HCPCS, and drug codes, each with its qualifier (X12 code list 235)."""
+MUTUALLY_DEFINED = "ZZ"
+
+
+def find_procedure_qualifier(code: str) -> str:
+    """Return the qualifier of the code system of a procedure code; that for other systems if it is of no known form."""
+    return next((qualifier for form, qualifier in _PROCEDURE_FORMS if form.fullmatch(code)), MUTUALLY_DEFINED)
 
 
 class AaaCodes(NamedTuple):

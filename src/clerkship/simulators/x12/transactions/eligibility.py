@@ -9,7 +9,7 @@ from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.formats.x12.writer import SetWriter
 from clerkship.payer.answer import Benefit, EligibilityAnswer, Member, OtherCoverage, Rejection, RejectionSubject
 from clerkship.payer.inquiry import EligibilityInquiry, ServiceType
-from clerkship.simulators.x12.transactions.codes import CODES, SERVICE_TYPE_CODES
+from clerkship.simulators.x12.transactions.codes import CODES, SERVICE_TYPE_CODES, find_procedure_qualifier
 from clerkship.simulators.x12.transactions.reply import (
     ReplyHeader,
     begin_reply,
@@ -67,8 +67,8 @@ def write_unprocessed_benefit(writer: SetWriter, service_type_codes: list[str]) 
 def _write_benefit(writer: SetWriter, benefit: Benefit, answer: EligibilityAnswer) -> None:
     plan_name = answer.coverage.plan_name if answer.coverage and benefit.kind in STATUS_KINDS else ""
     # EB03 and EB13 exclude each other: a benefit of one procedure is not one of a type of services.
-    has_procedure = benefit.procedure_code is not None
-    types = [] if has_procedure else [SERVICE_TYPE_CODES[service_type] for service_type in benefit.service_types]
+    code = benefit.procedure_code
+    types = [] if code else [SERVICE_TYPE_CODES[service_type] for service_type in benefit.service_types]
     writer.add(
         "EB",
         CODES.benefits[benefit.kind],
@@ -83,7 +83,7 @@ def _write_benefit(writer: SetWriter, benefit: Benefit, answer: EligibilityAnswe
         render_decimal(benefit.quantity),
         _render_flag(benefit.authorization_required),
         _render_network(benefit),
-        ("HC", benefit.procedure_code) if has_procedure else "",
+        (find_procedure_qualifier(code), code) if code else "",
     )
     if benefit.text and benefit.text != plan_name:
         write_message(writer, benefit.text)

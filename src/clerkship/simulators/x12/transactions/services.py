@@ -7,7 +7,7 @@ from clerkship.formats.x12.segment import X12Segment
 from clerkship.formats.x12.writer import SetWriter, X12Element, decode_elements
 from clerkship.payer.answer import DecidedService
 from clerkship.payer.inquiry import RequestedService, Unit
-from clerkship.simulators.x12.transactions.codes import CODES
+from clerkship.simulators.x12.transactions.codes import CODES, find_procedure_qualifier
 from clerkship.simulators.x12.transactions.text import parse_decimal, read_period, render_decimal
 
 _UNITS: dict[str, Unit] = {code: unit for unit, code in CODES.service_units.items()}
@@ -105,7 +105,8 @@ def write_decided_service(writer: SetWriter, service: DecidedService, requested:
     is_approved = service.status in ("approved", "modified")
     has_units = is_approved and service.unit == "units"
     quantity = render_decimal(service.quantity) if has_units else ""
-    kind = requested.id if requested else "SV1"
+    is_dental = find_procedure_qualifier(service.procedure_code) == "AD"
+    kind = requested.id if requested else "SV3" if is_dental else "SV1"
     procedure = _repeat_procedure(service, requested)
     if kind == "SV2":
         revenue_code = requested.raw(1) if requested else ""
@@ -121,7 +122,7 @@ def write_decided_service(writer: SetWriter, service: DecidedService, requested:
 def _repeat_procedure(service: DecidedService, requested: X12Segment | None) -> X12Element:
     """Return the procedure with its qualifier and modifiers, as requested if the request has the service."""
     if requested is None:
-        return ("HC", service.procedure_code)
+        return (find_procedure_qualifier(service.procedure_code), service.procedure_code)
     elements = decode_elements(requested)
     position = 1 if requested.id == "SV2" else 0
     return elements[position] if position < len(elements) else ""
