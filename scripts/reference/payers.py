@@ -93,7 +93,7 @@ def _describe_amounts(amounts: PlanAmounts | None) -> str:
     if amounts is None:
         return "–"
     family = f", family {amounts.family:g}" if amounts.family is not None else ""
-    return f"{amounts.individual:g} (met: {amounts.individual_met:g}){family}"
+    return f"{amounts.individual:g}{family}"
 
 
 def _describe_share(terms: NetworkTerms) -> str:

@@ -1,6 +1,9 @@
 """Eligibility: which policy is in force, what it pays, and what is rejected."""
 
+import re
+from collections import Counter, defaultdict
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +13,12 @@ from clerkship.payer.events import EligibilityChecked
 from clerkship.payer.inquiry import PersonQuery
 from clerkship.payer.plan import load_shipped_plans
 from tests.payer.clinic import CLINIC, JANE, JANE_ASKED, TODAY, PayerClinic, inquiry, load_dataset
+
+REVENUE = Path(__file__).parents[2] / "suites" / "revenue"
+AMOUNT_LEFT = re.compile(r"path: \w*(?:deductible|out_of_pocket)_remaining, expected: ([\d.]+)")
+MAXIMA = ("deductible", "out_of_pocket_maximum")
+LEFT_OF_JANE = [232.97, 1091.55, 3596.19, 7873.23]
+VISITS_OF_JANE = 11
 
 
 def ask(clinic: PayerClinic, subscriber: PersonQuery = JANE_ASKED, **fields: Any) -> EligibilityAnswer:
@@ -162,6 +171,69 @@ def test_days_of_service_within_two_years_and_one_year_are_answered() -> None:
     clinic = PayerClinic()
     assert ask(clinic, service_date=date(2024, 3, 2)).rejection is None
     assert ask(clinic, service_date=date(2027, 3, 2)).rejection is None
+
+
+def find_left(answer: EligibilityAnswer, kind: str, level: str = "individual") -> float | None:
+    return find(answer, kind=kind, level=level, period="remaining")[0].amount
+
+
+def test_no_two_members_of_a_plan_have_the_same_amounts_left() -> None:
+    clinic, plans = PayerClinic(), load_shipped_plans()
+    deductibles, maxima = defaultdict[str, list[float | None]](list), defaultdict[str, list[float | None]](list)
+    for member in load_dataset().members.values():
+        answer = ask(clinic, to_person(member), payer_id=member.payer_id)
+        if answer.status == "active" and answer.coverage:
+            deductibles[answer.coverage.plan].append(find_left(answer, "deductible"))
+            maxima[answer.coverage.plan].append(find_left(answer, "out_of_pocket_maximum"))
+    assert sum(map(len, deductibles.values())) == 95
+    for plan, amounts in deductibles.items():
+        assert len(set(amounts)) == (len(amounts) if plans[plan].deductible.individual else 1), plan
+    assert {plan for plan, amounts in maxima.items() if len(set(amounts)) < len(amounts)} == set()
+
+
+def test_amount_that_a_task_of_the_revenue_suite_asks_for_is_that_of_one_member_alone() -> None:
+    clinic, amounts = PayerClinic(), Counter[float | None]()
+    for member in load_dataset().members.values():
+        answer = ask(clinic, to_person(member), payer_id=member.payer_id)
+        amounts.update(benefit.amount for benefit in answer.benefits if benefit.period == "remaining")
+    texts = [path.read_text(encoding="utf-8") for path in (REVENUE / "tasks").glob("*.yml")]
+    asked = [float(amount) for text in texts for amount in AMOUNT_LEFT.findall(text)]
+    assert len(asked) == 9
+    assert [amount for amount in asked if amounts[amount] > 1] == []
+
+
+def test_what_a_member_has_used_follows_from_its_key_alone() -> None:
+    """A changed derivation changes the answers of every suite: then this test and the suites change with it."""
+    answer = ask(PayerClinic(), service_types=("physical_therapy",))
+    left = [find_left(answer, kind, level) for kind in MAXIMA for level in ("individual", "family")]
+    assert left == LEFT_OF_JANE
+    assert find(answer, kind="limit", period="remaining")[0].quantity == VISITS_OF_JANE
+
+
+def test_what_was_paid_toward_the_deductible_counts_toward_the_maximum_and_for_the_family() -> None:
+    clinic = PayerClinic()
+    subscriber, *dependents = [
+        ask(clinic),
+        *(ask(clinic, dependent=PersonQuery(given=name, birth_date=date(2015, 3, 1))) for name in ("Tim", "Tom")),
+    ]
+    met = [1200 - (find_left(each, "deductible") or 0) for each in (subscriber, *dependents)]
+    maxima = [6000 - (find_left(each, "out_of_pocket_maximum") or 0) for each in (subscriber, *dependents)]
+    assert all(0 < paid < maximum for paid, maximum in zip(met, maxima, strict=True))
+    assert len(set(met)) == 3
+    for answer in (subscriber, *dependents):
+        assert find_left(answer, "deductible", "family") == pytest.approx(2400 - sum(met))
+
+
+def test_a_plan_that_states_what_is_met_states_it_for_all_its_members() -> None:
+    deductible = {"individual": 1000, "family": 3000, "individual_met": 400, "family_met": 700}
+    limits = [{"service_type": "physical_therapy", "quantity": 10, "used": 3}]
+    plan = {"deductible": deductible, "limits": limits}
+    used = {"CM-555 000 111": {"deductible_met": 500}}
+    for accumulators, left, of_family in (({}, 600, 2300), (used, 500, 2200)):
+        clinic = PayerClinic(plans={"cedar-select-epo": plan}, accumulators=accumulators)
+        answer = ask(clinic, service_types=("physical_therapy",))
+        assert (find_left(answer, "deductible"), find_left(answer, "deductible", "family")) == (left, of_family)
+        assert find(answer, kind="limit", period="remaining")[0].quantity == 7
 
 
 def test_limits_and_deductible_have_what_remains_of_the_accumulators() -> None:

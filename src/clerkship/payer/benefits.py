@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal, get_args
 
-from clerkship.payer.answer import Benefit, Coverage
-from clerkship.payer.config import Accumulators
+from clerkship.payer.accumulators import find_met, find_used_quantity, sum_met
+from clerkship.payer.answer import Benefit, Coverage, Member
 from clerkship.payer.determination import needs_authorization
 from clerkship.payer.inquiry import EligibilityInquiry, ServiceType
 from clerkship.payer.money import to_cents
@@ -21,9 +21,9 @@ def list_inactive_benefits(inquiry: EligibilityInquiry, coverage: Coverage) -> t
 
 
 def list_benefits(
-    records: PayerRecords, inquiry: EligibilityInquiry, coverage: Coverage, used: Accumulators
+    records: PayerRecords, inquiry: EligibilityInquiry, member: Member, coverage: Coverage
 ) -> tuple[Benefit, ...]:
-    """Return what a policy in force pays for what was asked."""
+    """Return what a policy in force pays a member for what was asked."""
     plan = records.find_plan(coverage.plan)
     service_types = list(dict.fromkeys(inquiry.service_types or WHOLE_PLAN))
     named = [type for type in service_types if type != "plan"]
@@ -37,26 +37,28 @@ def list_benefits(
     if refused:
         benefits.append(Benefit(kind="not_covered", service_types=tuple(refused)))
     if covered or "plan" in service_types:
-        benefits += _list_amounts("deductible", plan.deductible, used.deductible_met)
+        met = find_met(records, member.key, plan)
+        of_family = sum_met(records, member, plan, met)
+        benefits += _list_amounts("deductible", plan.deductible, met.deductible, of_family.deductible)
         if plan.out_of_pocket is not None:
-            benefits += _list_amounts("out_of_pocket_maximum", plan.out_of_pocket, used.out_of_pocket_met)
+            maximum = plan.out_of_pocket
+            benefits += _list_amounts("out_of_pocket_maximum", maximum, met.out_of_pocket, of_family.out_of_pocket)
     benefits += _list_terms(plan, covered, is_whole="plan" in service_types)
-    benefits += _list_limits(plan, covered, used)
+    benefits += _list_limits(records, member, plan, covered)
     benefits += (_describe_procedure(records, coverage, plan, code) for code in inquiry.procedure_codes)
     benefits += _list_authorizations(records, coverage, [type for type in named if type in covered])
     return tuple(benefits)
 
 
 def _list_amounts(
-    kind: Literal["deductible", "out_of_pocket_maximum"], amounts: PlanAmounts, met: float | None
+    kind: Literal["deductible", "out_of_pocket_maximum"], amounts: PlanAmounts, met: float, family_met: float
 ) -> Iterator[Benefit]:
     """Yield an amount and what remains of it, for one person and for the family."""
-    person_met = amounts.individual_met if met is None else met
-    # What the person has paid counts for the family too.
-    family_met = max(amounts.family_met + (person_met - amounts.individual_met), 0.0)
-    levels: list[tuple[Literal["individual", "family"], float, float]] = [
-        ("individual", amounts.individual, person_met)
-    ]
+    if amounts.family_met is not None:
+        # What the person has paid otherwise than the plan states counts for the family too.
+        differs = 0.0 if amounts.individual_met is None else met - amounts.individual_met
+        family_met = max(amounts.family_met + differs, 0.0)
+    levels: list[tuple[Literal["individual", "family"], float, float]] = [("individual", amounts.individual, met)]
     if amounts.family is not None:
         levels.append(("family", amounts.family, family_met))
     for level, amount, paid in levels:
@@ -84,12 +86,14 @@ def _list_terms(plan: BenefitPlan, covered: Sequence[ServiceType], *, is_whole: 
             yield Benefit(kind="coinsurance", service_types=shared, share=terms.coinsurance, in_network=in_network)
 
 
-def _list_limits(plan: BenefitPlan, covered: Sequence[ServiceType], used: Accumulators) -> Iterator[Benefit]:
+def _list_limits(
+    records: PayerRecords, member: Member, plan: BenefitPlan, covered: Sequence[ServiceType]
+) -> Iterator[Benefit]:
     """Yield how much of a service is paid for in a year, and what remains."""
     for limit in plan.limits:
         if limit.service_type not in covered:
             continue
-        remaining = max(limit.quantity - used.used.get(limit.service_type, limit.used), 0.0)
+        remaining = max(limit.quantity - find_used_quantity(records, member.key, limit), 0.0)
         types = (limit.service_type,)
         yield Benefit(
             kind="limit", service_types=types, period="calendar_year", quantity=limit.quantity, unit=limit.unit

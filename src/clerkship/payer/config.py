@@ -104,7 +104,7 @@ class ProviderEntry(Frozen):
 
 
 class Accumulators(Frozen):
-    """What a member has used this year. What is not given is as the plan says."""
+    """What a member has used this year. What is not given is as the plan says, or else the member's own."""
 
     deductible_met: Annotated[Dollars | None, Field(description="dollars paid toward the deductible")] = None
     out_of_pocket_met: Annotated[Dollars | None, Field(description="dollars paid toward the out-of-pocket maximum")] = (

@@ -92,7 +92,7 @@ def answer_eligibility(records: PayerRecords, inquiry: EligibilityInquiry, today
         return EligibilityAnswer(**names, rejection=rejection, member=member)
     coverage, status = policy
     if status == "active":
-        benefits = list_benefits(records, inquiry, coverage, records.get_accumulators(member.key))
+        benefits = list_benefits(records, inquiry, member, coverage)
     else:
         benefits = list_inactive_benefits(inquiry, coverage)
     return EligibilityAnswer(

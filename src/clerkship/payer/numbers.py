@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Container
+from functools import lru_cache
 
 DIGITS = 9
 
@@ -10,6 +11,12 @@ def build_number(prefix: str, *parts: object) -> str:
     """Return a number that is derived from its parts: the same parts give the same number."""
     digest = hashlib.blake2b("/".join(map(str, parts)).encode(), digest_size=8).digest()
     return f"{prefix}{int.from_bytes(digest, 'big') % 10**DIGITS:0{DIGITS}}"
+
+
+@lru_cache(maxsize=1024)
+def draw_share(*parts: str) -> float:
+    """Return a number from 0 to 1 that is derived from its parts."""
+    return float(build_number("0.", *parts))
 
 
 def build_unused_number(prefix: str, taken: Container[str], *parts: object) -> str:

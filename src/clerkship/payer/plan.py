@@ -33,12 +33,16 @@ Share = Annotated[float, BeforeValidator(_to_float), Field(ge=0, le=1, strict=Tr
 
 
 class PlanAmounts(Frozen):
-    """An amount for each calendar year, and how much of it the members have paid."""
+    """An amount for each calendar year, and how much of it the members have paid if that is the same for all."""
 
     individual: Annotated[Dollars, Field(description="dollars for each person")]
     family: Annotated[Dollars | None, Field(description="dollars for all members of the policy; null if none")] = None
-    individual_met: Annotated[Dollars, Field(description="what a member has paid; `accumulators` can differ")] = 0.0
-    family_met: Annotated[Dollars, Field(description="what all members of the policy have paid")] = 0.0
+    individual_met: Annotated[
+        Dollars | None, Field(description="what every member has paid; by default, each has paid another amount")
+    ] = None
+    family_met: Annotated[
+        Dollars | None, Field(description="what all people of a policy have paid; by default the sum of what each has")
+    ] = None
 
 
 class NetworkTerms(Frozen):
@@ -56,7 +60,9 @@ class VisitLimit(Frozen):
     service_type: Annotated[ServiceType, Field(description="the service")]
     quantity: Annotated[Amount, Field(gt=0, description="how many")]
     unit: Annotated[Unit, Field(description="of what")] = "visits"
-    used: Annotated[Amount, Field(description="how many were used; `accumulators` can differ")] = 0.0
+    used: Annotated[
+        Amount | None, Field(description="how many every member has used; by default, each has used another number")
+    ] = None
 
 
 class BenefitPlan(Frozen):

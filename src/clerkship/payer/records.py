@@ -117,7 +117,7 @@ class PayerRecords:
         return self.members.get(key) or self.book.members.get(key)
 
     def get_accumulators(self, key: str) -> Accumulators:
-        """Return what a member has used this year, where it differs from the plan."""
+        """Return what the scenario and the config state that a member has used this year."""
         return self.accumulators.get(key) or self.book.accumulators.get(key) or NO_ACCUMULATORS
 
     def find_claim(self, number: str) -> PayerClaim | None:
