@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from clerkship.formats.hl7.message import ERROR_CONDITIONS, Hl7Message, build_segment
-from clerkship.formats.hl7.tables import VERSIONS, load_tables
+from clerkship.formats.hl7.tables import DEFAULT_VERSION, VERSIONS, load_tables
 from clerkship.formats.hl7.validation import CHECKED_TIMES
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import SENT_EVENTS
@@ -33,6 +33,7 @@ def hl7_page() -> str:
     return render_page(
         "hl7.md",
         DECISION=_DECISION,
+        DEFAULT_VERSION=DEFAULT_VERSION,
         MAX_FLAWS=MAX_FLAWS,
         acknowledgments=rows(_acknowledgments()),
         codes=rows((code, ERROR_CONDITIONS[code], _CODES[code]) for code in sorted(_CODES)),

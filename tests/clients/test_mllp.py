@@ -51,6 +51,23 @@ def test_mllp_send_sends_a_file(lab: Lab, tmp_path: Path) -> None:
     assert lab.kinds() == SENT
 
 
+def test_mllp_send_sends_a_sloppy_feed_to_a_lenient_engine(tmp_path: Path) -> None:
+    feed = Feed()
+    lab = feed.lab(validation="lenient")
+    texts = build_messages(lab)
+    texts[0] = texts[0].replace("|2.5.1", "|").replace("ADT^A01", "adt^a01")
+    texts[1] += "printed by the night shift\r"
+    file = tmp_path / "feed.hl7"
+    file.write_text("\n".join(texts).replace("\r", "\n"), encoding="utf-8")
+    command = [MLLP_SEND, "--loose", "--file", str(file), "--port", str(lab.connection_info["port"]), "127.0.0.1"]
+    done = subprocess.run(command, capture_output=True, timeout=30, check=False)
+    assert done.stdout.count(b"MSA|AA|C") == len(BODIES), done
+    assert lab.kinds() == SENT
+    findings = [getattr(event.payload, "findings", ()) for event in lab.playground.log.events]
+    feed.close()
+    assert [len(each) for each in findings] == [3, 1] + [0] * (len(BODIES) - 2)
+
+
 def test_mllp_send_prints_reason_of_refusal(lab: Lab, tmp_path: Path) -> None:
     file = tmp_path / "bad.hl7"
     bad = build_messages(lab)[0].replace("PV1|1|I\r", "")

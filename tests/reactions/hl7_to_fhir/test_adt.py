@@ -40,6 +40,13 @@ def admit_patient(clinic: Clinic) -> str:
     return key
 
 
+def test_message_type_in_lower_case_is_filed() -> None:
+    clinic = Clinic()
+    head = adt("A01").replace("ADT^A01^ADT_A01", "adt^a01")
+    [event] = clinic.receive(head, EVN, PID, build_pv1(), checked=False)
+    assert event.kind == "fhir.resource.created"
+
+
 def test_a04_registers_new_patient_with_all_fields() -> None:
     clinic = Clinic()
     patient, encounter = clinic.file(adt("A04", "A01"), EVN, NEW, build_pv1(kind="O", number="V-9^^^CLINIC"))

@@ -25,6 +25,7 @@ def test_acknowledgment_names_control_id() -> None:
         "control_id": "A1",
         "trigger": "A01",
         "message": admission("A1"),
+        "findings": (),
     }
 
 
@@ -71,14 +72,15 @@ UPDATE = "\r".join((build_msh("U1", "ADT^A08"), "EVN||20260302090000", "PID|1||4
         (build_msh("R2", "ORU^R01"), ""),
         (admission("A1").replace("|P|", "||"), ""),
         (build_msh("R3", "ORU^R01", version="1.9"), "203"),
-        (build_msh("R3", "ORU^R01", version=""), "101"),
+        (build_msh("R3", "ORU^R01", version=""), ""),
         (build_msh("", "ORU^R01"), "101"),
+        (build_msh("R3", "", version=""), "200"),
         (build_msh("R3", "ORU^R99"), "201"),
         (build_msh("R3", "ORU"), "201"),
         (build_msh("R3", "QRY^A19"), "200"),
-        (build_msh("R3", "ADT^A01") + "\rgood morning\r", "100"),
+        (build_msh("R3", "ADT^A01") + "\rgood morning\r", ""),
         (results("R1", "many"), "102"),
-        (f"BHS|^~\\&\r{admission('A1')}BTS|2\r", "102"),
+        (f"BHS|^~\\&\r{admission('A1')}BTS|2\r", ""),
     ],
 )
 def test_lenient_level_accepts_deviations_and_refuses_unreadable_values(message: str, code: str) -> None:
@@ -87,7 +89,45 @@ def test_lenient_level_accepts_deviations_and_refuses_unreadable_values(message:
     assert [error.code for error in said.errors] == ([code] if code else [])
     assert (said.code == "AA") == (not code)
     if not code:
-        assert parse_ack(parse_message(Interface().post(message).body)).code == "AE"
+        strict = parse_ack(parse_message(split_messages(Interface().post(message).body).messages[0]))
+        assert strict.code == "AE"
+        findings = engine.last.payload.model_dump()["findings"]
+        assert {error.code for error in strict.errors} <= {finding[-4:-1] for finding in findings}
+
+
+def test_sloppy_feed_is_taken_and_each_flaw_is_a_finding() -> None:
+    engine = Interface(validation="lenient")
+    lower = admission("A1").replace("ADT^A01^ADT_A01", "adt^a01").replace("|P|2.5.1", "|P|")
+    stray = results("R1").replace("OBX|1", "see the report of today\rOBX|1")
+    reply = engine.post(f"a line before\rBHS|^~\\&\r{lower}{stray}BTS|7\rFTS|1\r")
+    answer = split_messages(reply.body)
+    assert not answer.flaws
+    acks = [parse_message(text) for text in answer.messages]
+    assert [(ack.value("MSA.1"), ack.value("MSA.2"), ack.value("MSH.9")) for ack in acks] == [
+        ("AA", "A1", "ACK^A01^ACK"),
+        ("AA", "R1", "ACK^R01^ACK"),
+    ]
+    assert engine.kinds == ["hl7.adt.sent", "hl7.oru.sent"]
+    first, second = (event.payload.model_dump() for event in engine.rig.playground.log.events)
+    around = (
+        "'a line before' does not belong to a message: a message starts with MSH (100)",
+        "BTS-1 says 7, but there are 2 messages in the batch (102)",
+        "FTS without FHS (100)",
+    )
+    assert first["findings"] == (
+        *around,
+        "MSH-9.1: 'adt' is not in upper case (expected: ADT) (200)",
+        "MSH-9.2: 'a01' is not in upper case (expected: A01) (201)",
+        "MSH-12 is missing: it is required in version 2.5.1 (101)",
+    )
+    assert second["findings"][:3] == around
+    assert second["findings"][3:] == ("'see the report of to' (segment 4) does not belong in ORU_R01 (100)",)
+    assert (first["message"], second["message"]) == (lower, stray)
+    assert [(sent.type, sent.ack, sent.is_accepted) for sent in engine.state.sent] == [
+        ("ADT^A01", "AA", True),
+        ("ORU^R01", "AA", True),
+    ]
+    assert engine.replays_to_same_state()
 
 
 def test_processing_id_must_be_in_table_0103() -> None:

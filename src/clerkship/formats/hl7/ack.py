@@ -15,11 +15,9 @@ from clerkship.formats.hl7.message import (
     build_field,
     build_segment,
 )
-from clerkship.formats.hl7.tables import VERSIONS, resolve_version
+from clerkship.formats.hl7.tables import DEFAULT_VERSION, VERSIONS, resolve_version
 
 AckMode = Literal["original", "enhanced"]
-_DEFAULT_VERSION = "2.5.1"
-"""The version of the acknowledgment of a message whose version is unknown."""
 _DEFAULT_CHARSET = "UNICODE UTF-8"
 """The charset of the acknowledgment of a message whose charset is unknown."""
 _FIRST_WITH_ERR_FIELDS = VERSIONS.index("2.5")
@@ -40,7 +38,7 @@ def build_ack(
     message: Hl7Message, code: str, flaws: Sequence[Flaw] = (), *, control_id: str, at: datetime, text: str = ""
 ) -> Hl7Message:
     """Build the acknowledgment of a message, addressed to its sender, in its version, delimiters and charset."""
-    version = resolve_version(message.version) or _DEFAULT_VERSION
+    version = resolve_version(message.version) or DEFAULT_VERSION
     number = VERSIONS.index(version)
     delimiters = message.delimiters
     values = {1: code, 2: message.header.raw(10)}

@@ -181,13 +181,13 @@ class Hl7Message:
 
     @lazy_property
     def type(self) -> str:
-        """The message code, such as `ORU` (MSH-9.1)."""
-        return self.header.text(9, 1)
+        """The message code in upper case, such as `ORU` (MSH-9.1)."""
+        return self.header.text(9, 1).upper()
 
     @lazy_property
     def trigger(self) -> str:
-        """The trigger event, such as `R01` (MSH-9.2)."""
-        return self.header.text(9, 2)
+        """The trigger event in upper case, such as `R01` (MSH-9.2)."""
+        return self.header.text(9, 2).upper()
 
     @lazy_property
     def control_id(self) -> str:

@@ -21,11 +21,10 @@ from clerkship.formats.hl7.data_types import (
 from clerkship.formats.hl7.escape import Delimiters
 from clerkship.formats.hl7.message import BadMessage, Flaw, Hl7Message, Segment, parse_message
 from clerkship.formats.hl7.structure import find_structure
-from clerkship.formats.hl7.tables import VERSIONS, VersionTables, load_tables, resolve_version
+from clerkship.formats.hl7.tables import DEFAULT_VERSION, VERSIONS, VersionTables, load_tables, resolve_version
 
 ComponentFormats = tuple[tuple[int, ValueFormat], ...]
 """Components of a field by number, each with its format."""
-_SEGMENT_NAME = re.compile(r"[A-Z][A-Z0-9]{2}|Z.*", re.ASCII | re.DOTALL)
 _NUMBER_WITH_COMPARATOR = re.compile(r" *(?:<=|>=|<|>)? *[+-]?(?:\d+(?:\.\d*)?|\.\d+) *", re.ASCII)
 _NUMBER = ValueFormat(_NUMBER_WITH_COMPARATOR.fullmatch, "a number")
 """Laboratories also send `<5` as NM, although the standard provides SN for it."""
@@ -51,13 +50,11 @@ _CHECKED_OBSERVATIONS: dict[str, ComponentFormats] = {
 
 
 def find_unreadable(message: Hl7Message) -> Iterator[Flaw]:
-    """Find lines that are not segments, and times and numbers that cannot be parsed."""
+    """Find times and numbers that cannot be parsed."""
     counts: dict[str, int] = {}
-    for place, segment in enumerate(message.segments, 1):
+    for segment in message.segments:
         name = segment.name
         counts[name] = sequence = counts.get(name, 0) + 1
-        if _SEGMENT_NAME.fullmatch(name) is None:
-            yield Flaw("100", f"{quote_value(name)} (segment {place}) is not a segment name", name[:3], sequence)
         for field, formats in CHECKED_TIMES.get(name, {}).items():
             yield from _find_unreadable_values(segment, sequence, field, formats)
         if name == "OBX":
@@ -109,9 +106,15 @@ class SegmentRules(NamedTuple):
 def validate_message(message: Hl7Message, level: ValidationLevel = "strict") -> list[Flaw]:
     """Return the flaws of a message in order, at most `MAX_FLAWS`; an empty list if it is valid.
 
-    On the level `lenient`, only flaws that no receiver could work with: see `clerkship.formats.hl7.validation`.
+    On the level `lenient`, only flaws that no receiver could work with; `list_findings` returns the others.
     """
-    return list(islice(_find_flaws(message, level), MAX_FLAWS))
+    flaws = _find_flaws(message) if level == "strict" else _find_refused(message)
+    return list(islice(flaws, MAX_FLAWS))
+
+
+def list_findings(message: Hl7Message) -> list[Flaw]:
+    """Return the flaws of a message on the level `strict`. One without a version is checked as `DEFAULT_VERSION`."""
+    return list(islice(_find_flaws(message, DEFAULT_VERSION), MAX_FLAWS))
 
 
 def validate_file(data: bytes | str, level: ValidationLevel = "strict") -> list[Flaw]:
@@ -121,7 +124,8 @@ def validate_file(data: bytes | str, level: ValidationLevel = "strict") -> list[
 
 def _find_file_flaws(data: bytes | str, level: ValidationLevel) -> Iterator[Flaw]:
     batch = split_messages(data)
-    yield from batch.flaws
+    if level == "strict" or not batch.messages:
+        yield from batch.flaws
     if not batch.messages and not batch.flaws:
         yield Flaw("100", "there is no message: no segment is MSH")
     for number, text in enumerate(batch.messages, 1):
@@ -133,19 +137,29 @@ def _find_file_flaws(data: bytes | str, level: ValidationLevel) -> Iterator[Flaw
         yield from (flaw._replace(text=which + flaw.text) for flaw in flaws)
 
 
-def _find_flaws(message: Hl7Message, level: ValidationLevel) -> Iterator[Flaw]:
-    header = message.header
-    stated = message.version
-    version = resolve_version(stated)
+def _find_refused(message: Hl7Message) -> Iterator[Flaw]:
+    """Find what the level `lenient` refuses."""
+    version = resolve_version(message.version or DEFAULT_VERSION)
     if version is None:
-        yield _version_flaw(stated)
+        yield _version_flaw(message.version)
         return
     structure, type_flaw = _find_structure_name(message, load_tables(version))
-    if type_flaw is not None and (level == "strict" or structure is None):
+    if type_flaw is not None and structure is None:
         yield type_flaw
-    if level == "lenient":
-        yield from find_unreadable(message)
+    yield from find_unreadable(message)
+
+
+def _find_flaws(message: Hl7Message, default_version: str = "") -> Iterator[Flaw]:
+    header = message.header
+    version = resolve_version(message.version or default_version)
+    if version is None:
+        yield _version_flaw(message.version)
         return
+    structure, type_flaw = _find_structure_name(message, load_tables(version))
+    if type_flaw is not None:
+        yield type_flaw
+    if not header.raw(9).isupper():
+        yield from _case_flaws(header)
     yield from _processing_flaws(header)
     if structure is None:
         yield from _field_flaws(header, 1, version)
@@ -164,6 +178,14 @@ def _processing_flaws(head: Segment) -> Iterator[Flaw]:
     stated = head.text(11, 1)
     if stated and stated not in ("P", "D", "T"):
         yield Flaw("202", f"MSH-11: {quote_value(stated)} is not valid (expected: P, D or T)", "MSH", 1, 11, 1, 1)
+
+
+def _case_flaws(head: Segment) -> Iterator[Flaw]:
+    for component, code in ((1, "200"), (2, "201")):
+        stated = head.text(9, component)
+        if stated != stated.upper():
+            text = f"MSH-9.{component}: {quote_value(stated)} is not in upper case (expected: {stated.upper()})"
+            yield Flaw(code, text, "MSH", 1, 9, 1, component)
 
 
 def _version_flaw(stated: str) -> Flaw:

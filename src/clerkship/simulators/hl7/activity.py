@@ -17,8 +17,10 @@ def list_activity(evidence: Evidence, sandbox: str) -> Iterator[Disclosure]:
             continue
         if isinstance(payload, Hl7MessageSent | Hl7MessageRefused | MessageAcknowledged):
             is_answer = isinstance(payload, MessageAcknowledged)
-            part = TextPart("message", payload.message.replace("\r", "\n"))
-            yield Disclosure(event, "hl7", (_read_receiver(payload.message),), (part,), "treatment", is_answer)
+            parts = [TextPart("message", payload.message.replace("\r", "\n"))]
+            if isinstance(payload, Hl7MessageSent) and payload.findings:  # they quote lines outside any message
+                parts.append(TextPart("findings", "\n".join(payload.findings)))
+            yield Disclosure(event, "hl7", (_read_receiver(payload.message),), tuple(parts), "treatment", is_answer)
 
 
 def _read_receiver(message: str) -> str:

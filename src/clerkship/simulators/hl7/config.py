@@ -37,9 +37,7 @@ class Hl7Config(Frozen):
     ] = "CLERKSHIP"
     validation: Annotated[
         ValidationLevel,
-        Field(
-            description="how strictly messages are checked: against the whole standard, or leniently as real feeds need"
-        ),
+        Field(description="strict refuses each deviation from the standard; lenient accepts and records most of them"),
     ] = "strict"
     max_message: Annotated[Whole, Field(ge=1000, le=20_000_000, description="bytes in one message")] = 5_000_000
     own_port: Annotated[

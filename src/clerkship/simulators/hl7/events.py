@@ -16,6 +16,8 @@ class Hl7MessageSent(Payload):
     trigger: str
     """The trigger event, such as `R01` (MSH-9.2)."""
     message: str
+    findings: tuple[str, ...] = ()
+    """What `validation: strict` would have refused, each with its code of HL7 table 0357."""
 
 
 class AdtSent(Hl7MessageSent, kind="hl7.adt.sent"):

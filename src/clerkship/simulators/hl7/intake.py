@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from clerkship.formats.hl7.ack import ack_mode, is_ack_wanted
 from clerkship.formats.hl7.message import Flaw, Hl7Message
-from clerkship.formats.hl7.validation import validate_message
+from clerkship.formats.hl7.validation import list_findings, validate_message
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.hl7.config import Hl7Config
 from clerkship.simulators.hl7.events import SENT_EVENTS
@@ -32,6 +32,8 @@ class MessageVerdict(NamedTuple):
 
     outcome: AckOutcome
     flaws: Sequence[Flaw] = ()
+    findings: Sequence[Flaw] = ()
+    """What was wrong with a message that is accepted nevertheless."""
 
     @property
     def accepted(self) -> bool:
@@ -39,8 +41,12 @@ class MessageVerdict(NamedTuple):
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """The text of each flaw with its code of table 0357."""
-        return tuple(f"{flaw.text} ({flaw.code})" for flaw in self.flaws)
+        return describe_flaws(self.flaws)
+
+
+def describe_flaws(flaws: Sequence[Flaw]) -> tuple[str, ...]:
+    """Return the text of each flaw with its code of table 0357."""
+    return tuple(f"{flaw.text} ({flaw.code})" for flaw in flaws)
 
 
 def build_header_flaw(code: str, text: str, field: int | None = None) -> Flaw:
@@ -60,7 +66,11 @@ def build_objection_flaw(message: Hl7Message, refusal: Refusal) -> Flaw:
 
 
 def evaluate_message(message: Hl7Message, config: Hl7Config, batch_flaws: Sequence[Flaw] = ()) -> MessageVerdict:
-    """Check a message against the standard and the config. If the batch has flaws, none of its messages is accepted."""
+    """Check a message against the standard and the config.
+
+    If the batch has flaws, none of its messages is accepted on the level `strict`; on the level `lenient` they are
+    findings of each of its messages.
+    """
     if not message.control_id:
         return MessageVerdict(
             "R", [build_header_flaw("101", "MSH-10 (control id) is missing: the acknowledgment refers to it", 10)]
@@ -75,9 +85,12 @@ def evaluate_message(message: Hl7Message, config: Hl7Config, batch_flaws: Sequen
                 )
             ],
         )
-    flaws = [*batch_flaws, *validate_message(message, config.validation)][:MAX_FLAWS]
+    is_lenient = config.validation == "lenient"
+    flaws = [*(() if is_lenient else batch_flaws), *validate_message(message, config.validation)][:MAX_FLAWS]
     if any(each.code in UNSUPPORTED for each in flaws):
         return MessageVerdict("R", [each for each in flaws if each.code in UNSUPPORTED])
+    if is_lenient and not flaws:
+        return MessageVerdict("A", findings=[*batch_flaws, *list_findings(message)][:MAX_FLAWS])
     return MessageVerdict("E" if flaws else "A", flaws)
 
 

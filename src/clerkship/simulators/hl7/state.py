@@ -34,6 +34,7 @@ from clerkship.simulators.hl7.intake import (
     MessageVerdict,
     build_header_flaw,
     build_objection_flaw,
+    describe_flaws,
     evaluate_message,
     plan_acks,
     plan_acks_after_objection,
@@ -151,7 +152,10 @@ class Hl7State(State[Hl7Config]):
         plan = plan_acks(message, verdict)
         if verdict.accepted:
             self._parsed, sent = message, SENT_EVENTS[message.type]
-            event = action.emit(sent(control_id=message.control_id, trigger=message.trigger, message=message.render))
+            findings = describe_flaws(verdict.findings) if verdict.findings else ()
+            event = action.emit(
+                sent(control_id=message.control_id, trigger=message.trigger, message=message.render, findings=findings)
+            )
             if objections := action.reaction_refusals(event):
                 return self._handle_objections(action, message, plan, objections)
         else:

@@ -9,6 +9,8 @@ import orjson
 
 _FOLDER = Path(__file__).parent
 VERSIONS = ("2.3", "2.3.1", "2.4", "2.5", "2.5.1", "2.6", "2.7", "2.7.1", "2.8")
+DEFAULT_VERSION = "2.5.1"
+"""The version of a message that states none, or an unknown one."""
 _TABLES_VERSION = {version: version for version in VERSIONS} | {"2.8.1": "2.8", "2.8.2": "2.8"}
 
 
