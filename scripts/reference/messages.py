@@ -68,7 +68,7 @@ def messages_page() -> str:
             for words, effect in (
                 (STOP_WORDS, "opts out: later text messages are refused with 21610"),
                 (START_WORDS, "opts in again, if the number has opted out"),
-                (HELP_WORDS, "gets the automatic reply `help_text`"),
+                (HELP_WORDS, "gets the automatic reply `help_text`, also after STOP"),
             )
         ),
     )

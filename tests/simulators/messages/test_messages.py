@@ -90,6 +90,24 @@ def test_stop_is_honoured_until_start() -> None:
         assert desk.kinds.count("consent.changed") == 2
 
 
+def test_help_is_answered_after_stop() -> None:
+    with FrontDesk() as desk:
+        desk.receive("sms", ANA, "STOP")
+        desk.receive("sms", ANA, "help")
+        stopped, helped = desk.get("/messages", direction="outbound")["messages"]
+        assert "START" in stopped["text"]
+        assert "STOP" in helped["text"]
+        assert desk.kinds.count("consent.changed") == 1
+        assert desk.refusal("sms", ANA) == "21610"
+
+
+@pytest.mark.parametrize(("channel", "code"), [("sms", "invalid_text"), ("email", "554"), ("portal", "invalid_text")])
+def test_nul_in_a_text_is_refused(channel: str, code: str) -> None:
+    to = {"sms": ANA, "email": "ana@mail.example", "portal": "Patient/ada"}[channel]
+    with FrontDesk() as desk:
+        assert desk.refusal(channel, to, "a\0b") == code
+
+
 def test_automatic_reply_has_the_actor_system() -> None:
     with FrontDesk() as desk:
         desk.receive("sms", ANA, "HELP")

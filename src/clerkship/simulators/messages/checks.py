@@ -31,12 +31,18 @@ _MESSAGE_ID = re.compile(r"<[^\s<>]{1,990}>")
 
 
 def check_texts(message: OutgoingMessage | IncomingMessage) -> None:
-    """Refuse text that is not Unicode, and line breaks and control characters where a header would have them."""
+    """Refuse text with a NUL or that is not Unicode, and line breaks and control characters where a header would have
+    them.
+    """
     for name, text in _list_texts(message):
         try:
             text.encode()
         except UnicodeEncodeError:
             raise Refusal(400, "invalid_text", f"{name} is not valid Unicode text") from None
+    for name, text in (("text", message.text), ("html", message.html or "")):
+        if "\0" in text:
+            is_email = message.channel == "email"
+            raise Refusal(400, "554" if is_email else "invalid_text", f"{'5.6.0 ' * is_email}{name} contains a NUL")
     for name, text in _list_header_texts(message):
         match = _NOT_IN_HEADERS.search(text)
         if match is not None:

@@ -31,13 +31,13 @@ def find_keyword(text: str) -> tuple[KeywordKind, str] | None:
 def find_effective_keyword(text: str, consent: Consent) -> tuple[KeywordKind, str] | None:
     """Return the keyword of a text message if it has an effect.
 
-    START and YES have none for a contact who has not opted out, so that "reply YES to confirm" works. STOP and HELP
-    have none for one who has.
+    START and YES have none for a contact who has not opted out, so that "reply YES to confirm" works. STOP has none for
+    one who has. HELP is always answered: carriers demand it also after STOP.
     """
     keyword = find_keyword(text)
-    if keyword is None or (consent == "opted_out") != (keyword[0] == "start"):
-        return None
-    return keyword
+    if keyword is None or keyword[0] == "help":
+        return keyword
+    return keyword if (consent == "opted_out") == (keyword[0] == "start") else None
 
 
 def build_automatic_reply(kind: KeywordKind, organization: str, help_text: str = "") -> str:

@@ -44,6 +44,7 @@ def test_subject_that_looks_like_an_escape_of_python_is_kept(clinic: SmtpClinic,
         PLAIN + b"\n.\r\nMAIL FROM:<x@evil.example>\r\n",
         PLAIN + b"\r.\r",
         PLAIN + b"a\0b",
+        head(b"Content-Type: text/plain\r\nContent-Transfer-Encoding: quoted-printable") + b"a=00b",
         head(b"X-Note: a\nBcc: spy@evil.example"),
         head(b"X-Note: a\rBcc: spy@evil.example"),
         head(b"X-Note: caf\xe9"),
@@ -57,7 +58,7 @@ def test_subject_that_looks_like_an_escape_of_python_is_kept(clinic: SmtpClinic,
         b"Content-Disposition: attachment; filename*=utf-8''a%0d%0ab\r\n" + PLAIN,
         b"Content-Type: multipart/mixed; boundary=b\r\n" + PLAIN + b"--b\r\nX\r\n\r\n--b--",
     ],
-    ids=range(17),
+    ids=range(18),
 )
 def test_smuggling_and_injection_are_refused(clinic: SmtpClinic, data: bytes) -> None:
     client = RawSmtp(clinic)
