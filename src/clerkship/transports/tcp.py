@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 import sys
 import threading
 from abc import ABC, abstractmethod
@@ -61,11 +62,15 @@ class OpenPort:
         number: int = self.socket.getsockname()[1]
         return number
 
-    async def serve(self, make: "Callable[[OpenPort], TcpConnection]") -> None:
-        """Accept connections."""
+    async def serve(
+        self, make: "Callable[[OpenPort], TcpConnection]", tls_context: ssl.SSLContext | None = None
+    ) -> None:
+        """Accept connections; with a TLS context, each begins with TLS."""
         self.is_served = True
         loop = asyncio.get_running_loop()
-        self._server = await loop.create_server(lambda: make(self), sock=self.socket, backlog=MAX_ACCEPTED)
+        self._server = await loop.create_server(
+            lambda: make(self), sock=self.socket, backlog=MAX_ACCEPTED, ssl=tls_context
+        )
         self.socket.listen(BACKLOG)  # create_server has set the backlog to MAX_ACCEPTED
 
     def stop(self) -> None:

@@ -17,7 +17,8 @@ def swaks(
 ) -> "subprocess.CompletedProcess[str]":
     """Run swaks with a login."""
     require_program("swaks")
-    command = ["swaks", "--server", f"127.0.0.1:{clinic.port}", "--from", sender, "--auth-user", clinic.user]
+    port = clinic.handle.listeners["smtps"]["port"] if "--tls-on-connect" in options else clinic.port
+    command = ["swaks", "--server", f"127.0.0.1:{port}", "--from", sender, "--auth-user", clinic.user]
     command += ["--auth-password", password or clinic.password, "--auth-hide-password", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
@@ -28,6 +29,7 @@ def swaks(
         ("--auth", "PLAIN"),
         ("--auth", "LOGIN"),
         ("--tls", "--auth", "PLAIN"),
+        ("--tls-on-connect", "--auth", "PLAIN"),
         ("--tls", "--auth", "LOGIN", "--pipeline"),
         ("--auth", "PLAIN", "--pipeline"),
     ],

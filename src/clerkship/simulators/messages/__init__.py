@@ -13,7 +13,7 @@ from clerkship.simulators.messages.attack import MessagesAttack
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.simulators.messages.contacts import PatientContacts
 from clerkship.simulators.messages.email.operations import EMAIL_OPERATIONS
-from clerkship.simulators.messages.email.smtp import Smtp
+from clerkship.simulators.messages.email.smtp import Smtp, Smtps
 from clerkship.simulators.messages.events import EVENTS
 from clerkship.simulators.messages.exercise import EXERCISE
 from clerkship.simulators.messages.handle import Messages
@@ -42,7 +42,7 @@ SPEC = Spec(
     dataset="fhir",
     prepare=PatientContacts,
     names=NAMES,
-    listeners=(Smtp,),
+    listeners=(Smtp, Smtps),
     outbound=TWILIO_DELIVERIES,
     authentication=(BearerToken(), BasicPassword(user_field="account_sid"), SmtpUser()),
     assertions=(MessageWasSent, MessageThreadInOrder, MustNotMention),

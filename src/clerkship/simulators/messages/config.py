@@ -52,9 +52,9 @@ class MessagesConfig(Frozen):
     ] = DEFAULT_ACCOUNT_SID
     webhook: Annotated[str | None, Field(description="URL of the agent that is called for each inbound SMS")] = None
     help_text: Annotated[str, Field(description="the automatic reply to HELP")] = ""
-    smtp_requires_tls: Annotated[
-        Flag, Field(description="whether an SMTP client must send STARTTLS before it logs in")
-    ] = False
+    smtp_requires_tls: Annotated[Flag, Field(description="whether an SMTP client must begin TLS before it logs in")] = (
+        False
+    )
     max_message_bytes: Annotated[
         Whole,
         Field(

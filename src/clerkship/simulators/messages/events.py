@@ -8,6 +8,9 @@ from clerkship.events.event import EffectType, Payload, Utterance, collect_event
 from clerkship.model.conversation_key import build_place
 from clerkship.simulators.messages.records import Channel, DeliveryStatus, MessageHeader
 
+RawEmail = Annotated[bytes | None, Field(description="an e-mail sent over SMTP, as it came")]
+RAW_FIELD = frozenset({"raw"})
+
 
 class MessageSent(Utterance, kind="messages.message.sent"):
     """The organization sent a message; the actor is `agent`, or `scenario` for one that lies in the past.
@@ -22,7 +25,9 @@ class MessageSent(Utterance, kind="messages.message.sent"):
     html: str | None = None
     segments: Annotated[int | None, Field(description="SMS only: in how many parts it is sent")] = None
     status: DeliveryStatus = "queued"
+    raw: RawEmail = None
     is_outgoing: ClassVar[bool] = True
+    state_fields: ClassVar[frozenset[str]] = RAW_FIELD
 
     @property
     def places(self) -> tuple[str, ...]:
@@ -38,6 +43,8 @@ class MessageArrived(Utterance, kind="messages.message.arrived"):
     header: MessageHeader
     html: str | None = None
     segments: int | None = None
+    raw: RawEmail = None
+    state_fields: ClassVar[frozenset[str]] = RAW_FIELD
 
     @property
     def subject(self) -> str | None:

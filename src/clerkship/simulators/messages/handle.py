@@ -76,6 +76,11 @@ class Messages(Handle):
         """How to connect over SMTP: host, port, user, password, and the certificate of STARTTLS in PEM."""
         return self._find_listener("smtp")
 
+    @property
+    def smtps(self) -> ConnectionInfo:
+        """How to connect over SMTP with TLS from the first byte: as `smtp`, on another port."""
+        return self._find_listener("smtps")
+
 
 def _encode_attachments(fields: dict[str, Any]) -> dict[str, Any]:
     attachments = fields.get("attachments")

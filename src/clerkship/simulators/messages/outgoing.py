@@ -52,6 +52,7 @@ class MessageContent(Frozen):
 class OutgoingMessage(MessageContent):
     """A message that the organization wants to send. `MessagesState.send` checks it and gives it an id and a thread."""
 
+    raw: Annotated[bytes | None, Field(description="an e-mail as it came over SMTP")] = None
     sender: Annotated[
         str, Field(description="one of its own numbers or addresses; empty for the first, and on the portal")
     ] = ""

@@ -156,6 +156,7 @@ class MessagesState(State[MessagesConfig]):
                 header=header,
                 text=checked.text,
                 html=checked.html,
+                raw=checked.raw,
                 segments=count_segments(checked.text) if checked.channel == "sms" else None,
                 status="delivered" if in_past else _FIRST_STATUS[checked.channel],
                 **{"turn": self.conversations.current_turn(header.channel, header.recipients)} | utterance,
@@ -286,7 +287,7 @@ class MessagesState(State[MessagesConfig]):
             header = record.header.model_copy(
                 update={"id": new_message_id(action, self.mailbox, "email"), "bcc": (), "message_id": None}
             )
-            action.emit(MessageArrived(header=header, text=payload.text, html=payload.html, turn=0))
+            action.emit(MessageArrived(header=header, text=payload.text, html=payload.html, raw=payload.raw, turn=0))
         if delivery.bounced:
             header, text = build_bounce(record, delivery.bounced, action.ids.new("email"))
             action.emit(MessageArrived(header=header, text=text, turn=0))

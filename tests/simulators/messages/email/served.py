@@ -38,7 +38,7 @@ class SmtpClinic:
         settings = messages.SPEC.config(**{"contacts": contacts} | config)
         environment = Environment(name="desk", simulators={"mail": Simulator(kind="messages")}, time=time)
         prepared = PreparedSimulator(messages.SPEC, settings, PatientContacts(()))
-        self.gateway = gateway
+        self.gateway, self.prepared = gateway, prepared
         self.playground = Playground(environment, {"mail": prepared}, seed)
         handles = open_sandboxes(gateway, self.playground, lambda: "http://nowhere.invalid", pool)
         self.handle = handles["mail"]

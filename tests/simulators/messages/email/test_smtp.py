@@ -5,9 +5,11 @@ import ssl
 from contextlib import suppress
 from datetime import timedelta
 from email.message import EmailMessage
+from email.policy import SMTP
 
 import pytest
 
+from clerkship.playground.playground import replay
 from clerkship.simulators.messages.email.mime import parse_email
 from tests.simulators.messages.email.conftest import Serve
 from tests.simulators.messages.email.served import ANA, OWN, PLAIN, RawSmtp, SmtpClinic
@@ -62,11 +64,36 @@ def test_both_mechanisms_log_in(clinic: SmtpClinic, mechanism: str) -> None:
 def test_extensions_are_announced(clinic: SmtpClinic) -> None:
     client = clinic.connect(login=False)
     client.ehlo()
-    assert client.esmtp_features["size"] == ""
+    assert client.esmtp_features["size"] == "20000000"
     client.login(clinic.user, clinic.password)
     client.ehlo()
     assert client.esmtp_features["size"] == "20000000"
     assert set(client.esmtp_features) == {"size", "pipelining", "8bitmime", "smtputf8", "starttls", "auth", "help"}
+
+
+def test_size_is_announced_before_login_and_larger_emails_are_refused_at_mail_and_after_data(serve: Serve) -> None:
+    clinic = serve(max_message_bytes=5_000)
+    client = clinic.connect(login=False)
+    client.ehlo()
+    assert client.esmtp_features["size"] == "5000"
+    client.login(clinic.user, clinic.password)
+    assert client.mail(OWN, ["SIZE=5001"])[0] == 552
+    assert client.mail(OWN, ["SIZE=5000"])[0] == 250
+    assert client.rcpt(ANA)[0] == 250
+    assert client.data(PLAIN + b"x\r\n" * 2000)[0] == 552
+    assert [refused.code for refused in clinic.refused()] == ["552", "552"]
+
+
+def test_implicit_tls_begins_with_the_first_byte(clinic: SmtpClinic) -> None:
+    info = clinic.handle.listeners["smtps"]
+    context = ssl.create_default_context(cadata=str(info["certificate"]))
+    with smtplib.SMTP_SSL("localhost", int(info["port"]), timeout=30, context=context) as client:
+        client.ehlo()
+        assert "starttls" not in client.esmtp_features
+        assert client.docmd("STARTTLS")[0] == 503
+        client.login(str(info["user"]), str(info["password"]))
+        client.send_message(compose())
+    assert [sent.header.subject for sent in clinic.sent()] == ["Your visit"]
 
 
 def test_pipelined_commands_are_answered_in_order(clinic: SmtpClinic) -> None:
@@ -86,6 +113,10 @@ def test_tls_can_be_required(serve: Serve) -> None:
         clinic.connect()
     assert refused.value.smtp_code == 538
     clinic.connect(tls=True).quit()
+    info = clinic.handle.listeners["smtps"]
+    context = ssl.create_default_context(cadata=str(info["certificate"]))
+    with smtplib.SMTP_SSL("localhost", int(info["port"]), timeout=30, context=context) as client:
+        client.login(clinic.user, clinic.password)
 
 
 def test_recipients_outside_the_headers_are_bcc(clinic: SmtpClinic) -> None:
@@ -194,6 +225,24 @@ def test_email_is_readable_as_bytes_over_http(clinic: SmtpClinic) -> None:
     email = parse_email(response.body)
     assert (email.sender, email.to, email.subject) == (OWN, (ANA,), "Your visit")
     assert (email.text, email.message_id) == ("Please bring your card.", "<1@clinic.example>")
+
+
+def test_raw_email_is_the_bytes_as_they_came(clinic: SmtpClinic) -> None:
+    message = compose(X_Mailer="front desk 1.0", To=f"{ANA}, {OWN}")
+    message.add_alternative('<p>Your card: <img src="cid:card@clinic.example"></p>', subtype="html")
+    message.get_payload()[1].add_related(b"\x89PNG\r\n", "image", "png", cid="<card@clinic.example>")  # type: ignore[index, union-attr]
+    content = message.as_bytes(policy=SMTP)
+    with clinic.connect() as client:
+        client.sendmail(OWN, [ANA, OWN], content)
+    clinic.handle.request("GET", "/")
+    clinic.playground.clock.advance(timedelta(minutes=1))
+    (sent,), (copy,) = clinic.sent(), clinic.events("messages.message.arrived")
+    for header in (sent.header, copy.header):
+        raw = clinic.handle.request("GET", f"/messages/{header.id}/raw").body
+        assert raw == content
+        assert b"Content-ID: <card@clinic.example>" in raw
+    states = replay({"mail": clinic.prepared}, clinic.playground.log.events)
+    assert states["mail"].dump() == clinic.state.dump()
 
 
 def test_smtp_refuses_messages_beyond_the_limit_with_452(serve: Serve) -> None:

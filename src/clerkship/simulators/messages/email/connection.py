@@ -121,6 +121,7 @@ class SmtpConnection(SMTP):
         self.command_size_limit = COMMAND_BYTES
         self._listener, self._table = listener, listener.tcp.table
         self.client: SandboxClient | None = None
+        self._is_encrypted = listener.is_tls
         self._tries = 0
         self._is_busy = self._has_spoken = self._is_closing = False
         self._opened_at = self._active_at = monotonic()
@@ -199,6 +200,7 @@ class SmtpConnection(SMTP):
         """Enter a new connection into the table. After STARTTLS it is the same one, and not logged in."""
         self.client = None
         is_new = self._original_transport is None
+        self._is_encrypted = self._listener.is_tls or not is_new
         super().connection_made(transport)
         if is_new and not self._table.enter(self):
             self.close_with("421 4.3.2 too many connections")
@@ -227,16 +229,16 @@ class SmtpConnection(SMTP):
     async def handle_EHLO(  # noqa: N802  (the name that aiosmtpd looks for)
         self, server: SMTP, session: Session, envelope: Envelope, hostname: str, responses: list[str]
     ) -> list[str]:
-        """Announce the extensions. The size limit is that of the sandbox: without a login there is no number."""
+        """Announce the extensions. The size limit is that of the sandbox; before the login, the largest of any."""
         session.host_name = hostname
-        size = "SIZE" if self.client is None else f"SIZE {get_config(self.client).max_message_bytes}"
-        names = [name for name in EXTENSIONS if name != "STARTTLS" or session.ssl is None]
-        lines = [self.hostname, size, *names]
+        limits = self._listener if self.client is None else get_config(self.client)
+        names = [name for name in EXTENSIONS if name != "STARTTLS" or not self._is_encrypted]
+        lines = [self.hostname, f"SIZE {limits.max_message_bytes}", *names]
         return [f"250{' ' if place == len(lines) else '-'}{line}" for place, line in enumerate(lines, 1)]
 
     async def smtp_STARTTLS(self, arg: str) -> None:  # noqa: N802
         """Begin TLS, once."""
-        if self._tls_protocol is not None:
+        if self._is_encrypted:
             await self.push("503 5.5.1 TLS is active already")
             return
         await super().smtp_STARTTLS(arg)
@@ -260,7 +262,7 @@ class SmtpConnection(SMTP):
             problem = "535 5.7.8 the user or the password is wrong"
             if self._tries >= MAX_LOGIN_TRIES:
                 self.close_with("421 4.7.0 too many authentication failures")
-        elif get_config(client).smtp_requires_tls and self._tls_protocol is None:
+        elif get_config(client).smtp_requires_tls and not self._is_encrypted:
             problem = "538 5.7.11 send STARTTLS before AUTH"
         elif not self._table.claim(self, client.address):
             problem = "421 4.3.2 too many connections"
@@ -406,8 +408,8 @@ class SmtpConnection(SMTP):
         return ConnectionResetError()
 
 
-async def serve(listener: "Smtp", port: OpenPort, context: ssl.SSLContext) -> None:
+async def serve(listener: "Smtp", port: OpenPort, context: ssl.SSLContext, *, is_tls: bool = False) -> None:
     """Accept SMTP connections on a port."""
     # Below ERROR, aiosmtpd logs each command, with user names, which are credentials here.
     logging.getLogger("mail.log").setLevel(logging.ERROR)
-    await port.serve(lambda opened: cast(Any, SmtpConnection(listener, context)))
+    await port.serve(lambda opened: cast(Any, SmtpConnection(listener, context)), context if is_tls else None)

@@ -59,10 +59,12 @@ def refuse_email(context: OperationContext[MessagesState], refused: RefusedEmail
 
 @operation(tool=False)
 def read_raw_email(context: OperationContext[MessagesState], email: MessageId) -> bytes:
-    """Return an e-mail as bytes of RFC 5322; one that arrived is marked as read."""
+    """Return an e-mail as bytes of RFC 5322, as it came over SMTP; one that arrived is marked as read."""
     if context.state.mailbox.find_message(email.id).header.channel != "email":
         raise Refusal(400, "wrong_channel", f"message {email.id[:60]} is not an e-mail")
     record = context.state.read(context.action, email.id)
+    if record.payload.raw is not None:
+        return bytes(record.payload.raw)
     header = record.header
     answered = context.state.messages.get(header.in_reply_to or "")
     files = [context.state.attachment(attachment.id) for attachment in header.attachments]
@@ -110,6 +112,7 @@ def build_outgoing(email: Email, submission: EmailSubmission, config: MessagesCo
         attachments=email.attachments,
         message_id=email.message_id,
         references=email.references,
+        raw=submission.content,
         **{name: tuple(addresses) for name, addresses in groups.items()},
     )
 

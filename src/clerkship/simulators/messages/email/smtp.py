@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from ipaddress import ip_address
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from clerkship.by_name import load
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.listener import SandboxClient, SandboxDirectory
 from clerkship.sandbox.request import ConnectionInfo
+from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.tcp import to_reachable_host
 from clerkship.transports.user_listener import UserListener
@@ -73,9 +74,14 @@ class Smtp(UserListener):
     extra: ClassVar[str] = "smtp"
     limits: ClassVar[ConnectionLimits] = LIMITS
 
+    is_tls: ClassVar[bool] = False
+    """Whether connections begin with TLS; otherwise clients may begin it with STARTTLS."""
+
     def __init__(self, directory: SandboxDirectory) -> None:
         super().__init__(directory)
         self._certificate = ""
+        self.max_message_bytes = 0
+        """The largest limit of the sandboxes that clients were told to connect to: EHLO comes before the login."""
 
     async def open(self, host: str, port: int) -> None:
         """Start listening."""
@@ -83,7 +89,7 @@ class Smtp(UserListener):
         self._certificate, context = make_certificate(to_reachable_host(host))
         # Loaded here because aiosmtpd is an extra.
         serve = load("clerkship.simulators.messages.email.connection:serve")
-        await serve(self, opened, context)
+        await serve(self, opened, context, is_tls=self.is_tls)
         self.tcp.start_sweeping()
 
     async def run_ended(self, address: str) -> None:
@@ -96,12 +102,21 @@ class Smtp(UserListener):
         return self.tcp.numbers()
 
     def connection_info(self, client: SandboxClient) -> ConnectionInfo:
-        """Return host, port, user, password, and the certificate of STARTTLS in PEM."""
+        """Return host, port, user, password, and the certificate of the listener in PEM."""
+        self.max_message_bytes = max(self.max_message_bytes, cast(MessagesConfig, client.config).max_message_bytes)
         return {**super().connection_info(client), "certificate": self._certificate}
 
     def example(self, info: ConnectionInfo) -> str:
         """Return a swaks command that connects."""
+        tls = "--tls-on-connect" if self.is_tls else "--tls"
         return (
-            f"swaks --server {info['host']}:{info['port']} --tls --auth PLAIN --auth-user {info['user']}"
+            f"swaks --server {info['host']}:{info['port']} {tls} --auth PLAIN --auth-user {info['user']}"
             " --from OWN_ADDRESS --to ADDRESS"
         )
+
+
+class Smtps(Smtp):
+    """The listener with TLS from the first byte, as on port 465 (RFC 8314 §3.3)."""
+
+    name: ClassVar[str] = "smtps"
+    is_tls: ClassVar[bool] = True
