@@ -68,6 +68,11 @@ class DeliveryClient(GatewayClient):
             issuer=url, audience=audience, now=credentials.wall_now(), keys_url=keys_url, tenant=tenant
         )
 
+    async def find_url(self) -> str:
+        """Return the URL of the sandbox."""
+        await self._start_http()
+        return self._build_url(self.sandbox.name)
+
     async def grant_access(
         self, sandbox: str, scopes: Sequence[str], patient: str, lifetime: timedelta
     ) -> IssuedAccess:

@@ -52,11 +52,31 @@ async function drive([url, sid, token, smsUrl, callback, own, contact, gone]) {
   };
 }
 
+async function sendMedia([url, sid, token, own, contact, mediaUrl]) {
+  const client = twilio(sid, token);
+  client.api.baseUrl = url;
+  const sent = await client.messages.create({ to: contact, from: own, body: "Your card", mediaUrl });
+  const listed = await client.messages(sent.sid).media.list();
+  const fetched = await client.messages(sent.sid).media(listed[0].sid).fetch();
+  let refused = [];
+  try {
+    await client.messages.create({ to: contact, from: own, mediaUrl: ["https://images.example/a.png"] });
+  } catch (error) {
+    refused = [error.status, error.code];
+  }
+  const found = listed.map((media) => [media.contentType, media.parentSid === sent.sid]);
+  return { num_media: sent.numMedia, list: found, fetched: fetched.uri, refused };
+}
+
 function validate([token, requests]) {
   return requests.map((each) => twilio.validateRequest(token, each.signature, each.url, each.form));
 }
 
 (async () => {
   const task = JSON.parse(readFileSync(0, "utf8"));
+  if (task.media) {
+    console.log(JSON.stringify(await sendMedia(task.media)));
+    return;
+  }
   console.log(JSON.stringify(task.validate ? validate(task.validate) : await drive(task.drive)));
 })();

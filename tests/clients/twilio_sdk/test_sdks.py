@@ -86,6 +86,16 @@ def test_the_sdk_sends_lists_streams_and_fetches_and_its_webhooks_are_signed(sdk
     agent.close()
 
 
+def test_the_sdk_sends_lists_and_fetches_media(sdk: Sdk, clinic: TextingClinic) -> None:
+    basic = clinic.handle.credentials["basic"]
+    urls = ["data:image/png;name=card.png;base64,iVBORw0KGgo=", "data:text/vcard,BEGIN:VCARD"]
+    output = sdk({"media": [clinic.handle.url, basic["user"], basic["password"], OWN, ADA, urls]})
+    assert (output["num_media"], output["refused"]) == ("2", [400, 21620])
+    assert output["list"] == [["image/png", True], ["text/vcard", True]]
+    path = output["fetched"].removeprefix(clinic.account).removesuffix(".json")
+    assert clinic.send("GET", path).body == b"\x89PNG\r\n\x1a\n"
+
+
 def test_the_agent_of_the_guide_that_uses_the_sdk_passes(tmp_path: Path) -> None:
     try:
         python = python_environment("twilio", PROGRAMS / "twilio.txt")

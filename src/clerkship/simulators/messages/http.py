@@ -4,15 +4,20 @@ from clerkship.sandbox.request import Reply
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.messages import operations as ops
 from clerkship.simulators.messages.email.operations import read_raw_email
+from clerkship.simulators.messages.events import AttachmentStored
 from clerkship.simulators.messages.operations import Context
 
 
-def render_attachment(call: HttpCall, context: Context, data: bytes) -> Reply:
-    """Render an attachment with its content type. A browser must not run it, so it is a download."""
-    stored = context.state.attachment(call.params["id"])
+def render_download(stored: AttachmentStored) -> Reply:
+    """Render a file with its content type. A browser must not run it, so it is a download."""
     headers = {"Content-Disposition": "attachment", "X-Content-Type-Options": "nosniff"}
     media = stored.content_type if stored.content_type.isascii() else "application/octet-stream"
-    return Reply(200, data, media, headers)
+    return Reply(200, stored.data, media, headers)
+
+
+def render_attachment(call: HttpCall, context: Context, data: bytes) -> Reply:
+    """Render an attachment."""
+    return render_download(context.state.attachment(call.params["id"]))
 
 
 def render_raw_email(call: HttpCall, context: Context, data: bytes) -> Reply:

@@ -64,6 +64,9 @@ class OutboundClient(SandboxClient, Protocol):
         The HTTP server is running afterwards: it serves the public keys.
         """
 
+    async def find_url(self) -> str:
+        """Return the URL of the sandbox. The HTTP server is running afterwards. Never log it."""
+
     async def grant_access(
         self, sandbox: str, scopes: Sequence[str], patient: str, lifetime: timedelta
     ) -> IssuedAccess:

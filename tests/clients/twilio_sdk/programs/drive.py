@@ -70,6 +70,23 @@ def drive(arguments: list[str]) -> Any:
     }
 
 
+def send_media(arguments: list[Any]) -> Any:
+    """Send media, list them and fetch one; a foreign URL is refused."""
+    url, sid, token, own, contact, media_urls = arguments
+    client = Client(sid, token)
+    client.api.base_url = url
+    sent = client.messages.create(to=contact, from_=own, body="Your card", media_url=media_urls)
+    listed = client.messages(sent.sid).media.list()
+    fetched = client.messages(sent.sid).media(listed[0].sid).fetch()
+    try:
+        client.messages.create(to=contact, from_=own, media_url=["https://images.example/a.png"])
+        refused = []
+    except TwilioRestException as error:
+        refused = [error.status, error.code]
+    found = [[media.content_type, media.parent_sid == sent.sid] for media in listed]
+    return {"num_media": sent.num_media, "list": found, "fetched": fetched.uri, "refused": refused}
+
+
 def validate(token: str, requests: list[dict[str, Any]]) -> Any:
     """Return for each webhook whether its signature is valid."""
     validator = RequestValidator(token)
@@ -78,4 +95,8 @@ def validate(token: str, requests: list[dict[str, Any]]) -> Any:
 
 if __name__ == "__main__":
     task = json.load(sys.stdin)
-    sys.stdout.write(json.dumps(validate(*task["validate"]) if "validate" in task else drive(task["drive"])))
+    if "media" in task:
+        result = send_media(task["media"])
+    else:
+        result = validate(*task["validate"]) if "validate" in task else drive(task["drive"])
+    sys.stdout.write(json.dumps(result))

@@ -18,7 +18,7 @@ from clerkship.sandbox.request import Reply, Request
 from clerkship.simulators.messages import SPEC
 from clerkship.simulators.messages.config import Contact, MessagesConfig
 from clerkship.simulators.messages.events import MessageSent
-from clerkship.simulators.messages.outgoing import IncomingMessage
+from clerkship.simulators.messages.outgoing import IncomingMessage, NewAttachment
 from clerkship.simulators.messages.state import MessagesState
 from clerkship.simulators.messages.twilio.form import FORM
 from clerkship.simulators.messages.twilio.resources import build_number_sid
@@ -56,29 +56,30 @@ class TextingClinic:
         assert isinstance(state, MessagesState)
         return state
 
-    def receive(self, text: str, sender: str = ADA, to: str = OWN) -> str:
+    def receive(self, text: str, sender: str = ADA, to: str = OWN, *attachments: NewAttachment) -> str:
         """Let a text message arrive; return its id."""
         with self.playground.lock:
             action = self.playground.context_for("texts", "person")
-            event = self.state.receive(action, IncomingMessage(channel="sms", sender=sender, to=(to,), text=text))
+            message = IncomingMessage(channel="sms", sender=sender, to=(to,), text=text, attachments=attachments)
+            event = self.state.receive(action, message)
         id: str = event.payload.header.id  # type: ignore[attr-defined]
         return id
 
     def send(
-        self, method: str, path: str, form: dict[str, str] | None = None, query: dict[str, str] | None = None
+        self, method: str, path: str, form: dict[str, Any] | None = None, query: dict[str, str] | None = None
     ) -> Reply:
         """Send a request below the account, as the SDK does."""
         headers = {"content-type": FORM} if form is not None else {}
-        body = urlencode(form or {}).encode()
+        body = urlencode(form or {}, doseq=True).encode()
         return self.handle._transport.send(Request(method, f"{self.account}{path}", query or {}, headers, body))
 
     def json(
-        self, method: str, path: str, form: dict[str, str] | None = None, query: dict[str, str] | None = None
+        self, method: str, path: str, form: dict[str, Any] | None = None, query: dict[str, str] | None = None
     ) -> Any:
         """Send a request; return the JSON of the reply."""
         return orjson.loads(self.send(method, path, form, query).body)
 
-    def create(self, text: str = "Hello", to: str = ADA, **more: str) -> Any:
+    def create(self, text: str = "Hello", to: str = ADA, **more: str | list[str]) -> Any:
         """Send a text message; return the reply as JSON."""
         return self.json("POST", "/Messages.json", {"To": to, "From": OWN, "Body": text, **more})
 

@@ -56,6 +56,11 @@ class TwilioDelivery(EventWebhook[MessagesState]):
     async def build(self, message_id: str) -> OutboundRequest:
         """Return the request, with its signature over the URL as it was registered."""
         parameters: dict[str, str] = await self.read(message_id)
+        if "MediaUrl0" in parameters:
+            base = await self.client.find_url()
+            parameters = {
+                name: f"{base}{value}" if name.startswith("MediaUrl") else value for name, value in parameters.items()
+            }
         registered = await self.find_address(message_id)
         sent_url, token = OutboundAddress.parse(registered).url, self.client.token
 
@@ -103,7 +108,13 @@ class SmsWebhook(TwilioDelivery):
         except BadTwiml as error:
             raise DeliveryFailed("rejected", response.status, error.reason, is_final=True) from None
         for message in messages:
-            answer = ops.SmsAnswer(id=message_id, text=message.text, to=message.to, sender=message.sender)
+            answer = ops.SmsAnswer(
+                id=message_id,
+                text=message.text,
+                to=message.to,
+                sender=message.sender,
+                media_urls=tuple(message.media),
+            )
             await self.client.call(TwilioCall(ops.answer_sms_webhook, answer, f"/{message_id}", response.body))
 
 

@@ -32,7 +32,7 @@ REFUSALS = {
     "21609": "`StatusCallback` is not a URL that may be called",
     "21610": "the recipient has opted out",
     "21617": "`Body` is too long",
-    "21620": "media are not simulated",
+    "21620": "`MediaUrl` is no data: URL, and names no media of this sandbox",
     "21623": "too many attachments",
     "21655": "content templates are not simulated",
     "21659": "`From` is not a number of the organization",

@@ -24,6 +24,10 @@ class TwilioParameters:
         """Return the last value of a parameter."""
         return self._values.get(name.lower(), [default])[-1]
 
+    def get_all(self, name: str) -> list[str]:
+        """Return all values of a parameter that are not empty."""
+        return [value for value in self._values.get(name.lower(), ()) if value]
+
 
 def parse_form(body: bytes) -> TwilioParameters:
     """Parse a form (`application/x-www-form-urlencoded`); raise Refusal if it is none."""

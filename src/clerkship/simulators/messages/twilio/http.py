@@ -6,8 +6,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.route import HttpCall, Route, describe_first_error
+from clerkship.simulators.messages.events import AttachmentStored
+from clerkship.simulators.messages.http import render_download
 from clerkship.simulators.messages.twilio import operations as ops
 from clerkship.simulators.messages.twilio.errors import refuse_as_twilio
 from clerkship.simulators.messages.twilio.form import FORM, TwilioParameters, parse_form
@@ -15,30 +17,32 @@ from clerkship.simulators.messages.twilio.operations import Context
 from clerkship.simulators.messages.twilio.resources import VERSION
 
 ACCOUNT = f"/{VERSION}/Accounts/{{account}}"
+MEDIA = f"{ACCOUNT}/Messages/{{sid}}/Media"
 REFUSED_PARAMETERS = {
     "MessagingServiceSid": ("21701", "Messaging Services are not simulated; give `From`"),
-    "MediaUrl": ("21620", "media are not simulated; send text"),
     "ContentSid": ("21655", "content templates are not simulated; give `Body`"),
     "ScheduleType": ("35118", "scheduled messages are not simulated; send the message when it is due"),
     "SendAt": ("35118", "scheduled messages are not simulated; send the message when it is due"),
-    "SendAsMms": ("21620", "MMS is not simulated; send a text message"),
 }
 """Parameters of a new message that are refused -> the code and the reason."""
 IGNORED_PARAMETERS = (
     *("ApplicationSid", "Attempt", "ContentRetention", "AddressRetention", "ForceDelivery", "MaxPrice"),
-    *("MessageIntent", "PersistentAction", "ProvideFeedback", "RiskCheck", "ShortenUrls", "SmartEncoded"),
-    *("TrafficType", "ValidityPeriod"),
+    *("MessageIntent", "PersistentAction", "ProvideFeedback", "RiskCheck", "SendAsMms", "ShortenUrls"),
+    *("SmartEncoded", "TrafficType", "ValidityPeriod"),
 )
 """Parameters of a new message that are accepted and have no effect."""
-SIMULATED_PARAMETERS = ("To", "From", "Body", "StatusCallback")
+SIMULATED_PARAMETERS = ("To", "From", "Body", "MediaUrl", "StatusCallback")
+LIST_PARAMETERS = frozenset({"MediaUrl"})
+"""Parameters that a request may have several times."""
 REFUSED_REQUESTS = {
     "DELETE of a message, or an empty Body for it, before it is delivered": "not complete (code 20009)",
     "POST /2010-04-01/Accounts/{account}/Messages/{sid}.json with Status=canceled": (
         "only scheduled messages can be canceled (code 30409)"
     ),
+    "DELETE of media": "not simulated (code 20404)",
     "any other resource of version 2010-04-01, and /v1, /v2": "not simulated (code 20404)",
     "webhooks by GET (SmsMethod), SmsFallbackUrl, SmsApplicationSid": "not simulated (code 20001)",
-    "TwiML other than `<Message>` and `<Body>`": "not answered; `outbound.attempted` has the reason",
+    "TwiML other than `<Message>`, `<Body>` and `<Media>`": "not answered; `outbound.attempted` has the reason",
 }
 """Requests that are refused by name, with the reason."""
 REFUSED_NUMBER_PARAMETERS = {
@@ -74,7 +78,8 @@ def parse_parameters(call: HttpCall, context: Context, refuse: Callable[[TwilioP
     model = call.route.operation.input
     names = [field.alias for field in model.model_fields.values() if field.alias and field.alias in parameters]
     try:
-        return model.model_validate({**call.params, **{name: parameters.get(name) for name in names}})
+        values = {name: parameters.get_all(name) if name in LIST_PARAMETERS else parameters.get(name) for name in names}
+        return model.model_validate({**call.params, **values})
     except ValidationError as error:
         raise Refusal(400, "20001", describe_first_error(error)) from None
 
@@ -88,6 +93,11 @@ def parse_resource(call: HttpCall, context: Context) -> ops.TwilioResource:
     return ops.TwilioResource(path=call.request.path)
 
 
+def render_media(call: HttpCall, context: Context, stored: AttachmentStored) -> Reply:
+    """Render media with their content type."""
+    return render_download(stored)
+
+
 def _route(method: str, path: str, operation: Any, **options: Any) -> Route:
     limit: dict[str, Any] = {} if method in ("GET", "DELETE") else {"media": FORM}
     return Route(method, path, operation, refuse=refuse_as_twilio, **limit, **options)
@@ -99,6 +109,9 @@ TWILIO_ROUTES = (
     _route("GET", f"{ACCOUNT}/Messages/{{sid}}.json", ops.fetch_sms),
     _route("POST", f"{ACCOUNT}/Messages/{{sid}}.json", ops.update_sms, parse=parse_parameters),
     _route("DELETE", f"{ACCOUNT}/Messages/{{sid}}.json", ops.delete_sms, status=204),
+    _route("GET", f"{MEDIA}.json", ops.list_media, parse=parse_parameters),
+    _route("GET", f"{MEDIA}/{{media}}.json", ops.fetch_media),
+    _route("GET", f"{MEDIA}/{{media}}", ops.download_media, render=render_media),
     _route("GET", f"{ACCOUNT}/IncomingPhoneNumbers.json", ops.list_numbers, parse=parse_parameters),
     _route("GET", f"{ACCOUNT}/IncomingPhoneNumbers/{{sid}}.json", ops.fetch_number),
     _route("POST", f"{ACCOUNT}/IncomingPhoneNumbers/{{sid}}.json", ops.update_number, parse=parse_number_update),

@@ -11,10 +11,12 @@ from clerkship.model.conversation_key import normalize_address
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.sandbox.operation import Operation, OperationContext, operation
 from clerkship.sandbox.request import Refusal
-from clerkship.simulators.messages.events import SmsDeleted, WebhookRegistered
-from clerkship.simulators.messages.outgoing import OutgoingMessage
+from clerkship.simulators.messages.checks import MAX_MEDIA
+from clerkship.simulators.messages.events import AttachmentStored, SmsDeleted, WebhookRegistered
+from clerkship.simulators.messages.outgoing import NewAttachment, OutgoingMessage
 from clerkship.simulators.messages.records import MessageRecord
 from clerkship.simulators.messages.state import MessagesState
+from clerkship.simulators.messages.twilio.media import build_media_path, find_media, load_media, render_media
 from clerkship.simulators.messages.twilio.resources import (
     PAGE_PREFIX,
     VERSION,
@@ -53,6 +55,7 @@ class NewSms(TwilioAccount):
     to: Annotated[str, Field(alias="To")] = ""
     sender: Annotated[str, Field(alias="From")] = ""
     body: Annotated[str, Field(alias="Body")] = ""
+    media_urls: Annotated[tuple[str, ...], Field(alias="MediaUrl")] = ()
     status_callback: Annotated[str, Field(alias="StatusCallback")] = ""
 
 
@@ -66,6 +69,9 @@ def _to_page_size(text: object) -> object:
     return min(size, MAX_PAGE_SIZE) if isinstance(size, int) else size
 
 
+PageSize = Annotated[Whole, BeforeValidator(_to_page_size), Field(ge=1, le=MAX_PAGE_SIZE, alias="PageSize")]
+
+
 class SmsFilter(TwilioAccount):
     """Which text messages to list, the newest first. Times are dates, or dates with a time in UTC."""
 
@@ -75,9 +81,7 @@ class SmsFilter(TwilioAccount):
     date_sent_before: Annotated[str, Field(alias="DateSent<")] = ""
     date_sent_after: Annotated[str, Field(alias="DateSent>")] = ""
     page: Annotated[Whole, BeforeValidator(_to_number), Field(ge=0, alias="Page")] = 0
-    page_size: Annotated[Whole, BeforeValidator(_to_page_size), Field(ge=1, le=MAX_PAGE_SIZE, alias="PageSize")] = (
-        DEFAULT_PAGE_SIZE
-    )
+    page_size: PageSize = DEFAULT_PAGE_SIZE
     page_token: Annotated[str, Field(alias="PageToken")] = ""
 
 
@@ -85,6 +89,18 @@ class ResourceId(TwilioAccount):
     """A text message, or one of the own numbers."""
 
     sid: str
+
+
+class MediaFilter(ResourceId):
+    """Which media of a text message to list."""
+
+    page_size: PageSize = DEFAULT_PAGE_SIZE
+
+
+class MediaId(ResourceId):
+    """Media of a text message."""
+
+    media: str
 
 
 class SmsUpdate(ResourceId):
@@ -126,6 +142,7 @@ class SmsAnswer(Frozen):
     text: str
     to: str = ""
     sender: str = ""
+    media_urls: tuple[str, ...] = ()
 
 
 def _check_account(context: Context, account: str) -> str:
@@ -153,12 +170,25 @@ def create_sms(context: Context, new: NewSms) -> dict[str, Any]:
     if new.status_callback:
         # Refused before the message is sent.
         _register_url(context, f"{STATUS_LINK}/{NEW_MESSAGE}", new.status_callback, "StatusCallback", "21609")
-    to = (new.to,) if new.to else ()
-    event = context.state.send(context.action, OutgoingMessage(channel="sms", sender=new.sender, to=to, text=new.body))
+    message = OutgoingMessage(
+        channel="sms",
+        sender=new.sender,
+        to=(new.to,) if new.to else (),
+        text=new.body,
+        attachments=_load_media(context, new.media_urls),
+    )
+    event = context.state.send(context.action, message)
     record = context.state.messages[event.payload.header.id]  # type: ignore[attr-defined]
     if new.status_callback:
         context.register_callback(f"{STATUS_LINK}/{record.id}", new.status_callback)
     return render_message(account, record)
+
+
+def _load_media(context: Context, urls: tuple[str, ...]) -> tuple[NewAttachment, ...]:
+    if len(urls) > MAX_MEDIA:
+        raise Refusal(400, "21623", f"a text message may have at most {MAX_MEDIA} attachments, not {len(urls)}")
+    mailbox, base_url = context.state.mailbox, context.base_url
+    return tuple(load_media(url, number, mailbox, base_url) for number, url in enumerate(urls, 1))
 
 
 def _register_url(context: Context, link: str, url: str, name: str, code: str) -> None:
@@ -239,6 +269,29 @@ def _parse_date_range(text: str, name: str) -> tuple[datetime, datetime]:
 def fetch_sms(context: Context, message: ResourceId) -> dict[str, Any]:
     """Return one text message."""
     return render_message(_check_account(context, message.account), _find_sms(context, message.sid))
+
+
+@operation(tool=False)
+def list_media(context: Context, wanted: MediaFilter) -> dict[str, Any]:
+    """List the media of a text message; there are never more than one page of them."""
+    account, record = _check_account(context, wanted.account), _find_sms(context, wanted.sid)
+    media = [render_media(account, record, each) for each in record.header.attachments]
+    place = PageOfList(f"/{VERSION}/Accounts/{account}/Messages/{record.id}/Media.json", 0, wanted.page_size)
+    return render_page(place, "media_list", media)
+
+
+@operation(tool=False)
+def fetch_media(context: Context, media: MediaId) -> dict[str, Any]:
+    """Return the description of media."""
+    account, record = _check_account(context, media.account), _find_sms(context, media.sid)
+    return render_media(account, record, find_media(record, media.media))
+
+
+@operation(tool=False)
+def download_media(context: Context, media: MediaId) -> AttachmentStored:
+    """Return media with their content."""
+    _check_account(context, media.account)
+    return context.state.attachment(find_media(_find_sms(context, media.sid), media.media).id)
 
 
 @operation(tool=False)
@@ -324,11 +377,15 @@ def refuse_resource(context: Context, resource: TwilioResource) -> None:
 
 @operation(tool=False)
 def read_sms_webhook(context: Context, call: SmsCallback) -> dict[str, str]:
-    """Return the parameters of the webhook of a text message that arrived."""
-    record = _find_sms(context, call.id, deleted_too=True)
+    """Return the parameters of the webhook of a text message that arrived. URLs of media are below its sandbox."""
+    record, media = _find_sms(context, call.id, deleted_too=True), {}
+    for place, each in enumerate(record.header.attachments):
+        media[f"MediaContentType{place}"] = each.content_type
+        media[f"MediaUrl{place}"] = build_media_path(context.state.config.account_sid, record, each.id)
     return _build_parameters(
         context,
         record,
+        **media,
         Body=record.payload.text,
         NumMedia=str(len(record.header.attachments)),
         NumSegments=str(record.payload.segments or 1),
@@ -366,7 +423,12 @@ def answer_sms_webhook(context: Context, answer: SmsAnswer) -> str:
     sender, to = answer.sender or header.to[0], answer.to or header.sender
     is_reply = normalize_address("sms", to) == header.sender
     message = OutgoingMessage(
-        channel="sms", sender=sender, to=(to,), text=answer.text, in_reply_to=answer.id if is_reply else None
+        channel="sms",
+        sender=sender,
+        to=(to,),
+        text=answer.text,
+        in_reply_to=answer.id if is_reply else None,
+        attachments=_load_media(context, answer.media_urls),
     )
     sent: str = context.state.send(context.action, message).payload.header.id  # type: ignore[attr-defined]
     return sent
@@ -382,6 +444,7 @@ REFUSING_OPERATIONS = {
 """One for each method and version, because an operation has one route."""
 TWILIO_OPERATIONS: tuple[Operation[Any, Any], ...] = (
     *(create_sms, list_sms, fetch_sms, update_sms, delete_sms),
+    *(list_media, fetch_media, download_media),
     *(fetch_account, list_numbers, fetch_number, update_number),
     *(read_sms_webhook, read_sms_status, answer_sms_webhook),
     *REFUSING_OPERATIONS.values(),

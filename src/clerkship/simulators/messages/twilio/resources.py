@@ -71,7 +71,7 @@ def render_number(account_sid: str, number: str, sms_url: str, now: datetime) ->
     return {
         "account_sid": account_sid,
         "api_version": VERSION,
-        "capabilities": {"voice": False, "sms": True, "mms": False, "fax": False},
+        "capabilities": {"voice": False, "sms": True, "mms": True, "fax": False},
         "date_created": render_date(now),
         "date_updated": render_date(now),
         "friendly_name": number,

@@ -1,6 +1,6 @@
 """TwiML: what an agent answers to the webhook of a text message."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from xml.parsers import expat
 
@@ -9,7 +9,7 @@ XML_TYPES = frozenset({"", "text/xml", "application/xml", "text/html"})
 PLAIN_TEXT = "text/plain"
 UNSUPPORTED_VERBS = {"Redirect": "twiml_redirect"}
 """Verbs of Messaging that are refused -> the reason in the log."""
-_NESTED = frozenset({"Body"})
+_NESTED = frozenset({"Body", "Media"})
 
 
 class BadTwiml(ValueError):
@@ -22,11 +22,12 @@ class BadTwiml(ValueError):
 
 @dataclass(slots=True)
 class TwimlMessage:
-    """One `<Message>`: its text, and its numbers if it states them."""
+    """One `<Message>`: its text and media, and its numbers if it states them."""
 
     text: str = ""
     to: str = ""
     sender: str = ""
+    media: list[str] = field(default_factory=list)
 
 
 def parse_answer(media: str, body: bytes) -> list[TwimlMessage]:
@@ -70,6 +71,7 @@ class _TwimlParser:
             raise BadTwiml("bad_twiml") from None
         for message in self._messages:
             message.text = message.text.strip()
+            message.media = [url.strip() for url in message.media]
         return self._messages
 
     def _refuse_doctype(self, *_: Any) -> None:
@@ -85,12 +87,16 @@ class _TwimlParser:
             self._messages.append(TwimlMessage("", attributes.get("to", ""), attributes.get("from", "")))
         elif parent not in ("Message", "Sms") or name not in _NESTED:
             raise BadTwiml(UNSUPPORTED_VERBS.get(name, "twiml_unsupported"))
+        elif name == "Media":
+            self._messages[-1].media.append("")
 
     def _end(self, name: str) -> None:
         self._path.pop()
 
     def _read_text(self, text: str) -> None:
-        if len(self._path) > 1:
+        if self._path[-1:] == ["Media"]:
+            self._messages[-1].media[-1] += text
+        elif len(self._path) > 1:
             self._messages[-1].text += text
         elif text.strip():
             raise BadTwiml("bad_twiml")
