@@ -1,6 +1,8 @@
 """The page about faxes."""
 
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any, get_args
 
 from clerkship.formats.fax_pages.degradation import Degradation
 from clerkship.formats.fax_pages.document import MAX_DOCUMENT_BYTES, MAX_PAGES, MAX_SIDE
@@ -15,22 +17,16 @@ from clerkship.simulators.fax.checks import (
 )
 from clerkship.simulators.fax.config import FaxConfig
 from clerkship.simulators.fax.sinch.request import IGNORED_PARAMETERS, REFUSED_REQUESTS, SIMULATED_PARAMETERS
-from clerkship.simulators.fax.templates.fields import (
-    FaxedClinician,
-    FaxedCode,
-    FaxedInsurance,
-    FaxedPatient,
-    FaxFields,
-    FaxStamp,
-    LetterheadFields,
-    RecipientFields,
-)
+from clerkship.simulators.fax.templates.fields import FaxFields
 from clerkship.simulators.fax.templates.registry import TEMPLATES
 from scripts.reference.render import render_page
 from scripts.reference.tables import rows
 
 REFUSALS = {
-    "unknown_format": "none of PDF, TIFF, PNG, JPEG and text, whatever its name says",
+    "unknown_format": (
+        "none of PDF, TIFF, PNG, JPEG and text, whatever its name says; DOCX and other files of office programs are "
+        "refused by name: save them as PDF"
+    ),
     "corrupt": "the file cannot be decoded",
     "encrypted": "a PDF with a password",
     "no_pages": "a document without a page",
@@ -39,16 +35,6 @@ REFUSALS = {
     "too_slow": "the conversion took too long",
     "missing_library": "the extra `clerkship[fax]` is not installed",
 }
-GROUPS: dict[str, type[Frozen]] = {
-    "sender": LetterheadFields,
-    "recipient": RecipientFields,
-    "patient": FaxedPatient,
-    "insurance": FaxedInsurance,
-    "signer": FaxedClinician,
-    "diagnoses": FaxedCode,
-    "stamp": FaxStamp,
-}
-"""Fields of templates that have fields themselves."""
 
 
 def fax_page() -> str:
@@ -93,8 +79,38 @@ def _list_templates() -> Iterator[tuple[str, str, str]]:
 
 
 def _list_groups() -> Iterator[tuple[str, str]]:
-    for name, group in GROUPS.items():
-        yield f"`{name}`", ", ".join(f"`{field}`" for field in group.model_fields)
+    """Yield each field that has fields itself, with all of these; fields of the same kind together."""
+    groups: dict[type[Frozen], dict[str, list[str]]] = {}
+    for template, each in sorted(TEMPLATES.items()):
+        _collect_groups(template, each.fields, groups)
+    uses = Counter(name for names in groups.values() for name in names)
+    for group, names in groups.items():
+        shown = [
+            f"`{name}`" + (f" of {', '.join(f'`{each}`' for each in templates)}" if uses[name] > 1 else "")
+            for name, templates in names.items()
+        ]
+        yield ", ".join(shown), "; ".join(_describe_fields(group))
+
+
+def _collect_groups(template: str, model: type[Frozen], groups: dict[type[Frozen], dict[str, list[str]]]) -> None:
+    """Add the templates that have each field, by the kind of its own fields."""
+    for name, info in model.model_fields.items():
+        for group in _find_models(info.annotation):
+            groups.setdefault(group, {}).setdefault(name, []).append(template)
+            _collect_groups(template, group, groups)
+
+
+def _find_models(annotation: Any) -> Iterator[type[Frozen]]:
+    if isinstance(annotation, type) and issubclass(annotation, Frozen):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _find_models(part)
+
+
+def _describe_fields(model: type[Frozen]) -> Iterator[str]:
+    for name, info in model.model_fields.items():
+        shown = f"**`{name}`**" if info.is_required() else f"`{name}`"
+        yield shown + (f" ({info.description})" if info.description else "")
 
 
 def _list_degradation() -> Iterator[tuple[str, str, str]]:

@@ -1,6 +1,7 @@
 """Documents of each format become pages."""
 
 import io
+import zipfile
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -281,6 +282,31 @@ def test_text_is_detected(name: str, declared: str, data: bytes) -> None:
 
 
 EXECUTABLE = b"\x7fELF\x02\x01\x01" + bytes(9) + bytes(range(256)) * 4
+
+
+def _pack(*names: str) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name in names:
+            archive.writestr(name, "<xml/>")
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "format"),
+    [
+        ("letter.docx", _pack("[Content_Types].xml", "word/document.xml"), "DOCX"),
+        ("letter.pdf", _pack("[Content_Types].xml", "word/document.xml"), "DOCX"),
+        ("letter.doc", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(500), "DOC"),
+        ("sheet.xlsx", _pack("[Content_Types].xml", "xl/workbook.xml"), "XLSX"),
+        ("letter.rtf", b"{\\rtf1 Dear Dr. May}", "RTF"),
+    ],
+)
+def test_office_file_is_refused_by_name_with_what_to_do(name: str, data: bytes, format: str) -> None:
+    with pytest.raises(UnreadableDocument) as refused:
+        detect_format(name, "", data)
+    assert refused.value.code == "unknown_format"
+    assert f"the format {format}, which is not converted; save it as PDF and send that" in refused.value.reason
 
 
 @pytest.mark.parametrize(

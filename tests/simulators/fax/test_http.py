@@ -43,6 +43,17 @@ def test_contacts_show_no_outcomes_and_are_searched_by_name_and_number() -> None
         assert clinic.request("GET", "/contacts", {"after": "+15550000000"}).status == 404
 
 
+def test_json_sends_a_text_as_the_handle_does() -> None:
+    with FaxClinic() as clinic:
+        reply = clinic.post(orjson.dumps({"to": LAB, "text": "Cover\fNotes"}))
+        assert reply.status == 201
+        assert orjson.loads(reply.body)["documents"] == [{"name": "document 1", "format": "text", "pages": 2}]
+        fields = {"to": LAB, "text": "Cover", "documents": [{"name": "notes.txt", "text": "Notes"}]}
+        both = orjson.loads(clinic.post(orjson.dumps(fields)).body)
+        assert [document["name"] for document in both["documents"]] == ["document 1", "notes.txt"]
+        assert clinic.post(orjson.dumps({"to": LAB})).status == 422
+
+
 def test_json_sends_several_documents_in_one_fax() -> None:
     with FaxClinic() as clinic:
         documents = [{"name": "cover.txt", "text": "Cover"}, {"base64": "Tm90ZXM=", "content_type": "text/plain"}]

@@ -1,6 +1,7 @@
 """Templates of faxes: the same pages for the same seed, all fields on the paper, and long ones on further pages."""
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -443,3 +444,13 @@ def test_punch_holes_are_at_the_left_edge(holes: int) -> None:
 
     runs = [run for run in edge.replace(b"\xff", b" ").split() if len(run) > 20]
     assert len(runs) == holes
+
+
+def test_page_lists_the_fields_of_each_field() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "fax.md").read_text(encoding="utf-8")
+    [rows] = [table for table in page.split("\n\n") if table.startswith("| field | its fields |")]
+    for template in TEMPLATES.values():
+        definitions = template.fields.model_json_schema().get("$defs", {})
+        for model in definitions.values():
+            names = model["properties"]
+            assert any(all(f"`{name}`" in row for name in names) for row in rows.splitlines()), names

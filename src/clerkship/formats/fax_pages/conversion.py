@@ -38,6 +38,11 @@ CONTROL_BYTES = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1b")
 MAX_CONTROL_SHARE = 10
 """Text has at most a tenth of control characters."""
 _PACKAGES = ("PIL", "pypdfium2", "font_roboto")
+OFFICE_SUFFIXES = frozenset({".docx", ".doc", ".odt", ".rtf", ".xlsx", ".xls", ".pptx", ".ppt", ".html", ".htm"})
+"""Files of office programs, which only such a program lays out."""
+_PACKED_FORMATS = {b"word/": "DOCX", b"xl/": "XLSX", b"ppt/": "PPTX", b"opendocument.text": "ODT"}
+"""What a ZIP archive contains -> the format that it is."""
+_ZIP, _COMPOUND_FILE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 EXPECTED = "expected: PDF, TIFF, PNG, JPEG or plain text"
 
 
@@ -68,6 +73,10 @@ def detect_format(name: str, declared_type: str, data: bytes) -> DocumentFormat:
     for format, signatures in SIGNATURES.items():
         if data.startswith(signatures):
             return format
+    office = _find_office_format(name, data)
+    if office:
+        reason = f"{name!r} is a file of the format {office}, which is not converted; save it as PDF and send that"
+        raise UnreadableDocument("unknown_format", f"{reason} ({EXPECTED})")
     media_type = declared_type.partition(";")[0].strip().lower()
     suffix = PurePath(name).suffix.lower()
     if _decode_text(data) is None:
@@ -76,6 +85,14 @@ def detect_format(name: str, declared_type: str, data: bytes) -> DocumentFormat:
         claim = f"of type {media_type}" if media_type not in TEXT_TYPES else f"named {suffix}"
         raise UnreadableDocument("unknown_format", f"{name!r} is {claim}, but its content is not ({EXPECTED})")
     return "text"
+
+
+def _find_office_format(name: str, data: bytes) -> str:
+    """Return the format of a file of an office program, such as `DOCX`; empty if it is none."""
+    packed = (format for part, format in _PACKED_FORMATS.items() if data.startswith(_ZIP) and part in data)
+    suffix = PurePath(name).suffix.lower()
+    claimed = suffix.removeprefix(".").upper() if suffix in OFFICE_SUFFIXES else ""
+    return next(packed, claimed or ("DOC" if data.startswith(_COMPOUND_FILE) else ""))
 
 
 def convert(document: FaxDocument, resolution: Resolution) -> list[ConvertedPage]:

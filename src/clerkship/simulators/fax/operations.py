@@ -140,7 +140,8 @@ class NewFax(Frozen):
 
     to: Annotated[str, Field(description="fax number, such as +15550100123; the sender of in_reply_to by default")] = ""
     sender: Annotated[str, Field(description="own number; the first by default")] = ""
-    documents: Annotated[tuple[NewDocument, ...], Field(description="files or texts; each begins on a new page")]
+    text: Annotated[str | None, Field(description="a text to send, before the documents if there are any")] = None
+    documents: Annotated[tuple[NewDocument, ...], Field(description="files or texts; each begins on a new page")] = ()
     header: Annotated[
         str | None, Field(description="the sender's name in the line at the top of each page; the organization's name")
     ] = None
@@ -212,8 +213,9 @@ def list_contacts(context: Context, page: FaxContactList) -> dict[str, Any]:
 @operation()
 def send_fax(context: Context, fax: NewFax) -> dict[str, Any]:
     """Send a fax: files (PDF, TIFF, PNG, JPEG) or text. Returns it with its id; it is sent later, see its status."""
-    documents = tuple(_build_document(document, number) for number, document in enumerate(fax.documents, 1))
-    fields = fax.model_dump(exclude={"documents", "header"})
+    given = fax.documents if fax.text is None else (NewDocument(text=fax.text), *fax.documents)
+    documents = tuple(_build_document(document, number) for number, document in enumerate(given, 1))
+    fields = fax.model_dump(exclude={"text", "documents", "header"})
     event = context.state.send(context.action, OutgoingFax(documents=documents, header_text=fax.header, **fields))
     return view_fax(context.state.find_fax(event.payload.header.id))  # type: ignore[attr-defined]
 

@@ -40,7 +40,7 @@ REFUSED_REQUESTS = {
     "`contentUrl` of a new fax": "the sandbox fetches no URLs; send the file (`url_not_fetched`)",
     "`coverPageId` of a new fax": "cover pages are not simulated; make the cover page a page of the document",
     "`resolution` SUPERFINE": "not simulated (expected: FINE)",
-    "documents of types DOCX and HTML": "not converted; send PDF, TIF, PNG, JPG or TXT (`unknown_format`)",
+    "documents of types DOCX and HTML": "not converted; save them as PDF and send that (`unknown_format`)",
     "a document that cannot be converted": "refused at once; in Sinch's API such a fax fails later",
     "POST and DELETE of services; `PATCH` of other fields than the webhook": "a project has one service",
     "fax to email (`/emails`), cover pages (`/coverPages`), any other path below `/v3/`": "not simulated",
@@ -201,9 +201,7 @@ def _read_file(name: str, place: int, value: Any) -> SinchFile:
         raise refuse_argument(name, "expected an object with `file` (base64) and `fileType`")
     file_type = _read_text(f"{name}.fileType", value.get("fileType", "")).upper()
     if file_type in REFUSED_FILE_TYPES:
-        raise Refusal(
-            415, "unknown_format", f"{name}: {file_type} is not converted (expected: PDF, TIF, PNG, JPG, TXT)"
-        )
+        raise Refusal(415, "unknown_format", f"{name}: {file_type} is not converted; save it as PDF and send that")
     if file_type and file_type not in FILE_TYPES:
         raise refuse_argument(f"{name}.fileType", "expected PDF, TIF, PNG, JPG or TXT")
     try:
