@@ -16,6 +16,7 @@ from clerkship.simulators.fax.checks import (
     MAX_RETRY_DELAY,
 )
 from clerkship.simulators.fax.config import FaxConfig
+from clerkship.simulators.fax.outgoing import FaxCover
 from clerkship.simulators.fax.sinch.request import IGNORED_PARAMETERS, REFUSED_REQUESTS, SIMULATED_PARAMETERS
 from clerkship.simulators.fax.templates.fields import FaxFields
 from clerkship.simulators.fax.templates.registry import TEMPLATES
@@ -49,6 +50,7 @@ def fax_page() -> str:
         templates=rows(_list_templates()),
         groups=rows(_list_groups()),
         common=", ".join(f"`{name}`" for name in FaxFields.model_fields if name not in ("sender", "date")),
+        cover=", ".join(f"`{name}`" for name in FaxCover.model_fields),
         degradation=rows(_list_degradation()),
         simulated=", ".join(f"`{name}`" for name in SIMULATED_PARAMETERS),
         ignored=", ".join(f"`{name}`" for name in IGNORED_PARAMETERS),

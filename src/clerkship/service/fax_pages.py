@@ -25,7 +25,7 @@ from clerkship.settings import Settings
 from clerkship.simulators.fax.datasets import FAX_TEXTS_DATASET, read_fax_texts, write_fax_texts
 from clerkship.simulators.fax.events import PageStored
 from clerkship.simulators.fax.index import FaxIndex
-from clerkship.simulators.fax.ocr_words import read_words
+from clerkship.simulators.fax.ocr_words import read_upright
 from clerkship.simulators.fax.records import FaxHeader
 from clerkship.store.contract import Store
 from clerkship.store.sqlite import SqliteStore
@@ -196,7 +196,7 @@ def write_texts(path: Path, pages: Iterable[PageStored], *, force: bool, keep: b
     listed = list(pages)
     for page in listed:
         if force or page.hash not in before:
-            after[page.hash] = read_words(read_single_page(page.data))
+            after[page.hash] = read_upright(read_single_page(page.data))
             read += 1
         else:
             after[page.hash] = before[page.hash]

@@ -58,6 +58,7 @@ def test_the_sdk_sends_reads_lists_downloads_and_parses_webhooks(
     task = {"contact": LAB, "other": BUSY, "file": str(note), "callback": callback, "webhook": webhook}
     sent = sdk("send", task)
     assert (sent["status"], sent["created"], sent["labels"]) == ("QUEUED", True, {"case": "17"})
+    assert sent["cover_pages"] == 1
     assert (sent["recipients"], sent["numbers"], sent["webhook"]) == ([LAB, BUSY], [OWN, SECOND], webhook)
     assert sent["errors"] == {
         "bad_number": [400, "INVALID_ARGUMENT"],
@@ -74,7 +75,7 @@ def test_the_sdk_sends_reads_lists_downloads_and_parses_webhooks(
     done, failed = sent["sent"][0], sent["sent"][3]
     read = sdk("read", {"contact": LAB, "done": done, "failed": failed, "arrived": arrived})
     assert read["all"] == [arrived, *sent["sent"][::-1]]
-    assert read["counts"] == {"inbound": 1, "failures": 1, "to": 3, "today": 5, "range": 1, "month": 5, "old": 0}
+    assert read["counts"] == {"inbound": 1, "failures": 1, "to": 4, "today": 6, "range": 1, "month": 6, "old": 0}
     assert read["done"] == ["COMPLETED", 2, 2, True]
     assert read["failed"] == ["FAILURE", "CALL_ERROR", 17, 1]
     assert read["file"] == [f"{arrived}.pdf", "%PDF-"]

@@ -11,7 +11,7 @@ from PIL import Image
 from clerkship.formats.fax_pages.conversion import Converter, convert, detect_format
 from clerkship.formats.fax_pages.document import DocumentFormat, FaxDocument, UnreadableDocument
 from clerkship.formats.fax_pages.files import write_pdf, write_png, write_tiff
-from clerkship.formats.fax_pages.page import MAX_CACHED_PAGES, FaxPage, Resolution
+from clerkship.formats.fax_pages.page import DOTS_PER_INCH, MAX_CACHED_PAGES, FaxPage, Resolution
 from clerkship.formats.fax_pages.worker import WorkerProcess
 from tests.formats.fax_pages.pages import black_share, picture, random_page
 from tests.formats.fax_pages.pdfs import BOX, BOX_AREA, one_page, protected_from_changes, stream
@@ -59,9 +59,31 @@ def test_letter_page_of_a_pdf(resolution: Resolution, height: int) -> None:
     assert black_share(page) == pytest.approx(0.025, rel=0.05)
 
 
-@pytest.mark.parametrize(("size", "height"), [((595, 842), 2349), ((842, 595), 1173), ((792, 612), 1283)])
-def test_pages_of_other_sizes_fill_the_width(size: tuple[int, int], height: int) -> None:
+@pytest.mark.parametrize(("size", "height"), [((842, 595), 1173), ((792, 612), 1283), ((1224, 1584), 2149)])
+def test_pages_wider_than_fax_paper_fill_the_width(size: tuple[int, int], height: int) -> None:
     assert page_of(one_page(size=size)).height == height
+
+
+@BOTH
+@pytest.mark.parametrize("size", [(595, 842), (420, 595), (252, 144)])
+def test_smaller_pdf_pages_are_not_enlarged(size: tuple[int, int], resolution: Resolution) -> None:
+    width, height = size
+    horizontal, vertical = DOTS_PER_INCH[resolution]
+    page = page_of(one_page(b"0 g 0 0 %d %d re f" % size, size=size), resolution)
+    assert (page.width, page.height) == (1728, round(height / 72 * vertical))
+    left = (1728 - width / 72 * horizontal) / 2 / 1728
+    assert black_share(page, (left + 0.002, 0, 1 - left - 0.002, 1)) == 1
+    assert black_share(page, (0, 0, left - 0.002, 1)) == black_share(page, (1 - left + 0.002, 0, 1, 1)) == 0
+
+
+@pytest.mark.parametrize("format", ["PNG", "JPEG", "TIFF"])
+def test_smaller_picture_of_known_resolution_is_not_enlarged(format: str) -> None:
+    card = Image.new("L", (1011, 638), 120)  # an insurance card at 300 dots per inch, on grey paper
+    card.paste(0, (300, 200, 700, 400))
+    page = page_of(saved(card, format, dpi=(300, 300)))
+    assert page.height == pytest.approx(638 / 300 * 196, abs=1)
+    assert black_share(page) * 1728 * page.height == pytest.approx(400 * 200 / 300**2 * 204 * 196, rel=0.02)
+    assert page_of(saved(card, format)).height == pytest.approx(1728 * 638 / 1011 * 196 / 204, abs=1)
 
 
 @pytest.mark.parametrize(
@@ -82,7 +104,8 @@ def test_rotated_pdf_page_is_drawn_as_it_is_shown(
 
 def test_pdf_page_is_cropped_to_its_crop_box() -> None:
     page = page_of(one_page(entries=b"/CropBox[61 594 183 693]"))
-    assert black_share(page) == 1
+    assert page.height == 270
+    assert black_share(page, (0.401, 0, 0.599, 1)) == 1
 
 
 def test_hidden_text_of_a_pdf_has_no_dots() -> None:

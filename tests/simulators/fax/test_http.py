@@ -54,6 +54,21 @@ def test_json_sends_a_text_as_the_handle_does() -> None:
         assert clinic.post(orjson.dumps({"to": LAB})).status == 422
 
 
+def test_cover_page_comes_first_with_numbers_date_and_count() -> None:
+    with FaxClinic() as clinic:
+        cover = {"attention": "Intake", "subject": "Ada Okafor", "message": "See page 2.", "urgent": True}
+        fax = clinic.send(cover=cover)
+        assert [(each["name"], each["pages"]) for each in fax["documents"]] == [("cover page", 1), ("document 1", 2)]
+        assert fax["pages"] == 3
+        words = next(page.true_words for page in clinic.state.pages_of(fax["id"]))
+        assert words is not None
+        for text in ("Harbor Laboratory", LAB, "Attention: Intake", "3 (with this sheet)", "See page 2.", "03/02/2026"):
+            assert text in " ".join(words.text.split()), text
+        long = clinic.send(cover={"message": "A long message. " * 500})
+        assert long["documents"][0]["pages"] > 1
+        assert clinic.send(cover={"colour": "red"})["error"]["code"] == "invalid_input"
+
+
 def test_json_sends_several_documents_in_one_fax() -> None:
     with FaxClinic() as clinic:
         documents = [{"name": "cover.txt", "text": "Cover"}, {"base64": "Tm90ZXM=", "content_type": "text/plain"}]

@@ -14,7 +14,7 @@ import orjson
 
 from clerkship.formats.fax_pages.document import MAX_DOTS, MAX_PAGES, MAX_SIDE, UnreadableDocument
 from clerkship.formats.fax_pages.files import POINTS_PER_INCH, find_fax_page
-from clerkship.formats.fax_pages.image import from_grey, from_image, page_height
+from clerkship.formats.fax_pages.image import PagePlace, from_grey, from_image, place_on_page
 from clerkship.formats.fax_pages.page import DOTS_PER_INCH, PAGE_WIDTH, FaxPage, Resolution
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def _read_frame(image: "Image.Image", number: int, resolution: Resolution) -> Fa
         image.seek(number)
         # A page that would be too long is refused before it is decoded.
         dpi = _usable_dpi(image)
-        page_height(image.size, resolution, dpi)
+        place_on_page(image.size, resolution, dpi)
         size = image.size
         image.load()
         upright = ImageOps.exif_transpose(image)
@@ -188,18 +188,18 @@ def _render_pdf_page(document: "PdfDocument", index: int, resolution: Resolution
         raise UnreadableDocument("corrupt", f"page {index + 1} has no usable size")
     _check_pdf_images(page)
     resolution = _own_resolution(page) or resolution
-    lines = page_height((width, height), resolution)
-    return from_grey(_render(document, page, lines), resolution)
+    place = place_on_page((width, height), resolution, (POINTS_PER_INCH, POINTS_PER_INCH))
+    return from_grey(_render(document, page, place), resolution)
 
 
-def _render(document: "PdfDocument", page: "PdfPage", lines: int) -> "Image.Image":
-    """Draw a page over the whole width of a sheet with so many lines."""
+def _render(document: "PdfDocument", page: "PdfPage", where: PagePlace) -> "Image.Image":
+    """Draw a page on a sheet."""
     import pypdfium2 as pdfium  # noqa: PLC0415
     import pypdfium2.raw as pdfium_c  # noqa: PLC0415
 
-    bitmap = pdfium.PdfBitmap.new_native(PAGE_WIDTH, lines, pdfium_c.FPDFBitmap_Gray)
-    bitmap.fill_rect((255, 255, 255, 255), 0, 0, PAGE_WIDTH, lines)
-    place = (bitmap, page, 0, 0, PAGE_WIDTH, lines, 0, pdfium_c.FPDF_ANNOT | pdfium_c.FPDF_PRINTING)
+    bitmap = pdfium.PdfBitmap.new_native(PAGE_WIDTH, where.height, pdfium_c.FPDFBitmap_Gray)
+    bitmap.fill_rect((255, 255, 255, 255), 0, 0, PAGE_WIDTH, where.height)
+    place = (bitmap, page, where.left, 0, where.width, where.height, 0, pdfium_c.FPDF_ANNOT | pdfium_c.FPDF_PRINTING)
     pdfium_c.FPDF_RenderPageBitmap(*place)
     if document.formenv:
         _hide_fields_not_for_print(page)

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from clerkship.formats.fax_pages.canvas import Canvas
 from clerkship.formats.fax_pages.fonts import FontStyle, replace_missing_letters, text_width
-from clerkship.formats.fax_pages.page import FaxPage, PageWords
+from clerkship.formats.fax_pages.page import FaxPage, PageWords, Resolution
 
 STYLE = FontStyle("sans", 9, bold=True)
 SMALLEST = 5.0
@@ -27,6 +27,11 @@ def format_number(number: str) -> str:
     """Return a number in E.164 with spaces: `+1 555 010 0200`. Only numbers of North America are split."""
     match = re.fullmatch(r"\+1(\d{3})(\d{3})(\d{4})", number)
     return f"+1 {match[1]} {match[2]} {match[3]}" if match else number
+
+
+def get_header_height(resolution: Resolution) -> int:
+    """Return how many lines the line at the top of a sent page takes."""
+    return HEIGHT if resolution == "fine" else HEIGHT // 2
 
 
 def add_header(page: FaxPage, words: PageWords, line: str) -> tuple[FaxPage, PageWords]:

@@ -1,12 +1,12 @@
 """Pages as Pillow images, and images as pages.
 
-An image becomes a page by its brightness: it is scaled to the width of the page first, then each dot is black that is
-darker than two thirds of the paper. Small print stays readable that way. Dithering would keep shades of grey, but it
+An image becomes a page by its brightness: it is scaled to the page first, then each dot is black that is darker than
+two thirds of the paper. Small print stays readable that way. Dithering would keep shades of grey, but it
 dissolves letters at fax resolutions.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from clerkship.formats.fax_pages.document import UnreadableDocument
 from clerkship.formats.fax_pages.page import DOTS_PER_INCH, PAGE_WIDTH, FaxPage, Resolution
@@ -14,6 +14,8 @@ from clerkship.formats.fax_pages.page import DOTS_PER_INCH, PAGE_WIDTH, FaxPage,
 if TYPE_CHECKING:
     from PIL import Image
 
+SMALLEST_MARGIN = 8
+"""Dots by which an image is narrower than fax paper at least, if it has a margin. Files round their resolution."""
 MAX_PAGE_INCHES = 44
 """Length of a page on paper: four letters."""
 PAPER_SHARE = 20
@@ -40,18 +42,23 @@ def fill_boxes(page: FaxPage, boxes: Iterable[tuple[int, int, int, int]], *, bla
 def from_image(
     image: "Image.Image", resolution: Resolution, dpi: tuple[float, float] | None = None, paper: int | None = None
 ) -> FaxPage:
-    """Scale an image to the width of a page, keep its proportions on paper, and make its dots black or white.
+    """Put an image on a page, keep its proportions on paper, and make its dots black or white.
 
-    `dpi` is the image's own resolution; without it, its dots are square. `paper` is the brightness of the paper;
-    without it, it is measured. Transparent dots are white. Raise UnreadableDocument if the page would be longer than
-    MAX_PAGE_INCHES.
+    `dpi` is the image's own resolution; without it, its dots are square, and it is as wide as the page. `paper` is the
+    brightness of the paper; without it, it is measured. Transparent dots are white. Raise UnreadableDocument if the
+    page would be longer than MAX_PAGE_INCHES.
     """
     from PIL import Image  # noqa: PLC0415
 
     grey = to_grey(image)
-    size = PAGE_WIDTH, page_height(image.size, resolution, dpi)
-    if grey.size != size:
-        grey = grey.resize(size, Image.Resampling.BICUBIC)
+    place = place_on_page(image.size, resolution, dpi)
+    if grey.size != (place.width, place.height):
+        grey = grey.resize((place.width, place.height), Image.Resampling.BICUBIC)
+    if place.width < PAGE_WIDTH:
+        paper = _paper_brightness(grey) if paper is None else paper
+        sheet = Image.new("L", (PAGE_WIDTH, place.height), 255)
+        sheet.paste(grey, (place.left, 0))
+        grey = sheet
     return from_grey(grey, resolution, paper)
 
 
@@ -77,19 +84,32 @@ def to_grey(image: "Image.Image") -> "Image.Image":
     return image if image.mode == "L" else image.convert("L")
 
 
-def page_height(size: tuple[float, float], resolution: Resolution, dpi: tuple[float, float] | None = None) -> int:
-    """Return the lines of a page that shows an image of this size over its whole width.
+class PagePlace(NamedTuple):
+    """Where an image is on its page, in dots of the page. The page is as long as the image."""
 
-    Raise UnreadableDocument if the page would be longer than MAX_PAGE_INCHES.
+    left: int
+    width: int
+    height: int
+
+
+def place_on_page(
+    size: tuple[float, float], resolution: Resolution, dpi: tuple[float, float] | None = None
+) -> PagePlace:
+    """Return where an image of this size is on its page: in the middle in its true size, or over the whole width.
+
+    It is over the whole width if it is wider than fax paper, or if its resolution and so its size on paper is not
+    known. Raise UnreadableDocument if the page would be longer than MAX_PAGE_INCHES.
     """
     width, height = size
     horizontal, vertical = dpi or (1.0, 1.0)
     page_horizontal, page_vertical = DOTS_PER_INCH[resolution]
-    lines = round(PAGE_WIDTH * (height / vertical) / (width / horizontal) * page_vertical / page_horizontal)
+    is_small = dpi is not None and width / horizontal * page_horizontal < PAGE_WIDTH - SMALLEST_MARGIN
+    dots = max(round(width / horizontal * page_horizontal), 1) if is_small else PAGE_WIDTH
+    lines = round(dots * (height / vertical) / (width / horizontal) * page_vertical / page_horizontal)
     if lines > MAX_PAGE_INCHES * page_vertical:
         reason = f"a page is {lines / page_vertical:.0f} inches long when it is as wide as fax paper"
         raise UnreadableDocument("too_large", f"{reason} (at most {MAX_PAGE_INCHES}); cut it into several pages")
-    return max(lines, 1)
+    return PagePlace((PAGE_WIDTH - dots) // 2, dots, max(lines, 1))
 
 
 def _paper_brightness(grey: "Image.Image") -> int:

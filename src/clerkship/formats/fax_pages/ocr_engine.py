@@ -65,6 +65,11 @@ def _is_beside(word: PageWord, other: PageWord) -> bool:
     return word.line == other.line and right.left - left.left - left.width < other.height
 
 
+def is_noisy(page: FaxPage) -> bool:
+    """Return whether a page has so many single dots that the engine takes long and reads little."""
+    return _count_alone(to_image(page).convert("L")) > NOISY_SHARE * page.width * page.height
+
+
 def prepare_image(page: FaxPage) -> "Image.Image":
     """Return a page without single dots, and with square dots."""
     from PIL import Image  # noqa: PLC0415  (an extra, loaded when used)

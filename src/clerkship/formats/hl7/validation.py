@@ -158,7 +158,7 @@ def _find_flaws(message: Hl7Message, default_version: str = "") -> Iterator[Flaw
     structure, type_flaw = _find_structure_name(message, load_tables(version))
     if type_flaw is not None:
         yield type_flaw
-    if not header.raw(9).isupper():
+    if structure is not None and not header.fields[9].isupper():
         yield from _case_flaws(header)
     yield from _processing_flaws(header)
     if structure is None:

@@ -18,8 +18,14 @@ from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fax.config import FaxContact
 from clerkship.simulators.fax.events import FaxWebhookRegistered
 from clerkship.simulators.fax.index import FaxFilter
-from clerkship.simulators.fax.ocr_words import read_words
-from clerkship.simulators.fax.outgoing import DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, OutgoingDocument, OutgoingFax
+from clerkship.simulators.fax.ocr_words import read_upright
+from clerkship.simulators.fax.outgoing import (
+    DEFAULT_RETRIES,
+    DEFAULT_RETRY_DELAY,
+    FaxCover,
+    OutgoingDocument,
+    OutgoingFax,
+)
 from clerkship.simulators.fax.records import Direction, FaxRecord, FaxStatus
 from clerkship.simulators.fax.state import FaxState
 from clerkship.transports.outbound.event_webhook import register_url
@@ -91,7 +97,7 @@ def read_text(state: FaxState, action: ActionContext, id: str, page: int | None)
         if monotonic() > deadline:
             raise Refusal(413, "too_slow", f"the pages of fax {id[:60]} take too long to read at once: give a page")
         shipped = state.shipped_words(stored.hash)
-        words = read_words(dots) if shipped is None else shipped
+        words = read_upright(dots) if shipped is None else shipped
         texts.append({"page": number, "text": words.text})
     return {"id": id, "pages": texts}
 
@@ -141,7 +147,12 @@ class NewFax(Frozen):
     to: Annotated[str, Field(description="fax number, such as +15550100123; the sender of in_reply_to by default")] = ""
     sender: Annotated[str, Field(description="own number; the first by default")] = ""
     text: Annotated[str | None, Field(description="a text to send, before the documents if there are any")] = None
-    documents: Annotated[tuple[NewDocument, ...], Field(description="files or texts; each begins on a new page")] = ()
+    documents: Annotated[
+        tuple[NewDocument, ...] | None, Field(description="files or texts; each begins on a new page")
+    ] = None
+    cover: Annotated[
+        FaxCover | None, Field(description="a cover page before the documents; it has date, numbers and page count")
+    ] = None
     header: Annotated[
         str | None, Field(description="the sender's name in the line at the top of each page; the organization's name")
     ] = None
@@ -213,10 +224,13 @@ def list_contacts(context: Context, page: FaxContactList) -> dict[str, Any]:
 @operation()
 def send_fax(context: Context, fax: NewFax) -> dict[str, Any]:
     """Send a fax: files (PDF, TIFF, PNG, JPEG) or text. Returns it with its id; it is sent later, see its status."""
-    given = fax.documents if fax.text is None else (NewDocument(text=fax.text), *fax.documents)
+    if fax.text is None and fax.documents is None:
+        raise Refusal(422, "invalid_input", "expected text or documents")
+    given = (*(() if fax.text is None else (NewDocument(text=fax.text),)), *(fax.documents or ()))
     documents = tuple(_build_document(document, number) for number, document in enumerate(given, 1))
-    fields = fax.model_dump(exclude={"text", "documents", "header"})
-    event = context.state.send(context.action, OutgoingFax(documents=documents, header_text=fax.header, **fields))
+    fields = fax.model_dump(exclude={"text", "documents", "cover", "header"})
+    outgoing = OutgoingFax(documents=documents, cover=fax.cover, header_text=fax.header, **fields)
+    event = context.state.send(context.action, outgoing)
     return view_fax(context.state.find_fax(event.payload.header.id))  # type: ignore[attr-defined]
 
 
@@ -251,7 +265,10 @@ def download_page(context: Context, page: FaxPageNumber) -> bytes:
 
 @operation(shorter_hint="give a `page`")
 def read_fax_text(context: Context, fax: FaxTextPages) -> dict[str, Any]:
-    """Read the text of a fax by OCR, with its mistakes: {"id", "pages": [{"page", "text"}]}. Marks it as read."""
+    """Read the text of a fax by OCR, with its mistakes: {"id", "pages": [{"page", "text"}]}. Marks it as read.
+
+    A page that is upside down or sideways is turned first.
+    """
     return read_text(context.state, context.action, fax.id, fax.page)
 
 

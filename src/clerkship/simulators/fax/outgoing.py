@@ -22,12 +22,26 @@ class OutgoingDocument(Frozen):
     data: bytes = b""
 
 
+class FaxCover(Frozen):
+    """What the cover page of a fax says, besides the numbers, the date and the number of pages."""
+
+    recipient: Annotated[str, Field(max_length=200, description="name of the recipient; the contact's by default")] = ""
+    attention: Annotated[str, Field(max_length=200, description="person or desk at the recipient")] = ""
+    contact: Annotated[str, Field(max_length=200, description="person who sends the fax")] = ""
+    subject: Annotated[str, Field(max_length=200)] = ""
+    message: Annotated[str, Field(max_length=10_000)] = ""
+    urgent: Flag = False
+    for_review: Flag = False
+    please_reply: Flag = False
+
+
 class OutgoingFax(Frozen):
     """A fax that the organization wants to send. `FaxState.send` checks it, renders its pages and gives it an id."""
 
     to: Annotated[str, Field(description="a fax number; may be empty in an answer: then it goes to the sender")] = ""
     sender: Annotated[str, Field(description="one of its own numbers; empty for the first")] = ""
     documents: tuple[OutgoingDocument, ...] = ()
+    cover: Annotated[FaxCover | None, Field(description="a cover page before the documents")] = None
     header_text: Annotated[
         str | None, Field(description="the name in the line at the top of each page; the organization by default")
     ] = None

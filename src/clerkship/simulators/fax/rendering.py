@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from clerkship.formats.fax_pages.canvas import DrawnPage
 from clerkship.formats.fax_pages.conversion import convert, detect_format
 from clerkship.formats.fax_pages.degradation import Degradation
 from clerkship.formats.fax_pages.degrade import degrade, degrade_words
@@ -13,7 +14,8 @@ from clerkship.formats.fax_pages.page import FaxPage, PageWords
 from clerkship.kit.wall import monotonic
 from clerkship.sandbox.request import Refusal
 from clerkship.simulators.fax.checks import refuse_document
-from clerkship.simulators.fax.outgoing import IncomingFax, OutgoingDocument, OutgoingFax
+from clerkship.simulators.fax.outgoing import FaxCover, IncomingFax, OutgoingDocument, OutgoingFax
+from clerkship.simulators.fax.templates import cover_sheet
 
 NO_DEGRADATION = Degradation()
 MAX_SECONDS = 30.0
@@ -45,7 +47,23 @@ class HeaderLine(NamedTuple):
     number: str
 
 
-def render_outgoing(fax: OutgoingFax, header: HeaderLine, find_words: FindWords) -> list[RenderedDocument]:
+def draw_cover(
+    fax: OutgoingFax, cover: FaxCover, header: HeaderLine, organization: str, count: int
+) -> RenderedDocument:
+    """Draw the cover page of a fax whose documents have so many pages, on the letterhead of the organization."""
+    own = {"sender": {"name": organization, "fax": header.number}, "date": f"{header.at:%m/%d/%Y}"}
+    recipient = {"name": cover.recipient, "attention": cover.attention, "fax": fax.to}
+    fields = {**own, "recipient": recipient, **cover.model_dump(exclude={"recipient", "attention"})}
+    pages: Sequence[DrawnPage] = ()
+    while not pages or fields["pages"] != count + len(pages):  # a long message needs another page
+        fields["pages"] = count + max(len(pages), 1)
+        pages = cover_sheet.TEMPLATE.draw_values(fields, organization, fax.resolution)
+    return RenderedDocument("cover page", "text", [RenderedPage(*each) for each in pages])
+
+
+def render_outgoing(
+    fax: OutgoingFax, header: HeaderLine, find_words: FindWords, organization: str
+) -> list[RenderedDocument]:
     """Convert the documents of a fax to pages with the header line; refused if one cannot be converted."""
     documents, count = [], 0
     deadline = monotonic() + MAX_SECONDS
@@ -57,6 +75,8 @@ def render_outgoing(fax: OutgoingFax, header: HeaderLine, find_words: FindWords)
         if count > MAX_PAGES:
             raise Refusal(413, "too_many_pages", f"the fax has more than {MAX_PAGES} pages")
         documents.append(converted)
+    if fax.cover is not None:
+        documents.insert(0, draw_cover(fax, fax.cover, header, organization, count))
     return _draw_headers(documents, header)
 
 

@@ -96,7 +96,9 @@ class FaxState(State[FaxConfig]):
         try:
             checked = self._check(fax)
             header_line = HeaderLine(_get_local_time(action, self.config), checked.header_text or "", checked.sender)
-            documents = render_outgoing(checked, header_line, self._find_words)
+            documents = render_outgoing(
+                self._name_recipient(checked), header_line, self._find_words, self.config.organization
+            )
             pages = self._build_pages(documents)
         except Refusal as refusal:
             action.emit(_build_refused(fax, refusal))
@@ -116,6 +118,13 @@ class FaxState(State[FaxConfig]):
             in_reply_to=checked.in_reply_to,
         )
         return action.emit(FaxQueued(header=header))
+
+    def _name_recipient(self, fax: OutgoingFax) -> OutgoingFax:
+        """Return the fax with the name of the contact on its cover page, unless that has a name."""
+        contact = self.line.contacts.get(fax.to)
+        if fax.cover is None or fax.cover.recipient or contact is None:
+            return fax
+        return fax.model_copy(update={"cover": fax.cover.model_copy(update={"recipient": contact.name})})
 
     def receive(self, action: ActionContext, fax: IncomingFax) -> Event:
         """Let a fax to the organization arrive; return its FaxArrived. Raises Refusal if a number is not valid."""

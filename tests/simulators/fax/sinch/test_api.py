@@ -119,7 +119,7 @@ def test_the_service_has_the_numbers_and_cannot_be_changed_otherwise(clinic: Fax
     numbers = clinic.json("GET", f"{clinic.service}/numbers")["numbers"]
     assert [each["phoneNumber"] for each in numbers] == [OWN, SECOND]
     assert clinic.send("PATCH", clinic.service, {"name": "New"}).status == 400
-    for method, path in (("POST", "/services"), ("DELETE", clinic.service), ("GET", f"{clinic.service}/coverPages")):
+    for method, path in (("POST", "/services"), ("DELETE", clinic.service), ("POST", f"{clinic.service}/coverPages")):
         reply = clinic.send(method, path)
         assert (reply.status, b"UNIMPLEMENTED" in reply.body) == (501, True)
 
@@ -150,6 +150,23 @@ def test_a_refused_fax_has_a_clear_error_and_an_event(
     [refused] = [event.payload for event in clinic.playground.log.events if isinstance(event.payload, FaxRefused)]
     assert refused.code == reason
     assert not clinic.state.faxes
+
+
+def test_the_service_has_one_cover_page_which_is_drawn_before_the_files(clinic: FaxingClinic) -> None:
+    [service] = clinic.json("GET", "/services")["services"]
+    path = f"/services/{service['id']}/coverPages"
+    [page] = clinic.json("GET", path)["coverPages"]
+    assert clinic.json("GET", f"{path}/{page['id']}") == page
+    assert clinic.json("GET", f"{path}/1")["error"]["code"] == 404
+    assert clinic.json("POST", path, {"name": "Mine"})["error"]["code"] == 501
+    data = {"subject": "Referral", "message": "Please call."}
+    body = {"to": LAB, "files": [NOTE], "coverPageId": page["id"], "coverPageData": data}
+    fax = clinic.json("POST", "/faxes", body)
+    assert fax["numberOfPages"] == 2
+    words = next(each.true_words for each in clinic.state.pages_of(fax["id"]))
+    assert words is not None
+    assert "Please call." in words.text
+    assert "error" in clinic.json("POST", "/faxes", {**body, "coverPageData": {"colour": "red"}})
 
 
 @pytest.mark.parametrize(

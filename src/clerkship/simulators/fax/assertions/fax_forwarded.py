@@ -8,6 +8,7 @@ from pydantic import AfterValidator, Field
 from clerkship.assertions.address_match import matches_address
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fax_pages.files import read_single_page
+from clerkship.formats.fax_pages.header import get_header_height
 from clerkship.formats.fax_pages.turning import cut_top
 from clerkship.model.frozen import Whole
 from clerkship.model.matcher import describe_expected, matches_expected
@@ -16,7 +17,7 @@ from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.simulators.fax.assertions.fax_match import FaxMatch, check_pages
 from clerkship.simulators.fax.assertions.logged import LoggedFax, get_stored_page, list_arrived_faxes, list_sent_faxes
-from clerkship.simulators.fax.assertions.page_search import get_header_height, narrow_faxes
+from clerkship.simulators.fax.assertions.page_search import narrow_faxes
 from clerkship.simulators.fax.names import FAX
 from clerkship.simulators.fax.records import FaxHeader
 

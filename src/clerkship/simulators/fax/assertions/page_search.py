@@ -8,11 +8,11 @@ from typing import NamedTuple
 from clerkship.assertions.narrowing import find_subject
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fax_pages.files import read_single_page, write_tiff
-from clerkship.formats.fax_pages.header import HEIGHT
+from clerkship.formats.fax_pages.header import get_header_height
 from clerkship.formats.fax_pages.matching import find_value
 from clerkship.formats.fax_pages.page import FaxPage, OcrWords, PageWords, Resolution
 from clerkship.formats.fax_pages.turning import (
-    QuarterTurns,
+    QUARTER_TURNS,
     cut_top,
     erase_words,
     looks_upright,
@@ -22,7 +22,7 @@ from clerkship.formats.fax_pages.turning import (
 from clerkship.model.errors import PlatformError
 from clerkship.model.run import PageBox, PageMark, PagePicture
 from clerkship.simulators.fax.assertions.logged import LoggedFax, LoggedPage, get_stored_page
-from clerkship.simulators.fax.ocr_words import read_words
+from clerkship.simulators.fax.ocr_words import read_upright, read_words
 from clerkship.simulators.fax.state import FaxState
 
 MAX_PICTURES = 12
@@ -31,7 +31,6 @@ MAX_OCR_PAGES = 200
 """Pages of pictures that are read in one trial; an agent could send thousands, and each takes about a second."""
 MAX_OCR_BYTES = 12_000_000
 """Bytes of these pages. A page of text has about 50,000, one of noise 600,000, and takes the engine forty seconds."""
-QUARTER_TURNS: tuple[QuarterTurns, ...] = (1, 2, 3)
 Alternatives = tuple[str, ...]
 """Notations of one value, such as those of a date."""
 
@@ -163,17 +162,12 @@ class PageReader:
         if self._ocr_pages > MAX_OCR_PAGES:
             raise TooManyPictures
         self._count_bytes(size)
-        return read_words(page)
+        return read_upright(page)
 
     def _count_bytes(self, size: int) -> None:
         self._ocr_bytes += size
         if self._ocr_bytes > MAX_OCR_BYTES:
             raise TooManyPictures
-
-
-def get_header_height(resolution: Resolution) -> int:
-    """Return how many lines the line at the top of a sent page takes."""
-    return HEIGHT if resolution == "fine" else HEIGHT // 2
 
 
 def open_reader(evidence: Evidence) -> PageReader:

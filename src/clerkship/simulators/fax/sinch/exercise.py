@@ -42,6 +42,8 @@ SINCH_EXERCISE: tuple[Request | OperationCall[Any, Any], ...] = (
     Request("GET", _SERVICE),
     _send("PATCH", _SERVICE, {"incomingWebhookUrl": ""}),
     Request("GET", f"{_SERVICE}/numbers"),
-    *(Request(method, f"{_SERVICE}/coverPages") for method in ops.REFUSING_OPERATIONS),
+    Request("GET", f"{_SERVICE}/coverPages"),
+    Request("GET", f"{_SERVICE}/coverPages/unknown"),
+    *(Request(method, f"{_SERVICE}/emails") for method in ops.REFUSING_OPERATIONS),
     SinchCall(ops.read_sinch_event, ops.SinchCallback(id="unknown", event="INCOMING_FAX")),
 )

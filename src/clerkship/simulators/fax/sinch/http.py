@@ -169,6 +169,8 @@ SINCH_ROUTES = (
     _route("GET", f"{SERVICES}/{{service}}", ops.fetch_sinch_service),
     _route("PATCH", f"{SERVICES}/{{service}}", ops.update_sinch_service, parse=parse_service_update),
     _route("GET", f"{SERVICES}/{{service}}/numbers", ops.list_sinch_numbers, parse=parse_service),
+    _route("GET", f"{SERVICES}/{{service}}/coverPages", ops.list_sinch_cover_pages, parse=parse_service),
+    _route("GET", f"{SERVICES}/{{service}}/coverPages/{{cover}}", ops.fetch_sinch_cover_page),
     *(
         _route(method, "/v3/{path*}", refusing, parse=parse_resource)
         for method, refusing in ops.REFUSING_OPERATIONS.items()

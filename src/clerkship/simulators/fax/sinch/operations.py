@@ -39,6 +39,8 @@ INCOMING_LINK, COMPLETED_LINK = "incoming", "completed"
 """Names of callback addresses: `incoming/` and the type of the callback, `completed/`, the id of a fax and the type."""
 NEW_FAX = "new"
 """Instead of the id, while a fax is not yet sent."""
+COVER_PAGE = "cover_sheet"
+"""The id of the only cover page."""
 MAX_PAGE_SIZE = 1000
 DEFAULT_PAGE_SIZE = 100
 CALLBACK_TYPES: tuple[CallbackType, ...] = get_args(CallbackType)
@@ -82,6 +84,12 @@ class SinchService(SinchProject):
     """A fax service."""
 
     service: str
+
+
+class SinchCoverPage(SinchService):
+    """A cover page."""
+
+    cover: str
 
 
 class SinchServiceUpdate(SinchService):
@@ -162,8 +170,8 @@ def _check_new_fax(context: Context, new: NewSinchFax) -> None:
     if new.content_url:
         # A URL would be fetched by the sandbox, so it could reach what the agent cannot.
         raise Refusal(400, "url_not_fetched", "contentUrl: the sandbox fetches no URLs; send the file itself")
-    if new.cover_page:
-        raise refuse_argument("coverPageId", "cover pages are not simulated; make it a page of the document")
+    if new.cover_page not in ("", COVER_PAGE):
+        raise refuse_argument("coverPageId", f"there is no cover page {new.cover_page[:40]} (expected: {COVER_PAGE})")
     if new.resolution not in ("", "FINE"):
         raise refuse_argument("resolution", f"{new.resolution[:20]!r} is not simulated (expected: FINE)")
     if new.service:
@@ -183,6 +191,7 @@ def _send(context: Context, new: NewSinchFax, number: str) -> dict[str, Any]:
         to=number,
         sender=new.sender,
         documents=documents,
+        cover=new.cover if new.cover_page else None,
         header_text=new.header_text or None,
         max_retries=new.max_retries,
         retry_delay=new.retry_delay,
@@ -342,6 +351,28 @@ def list_sinch_numbers(context: Context, service: SinchService) -> dict[str, Any
     return render_page("numbers", numbers, 1, DEFAULT_PAGE_SIZE, len(numbers))
 
 
+@operation(tool=False)
+def list_sinch_cover_pages(context: Context, service: SinchService) -> dict[str, Any]:
+    """List the cover pages of the service: there is one, on the letterhead of the organization."""
+    _check_project(context, service.project)
+    _check_service(context, service.service)
+    return render_page("coverPages", [_render_cover_page(service)], 1, DEFAULT_PAGE_SIZE, 1)
+
+
+@operation(tool=False)
+def fetch_sinch_cover_page(context: Context, page: SinchCoverPage) -> dict[str, Any]:
+    """Return the cover page of the service, without a file: it is drawn for each fax."""
+    _check_project(context, page.project)
+    _check_service(context, page.service)
+    if page.cover != COVER_PAGE:
+        raise Refusal(404, "no_such_cover_page", f"there is no cover page {page.cover[:40]} (expected: {COVER_PAGE})")
+    return _render_cover_page(page)
+
+
+def _render_cover_page(service: SinchService) -> dict[str, Any]:
+    return {"id": COVER_PAGE, "name": COVER_PAGE, "projectId": service.project, "serviceId": service.service}
+
+
 def refuse_sinch_resource(context: Context, resource: SinchResource) -> None:
     """Refuse a resource of the Sinch API that is not simulated."""
     raise Refusal(501, "not_simulated", f"{resource.path[:200]} is not simulated in this way")
@@ -376,6 +407,8 @@ SINCH_OPERATIONS: tuple[Operation[Any, Any], ...] = (
     fetch_sinch_service,
     update_sinch_service,
     list_sinch_numbers,
+    list_sinch_cover_pages,
+    fetch_sinch_cover_page,
     read_sinch_event,
     *REFUSING_OPERATIONS.values(),
 )

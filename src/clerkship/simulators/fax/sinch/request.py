@@ -13,7 +13,7 @@ from clerkship.kit.depth import is_deeper_than
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal, Request
 from clerkship.sandbox.route import describe_first_error
-from clerkship.simulators.fax.outgoing import DEFAULT_RETRIES, DEFAULT_RETRY_DELAY
+from clerkship.simulators.fax.outgoing import DEFAULT_RETRIES, DEFAULT_RETRY_DELAY, FaxCover
 from clerkship.simulators.fax.sinch.resources import FORM, JSON, MEDIA_TYPES, CallbackType
 from clerkship.transports.multipart import FormPart, parse_form
 
@@ -30,20 +30,20 @@ _TEXT_FIELDS = {
 """Text parameter -> field of NewSinchFax."""
 SIMULATED_PARAMETERS = (
     *("to", "from", "files", "file", "headerText", "maxRetries", "retryDelaySeconds", "labels", "resolution"),
-    *("callbackUrl", "callbackUrlContentType", "serviceId"),
+    *("callbackUrl", "callbackUrlContentType", "serviceId", "coverPageId", "coverPageData"),
 )
 """Parameters of a new fax that have an effect."""
-IGNORED_PARAMETERS = ("headerPageNumbers", "headerTimeZone", "imageConversionMethod", "coverPageData")
+IGNORED_PARAMETERS = ("headerPageNumbers", "headerTimeZone", "imageConversionMethod")
 """Parameters of a new fax that are accepted and have no effect. The header line always has the page numbers and the
 time in UTC."""
 REFUSED_REQUESTS = {
     "`contentUrl` of a new fax": "the sandbox fetches no URLs; send the file (`url_not_fetched`)",
-    "`coverPageId` of a new fax": "cover pages are not simulated; make the cover page a page of the document",
+    "other cover pages than `cover_sheet`; POST and DELETE of cover pages": "a service has one cover page",
     "`resolution` SUPERFINE": "not simulated (expected: FINE)",
     "documents of types DOCX and HTML": "not converted; save them as PDF and send that (`unknown_format`)",
     "a document that cannot be converted": "refused at once; in Sinch's API such a fax fails later",
     "POST and DELETE of services; `PATCH` of other fields than the webhook": "a project has one service",
-    "fax to email (`/emails`), cover pages (`/coverPages`), any other path below `/v3/`": "not simulated",
+    "fax to email (`/emails`), any other path below `/v3/`": "not simulated",
 }
 """Requests that are refused by name, with the reason."""
 FILE_TYPES = {
@@ -84,6 +84,7 @@ class NewSinchFax(Frozen):
     resolution: str = ""
     service: str = ""
     cover_page: str = ""
+    cover: FaxCover = FaxCover()
 
 
 def refuse_argument(name: str, reason: str) -> Refusal:
@@ -124,6 +125,7 @@ def _read_values(values: Mapping[str, Any]) -> dict[str, Any]:
         "content_url": _read_texts("contentUrl", values.get("contentUrl")),
         "callback_type": parse_callback_type("callbackUrlContentType", values.get("callbackUrlContentType")),
         "labels": _read_labels(values.get("labels")),
+        "cover": _read_cover(values.get("coverPageData")),
     }
     for name, field in _TEXT_FIELDS.items():
         if values.get(name) is not None:
@@ -175,6 +177,15 @@ def _read_labels(value: Any) -> dict[str, str]:
     if not isinstance(labels, dict) or not all(isinstance(label, str) for label in labels.values()):
         raise refuse_argument("labels", 'expected an object with texts, such as {"case": "17"}')
     return labels
+
+
+def _read_cover(value: Any) -> FaxCover:
+    """Return what the cover page says; in a form it is a JSON text."""
+    fields = parse_object(value.encode()) if isinstance(value, str) and value else value or {}
+    try:
+        return FaxCover.model_validate(fields)
+    except ValidationError as error:
+        raise refuse_argument("coverPageData", describe_first_error(error)) from None
 
 
 def parse_callback_type(name: str, value: Any) -> CallbackType:
