@@ -6,6 +6,7 @@ from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.search.criteria import MAX_CHAIN_LENGTH, MODIFIERS
 from clerkship.formats.fhir.search.include import MAX_INCLUDED
 from clerkship.formats.fhir.search.parse import (
+    IGNORED_RESULT_PARAMETERS,
     MAX_PARAMETERS,
     MAX_SORT_KEYS,
     MAX_VALUES,
@@ -50,6 +51,7 @@ def fhir_page() -> str:
         common=code_list(common),
         config=FhirConfig(),
         in_bundle=code_list(route.operation.name for route in ROUTES if route.in_bundle),
+        ignored=rows((f"`{name}`", instead) for name, instead in IGNORED_RESULT_PARAMETERS.items()),
         interactions=_interactions(),
         limits=_limits(),
         modifiers=rows((type, code_list(MODIFIERS[type])) for type in sorted(MODIFIERS)),

@@ -92,20 +92,30 @@ def test_fhirpy_patches_and_updates_with_if_match(ehr: Ehr) -> None:
     )  # unchanged content may not create a version
 
 
-def test_fhirpy_nonstandard_requests_are_refused(ehr: Ehr) -> None:
-    """Its `count` asks for a `_totalMethod`, and its `get_or_create` puts the condition into the URL."""
+def test_fhirpy_counts_and_is_warned_of_its_total_method(ehr: Ehr) -> None:
+    """Its `count` asks for a `_totalMethod`, a parameter of Aidbox."""
     client = sync_client(ehr)
+    results = client.resources("Observation").search(code="2823-3")
+    assert results.count() == 25
+    assert "fhir.parameters.ignored" in ehr.kinds()
+    bundle = results.search(_totalMethod="count").limit(0).fetch_raw()
+    [outcome] = [entry for entry in bundle["entry"] if entry["search"]["mode"] == "outcome"]
+    assert "_totalMethod" in outcome["resource"]["issue"][0]["diagnostics"]
     with pytest.raises(OperationOutcome, match="_totalMethod"):
-        client.resources("Observation").search(code="2823-3").count()
-    lenient = sync_client(ehr, Prefer="handling=lenient")
-    assert lenient.resources("Observation").search(code="2823-3").count() == 25
+        sync_client(ehr, Prefer="handling=strict").resources("Observation").count()
+    assert sync_client(ehr, Prefer="handling=lenient").resources("Patient").search(shoesize="42").count() == 7
+
+
+def test_fhirpy_get_or_create_is_refused(ehr: Ehr) -> None:
+    """It puts the condition into the URL."""
+    client = sync_client(ehr)
     known = client.resources("Patient").search(identifier=f"{MRN}|MRN3")
     again = client.resource("Patient", identifier=[{"system": MRN, "value": "MRN3"}])
     with pytest.raises(OperationOutcome, match="identifier"):
         known.get_or_create(again)
     once = sync_client(ehr, **{"If-None-Exist": f"identifier={MRN}|MRN3"})
     assert once.execute("Patient", data=dict(again))["id"] == "p3"
-    assert lenient.resources("Patient").count() == 7
+    assert client.resources("Patient").count() == 7
 
 
 def test_fhirpy_transaction_is_atomic(ehr: Ehr) -> None:

@@ -116,6 +116,30 @@ def test_ignored_parameters_are_reported_with_lenient_handling() -> None:
     assert answer.json["link"][0]["url"] == f"{BASE}/Patient?name=okafor"
 
 
+def test_result_parameters_of_other_servers_are_ignored_with_a_warning() -> None:
+    server = Server()
+    answer = server.get("Patient?_totalMethod=count&_timeout=5&_count=0")
+    assert (answer.status, answer.json["total"]) == (200, 2)
+    [outcome] = answer.entries
+    assert outcome["search"]["mode"] == "outcome"
+    assert [issue["severity"] for issue in outcome["resource"]["issue"]] == ["warning", "warning"]
+    assert "_totalMethod" in outcome["resource"]["issue"][0]["diagnostics"]
+    assert answer.json["link"][0]["url"] == f"{BASE}/Patient?_count=0"
+    [event] = [event for event in server.events() if event.kind == "fhir.parameters.ignored"]
+    assert [issue["diagnostics"] for issue in outcome["resource"]["issue"]] == list(
+        event.payload.model_dump()["warnings"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("query", "prefer"),
+    [("_totalMethod=count", "handling=strict"), ("_totalMethode=count", ""), ("_offset=50", ""), ("colour=red", "")],
+)
+def test_parameters_that_may_filter_and_strict_handling_are_refused(query: str, prefer: str) -> None:
+    answer = Server().get(f"Patient?{query}", prefer=prefer)
+    assert (answer.status, answer.codes) == (400, ["not-supported"])
+
+
 def test_summary_and_elements_reduce_resources() -> None:
     server = Server()
     shown = server.get("Patient?_elements=birthDate&_id=ada").entries[0]["resource"]

@@ -44,6 +44,14 @@ class ResourcesSearched(Payload, kind="fhir.resources.searched"):
     status: int = 200
 
 
+class ParametersIgnored(Payload, kind="fhir.parameters.ignored"):
+    """A search left out parameters that are not supported, and its response warned of them."""
+
+    effect: ClassVar[EffectType] = "none"
+    type: str
+    warnings: tuple[str, ...]
+
+
 class HistoryRead(Payload, kind="fhir.history.read"):
     """A client read a history."""
 

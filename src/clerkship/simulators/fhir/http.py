@@ -15,6 +15,7 @@ from urllib.parse import parse_qsl
 from clerkship.formats.fhir import exact
 from clerkship.formats.fhir.issue import Issue, build_operation_outcome
 from clerkship.formats.fhir.resource import list_objects, render_resource
+from clerkship.formats.fhir.search import Handling
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import OperationContext
 from clerkship.sandbox.request import Reply
@@ -44,6 +45,7 @@ _JSON_MEDIA_TYPES = frozenset({"json", FHIR_JSON, "application/json", "text/json
 _ANY_MEDIA_TYPE = frozenset({"*/*", "application/*", "*", ""})
 _ETAG = re.compile(r'(?:W/)?"([A-Za-z0-9\-.]{1,64})"')
 _RETURN_PREFERENCES = frozenset({"minimal", "representation", "OperationOutcome"})
+_HANDLING_PREFERENCES = frozenset({"strict", "lenient"})
 
 
 @dataclass(slots=True)
@@ -67,9 +69,10 @@ class FhirRequest:
         return find_return_preference(self.headers, self.default_return)
 
     @property
-    def is_lenient(self) -> bool:
-        """Whether unknown parameters are ignored (R4 search: handling errors)."""
-        return parse_preferences(self.headers.get("prefer", "")).get("handling") == "lenient"
+    def handling(self) -> Handling:
+        """Which unknown parameters are ignored (R4 search: handling errors)."""
+        handling = parse_preferences(self.headers.get("prefer", "")).get("handling")
+        return cast(Handling, handling) if handling in _HANDLING_PREFERENCES else "default"
 
     @property
     def has_body(self) -> bool:
@@ -77,7 +80,7 @@ class FhirRequest:
 
     def check_parameters(self, known: frozenset[str] = GENERAL_PARAMETERS) -> None:
         """Refuse parameters that are not in `known`, unless the client asks for lenient handling."""
-        if not self.pairs or self.is_lenient:
+        if not self.pairs or self.handling == "lenient":
             return
         for name, _ in self.pairs:
             if name not in known:
@@ -233,7 +236,7 @@ _FIELD_READERS: dict[str, InputReader] = {
     "if_none_exist": _read_condition,
     "if_modified_since": lambda request: _parse_modified_since(request.headers.get("if-modified-since")),
     "returns": lambda request: request.returns,
-    "is_lenient": lambda request: request.is_lenient,
+    "handling": lambda request: request.handling,
 }
 """How each field of an input is read from a request."""
 

@@ -14,7 +14,7 @@ from clerkship.formats.fhir.search.compartment import compartment_types
 from clerkship.model.frozen import Frozen
 from clerkship.simulators.fhir import bundle_json
 from clerkship.simulators.fhir.access import can_read, check_compartment, restrict_search
-from clerkship.simulators.fhir.events import ResourcesSearched
+from clerkship.simulators.fhir.events import ParametersIgnored, ResourcesSearched
 from clerkship.simulators.fhir.inputs import PAGING_HINT, Criteria, InstanceInput, TypeName
 from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
@@ -23,8 +23,7 @@ from clerkship.simulators.fhir.write import check_type, get_existing
 BY_POST = "Search with the parameters in the body, as a form."
 Compartment = tuple[str, str]
 """The type and id of the resource whose compartment is searched."""
-Lenient = SkipJsonSchema[bool]
-"""Whether unknown parameters are ignored and reported, instead of refused (R4 search: handling errors)."""
+HandlingField = SkipJsonSchema[engine.Handling]
 
 
 class TypeSearch(Frozen):
@@ -32,14 +31,14 @@ class TypeSearch(Frozen):
 
     type: TypeName
     query: Criteria = ()
-    is_lenient: Lenient = False
+    handling: HandlingField = "default"
 
 
 class SystemSearch(Frozen):
     """The input of a search of several types."""
 
     query: Criteria = ()
-    is_lenient: Lenient = False
+    handling: HandlingField = "default"
 
 
 class CompartmentSearch(InstanceInput):
@@ -47,7 +46,7 @@ class CompartmentSearch(InstanceInput):
 
     other: Annotated[str, Field(description="the type of resources to search for; `*` for every type")]
     query: Criteria = ()
-    is_lenient: Lenient = False
+    handling: HandlingField = "default"
 
 
 SearchInput = TypeSearch | SystemSearch | CompartmentSearch
@@ -88,9 +87,10 @@ def _parse_query(
 ) -> engine.SearchQuery:
     """Parse a search; refuse an invalid one."""
     context = engine.SearchContext(transaction.base, transaction.zone, engine.to_microseconds(transaction.action.now))
-    strict = not search.is_lenient
     try:
-        query = engine.parse_query(type, search.query, strict=strict, context=context, compartment=compartment)
+        query = engine.parse_query(
+            type, search.query, handling=search.handling, context=context, compartment=compartment
+        )
     except FhirError as error:
         raise refusal_from_invalid(error) from None
     query = restrict_search(transaction, query)
@@ -120,6 +120,8 @@ def _search(
             within="/".join(compartment or ()),
         )
     )
+    if query.ignored:
+        transaction.note(ParametersIgnored(type=type, warnings=tuple(issue.text for issue in query.ignored)))
     url = bundle_json.build_url(transaction.base, path)
     links = (
         _build_links(url, query, page)

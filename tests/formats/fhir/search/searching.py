@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from clerkship.formats.fhir.chart import Chart
 from clerkship.formats.fhir.issue import FhirError
 from clerkship.formats.fhir.resource import Resource, get_key, parse_resource, render_resource
-from clerkship.formats.fhir.search import parse_query, run_search, search_keys
+from clerkship.formats.fhir.search import Handling, parse_query, run_search, search_keys
 
 T = TypeVar("T")
 
@@ -64,10 +64,10 @@ def parse_pairs(*parameters: str) -> list[tuple[str, str]]:
     return [(name, value) for name, _, value in (each.partition("=") for each in parameters)]
 
 
-def get_refusal(type: str, *parameters: str, strict: bool = True) -> tuple[str, str]:
+def get_refusal(type: str, *parameters: str, handling: Handling = "strict") -> tuple[str, str]:
     """Return the code and text with which a query is refused."""
     try:
-        parse_query(type, parse_pairs(*parameters), strict=strict)
+        parse_query(type, parse_pairs(*parameters), handling=handling)
     except FhirError as error:
         return error.issues[0].code, error.issues[0].text
     raise AssertionError(f"{parameters} was not refused")

@@ -254,14 +254,14 @@ def test_complete_resource_is_not_tagged_as_subsetted() -> None:
 
 def test_link_contains_the_parameters_that_were_used() -> None:
     parameters = parse_pairs("name=ann|x", "shoe-size=43", "_sort=-name", "_format=json", "_count=3")
-    query = parse_query("Patient", parameters, strict=False)
+    query = parse_query("Patient", parameters, handling="lenient")
     assert query.link() == "name=ann|x&_sort=-name&_count=3"
     assert [(issue.severity, issue.code) for issue in query.ignored] == [("warning", "not-supported")]
     assert "shoe-size" in query.ignored[0].text
     assert (query.count, query.sort, query.link("abc")) == (3, (("name", True),), query.link() + "&_cursor=abc")
     assert get_refusal("Patient", "shoe-size=43")[0] == "not-supported"
-    assert get_refusal("Patient", "birthdate=soon", strict=False)[0] == "value"
-    assert get_refusal("Patient", "name:sounds=x", strict=False)[0] == "not-supported"
+    assert get_refusal("Patient", "birthdate=soon", handling="lenient")[0] == "value"
+    assert get_refusal("Patient", "name:sounds=x", handling="lenient")[0] == "not-supported"
 
 
 def test_all_errors_of_a_query_are_reported_at_once() -> None:

@@ -9,11 +9,12 @@ from clerkship.formats.fhir.search.find import (
     search_keys,
 )
 from clerkship.formats.fhir.search.include import find_included
-from clerkship.formats.fhir.search.parse import parse_query, subset_resource
+from clerkship.formats.fhir.search.parse import Handling, parse_query, subset_resource
 from clerkship.formats.fhir.search.query import SearchContext, SearchQuery
 from clerkship.formats.fhir.search.ranges import to_microseconds
 
 __all__ = [
+    "Handling",
     "ResultPage",
     "SearchContext",
     "SearchQuery",

@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 from clerkship.formats.fhir.definitions import get_structure, mandatory_elements, summary_elements
 from clerkship.formats.fhir.issue import FhirError, Issue, fhir_error
@@ -81,6 +81,19 @@ RESULT_PARAMETERS = (
 INCLUDE_PARAMETERS = ("_include", "_revinclude")
 SERVER_PARAMETERS = ("_format", "_pretty")
 """Parameters that the server handles before a search."""
+IGNORED_RESULT_PARAMETERS = {
+    "_explain": "queries are not explained",
+    "_maxresults": "all matches are returned, page by page",
+    "_timeout": "a search is limited by its size, not by time",
+    "_totalMethod": "the total is always exact",
+}
+"""Parameters of other servers (Aidbox) and of R5 that are about the results and cannot filter, and what holds instead.
+
+They are ignored and reported, unless the client asks for strict handling.
+"""
+Handling = Literal["strict", "default", "lenient"]
+"""Which parameters that are not supported are ignored and reported: none, those that cannot filter, or all (R4 search:
+handling errors)."""
 
 
 @dataclass
@@ -89,7 +102,7 @@ class _QueryBuilder:
 
     type: str
     types: tuple[str, ...]
-    strict: bool
+    handling: Handling
     context: SearchContext
     pairs: list[tuple[str, str]] = field(default_factory=list)
     ignored: list[Issue] = field(default_factory=list)
@@ -102,25 +115,25 @@ def parse_query(
     type: str,
     pairs: Sequence[tuple[str, str]],
     *,
-    strict: bool = True,
+    handling: Handling = "strict",
     context: SearchContext | None = None,
     compartment: tuple[str, str] | None = None,
 ) -> SearchQuery:
     """Parse a search of one type or, with "", of the whole system; raises FhirError with all errors.
 
-    With `strict=False`, unknown parameters are ignored and listed in `ignored`; malformed ones are refused either
-    way. `context` has the zone and time of the server; `compartment`, such as ("Patient", "42"), restricts the
+    `handling` says which unknown parameters are ignored and listed in `ignored`; malformed ones are always refused.
+    `context` has the zone and time of the server; `compartment`, such as ("Patient", "42"), restricts the
     search.
     """
     if type and type not in searchable_types():
         raise fhir_error("not-supported", f"{type!r} is not a resource type of R4")
     _check_size(pairs)
-    builder = _QueryBuilder(type, _parse_types(type, pairs), strict, context or SearchContext())
+    builder = _QueryBuilder(type, _parse_types(type, pairs), handling, context or SearchContext())
     for name, text in pairs:
         try:
             _parse_parameter(builder, name, text)
         except UnknownParameter as error:
-            _handle_unknown(builder, error.issue)
+            _handle_unknown(builder, name, error.issue)
         except FhirError as error:
             builder.errors.extend(error.issues)
     if builder.errors:
@@ -139,11 +152,13 @@ def _check_size(pairs: Sequence[tuple[str, str]]) -> None:
         raise fhir_error("too-costly", f"the search has {values} values; at most {MAX_VALUES} are allowed")
 
 
-def _handle_unknown(builder: _QueryBuilder, issue: Issue) -> None:
-    if builder.strict:
+def _handle_unknown(builder: _QueryBuilder, name: str, issue: Issue) -> None:
+    instead = IGNORED_RESULT_PARAMETERS.get(name)
+    if builder.handling == "strict" or (builder.handling == "default" and instead is None):
         builder.errors.append(issue)
-    else:
-        builder.ignored.append(issue._replace(severity="warning", text=f"{issue.text}; it was left out of the search"))
+        return
+    text = issue.text if instead is None else f"{issue.text} ({instead})"
+    builder.ignored.append(issue._replace(severity="warning", text=f"{text}; it was left out of the search"))
 
 
 def _parse_types(type: str, pairs: Sequence[tuple[str, str]]) -> tuple[str, ...]:
