@@ -67,8 +67,8 @@ NOT_DONE = (
     ),
     NotDone(
         "other operations",
-        "`$expand`, `$lookup`, `$meta`, `$export` and the rest are not there",
-        _post("/ValueSet/$expand", {"resourceType": "Parameters"}),
+        "`$translate`, `$subsumes`, `$meta`, `$export` and the rest are not there",
+        _post("/ConceptMap/$translate", {"resourceType": "Parameters"}),
         405,
     ),
     NotDone(

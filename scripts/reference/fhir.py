@@ -15,6 +15,7 @@ from clerkship.formats.fhir.search.parse import (
 from clerkship.formats.fhir.search.query import Prefix
 from clerkship.formats.fhir.search.values import MAX_VALUES_PER_PARAMETER
 from clerkship.formats.fhir.search_parameters import get_parameters, refused_parameters
+from clerkship.formats.fhir.terminology import list_bound_sets
 from clerkship.sandbox.request import MAX_BODY
 from clerkship.simulators.fhir import json_patch
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
@@ -22,6 +23,7 @@ from clerkship.simulators.fhir.bundle_entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.capabilities import EXTENDED_OPERATIONS, SYSTEM_INTERACTIONS, TYPE_INTERACTIONS
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.routes import ROUTES
+from clerkship.simulators.fhir.terminology import TERMINOLOGY_OPERATIONS
 from scripts.fhir_limits import ACCEPTED, NOT_DONE
 from scripts.reference.render import render_page
 from scripts.reference.tables import code_list, rows
@@ -61,6 +63,8 @@ def fhir_page() -> str:
         prefixes=rows((f"`{prefix}`", _PREFIXES[prefix]) for prefix in get_args(Prefix)),
         refused=rows((f"`{name}`", reason) for name, reason in sorted(refused.items())),
         results=code_list(RESULT_PARAMETERS),
+        sets=f"{len(list_bound_sets()[0])} of {sum(map(len, list_bound_sets()))}",
+        terminology=rows((f"`{path}`", code_list(known)) for path, (_, known) in TERMINOLOGY_OPERATIONS.items()),
         types=len(RESOURCE_TYPES),
     )
 

@@ -30,6 +30,7 @@ ROUND_TRIPS = {
     "test_fhirclient.py": ("test_fhirclient_creates_reads_updates_and_deletes",),
     "test_fhirpy.py": ("test_fhirpy_creates_reads_updates_and_deletes",),
     "test_lftp.py": ("test_lftp_mirrors_both_ways",),
+    "test_medplum.py": ("test_medplum_expands_value_sets_and_checks_codes",),
     "test_mllp.py": ("test_mllp_send_sends_a_file", "test_medplum_sends_sequentially_and_concurrently"),
     "test_paramiko.py": ("test_paramiko_uploads_and_downloads",),
     "test_scp.py": ("test_scp_copies_file_both_ways[over sftp]",),

@@ -18,6 +18,7 @@ from clerkship.formats.fhir.invariants import get_invariants
 from clerkship.formats.fhir.primitives import PRIMITIVES
 from clerkship.formats.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.formats.fhir.validation import validate
+from scripts import fhir_terminology
 from scripts.fhir_package import package_folder
 from scripts.fhir_tables import TABLE, compiled, unpacked, written
 from tests.examples import examples
@@ -82,6 +83,10 @@ def load_examples() -> tuple[tuple[str, Resource], ...]:
         for file, found in load_resources()
         if found["resourceType"] not in defined and file.stat().st_size < 30_000 and file.name not in WRONG
     )
+
+
+def test_terminology_matches_the_official_definitions() -> None:
+    assert unpacked(fhir_terminology.TABLE) == fhir_terminology.written(package_folder())
 
 
 def test_table_matches_the_official_definitions() -> None:

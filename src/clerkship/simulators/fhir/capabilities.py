@@ -27,6 +27,10 @@ SYSTEM_INTERACTIONS: Mapping[str, tuple[str, ...]] = {
 EXTENDED_OPERATIONS: Mapping[str, tuple[str, str]] = {
     "everything": ("Patient", "http://hl7.org/fhir/OperationDefinition/Patient-everything"),
     "validate": ("", "http://hl7.org/fhir/OperationDefinition/Resource-validate"),
+    "expand": ("ValueSet", "http://hl7.org/fhir/OperationDefinition/ValueSet-expand"),
+    "validate_code": ("ValueSet", "http://hl7.org/fhir/OperationDefinition/ValueSet-validate-code"),
+    "validate_system_code": ("CodeSystem", "http://hl7.org/fhir/OperationDefinition/CodeSystem-validate-code"),
+    "lookup": ("CodeSystem", "http://hl7.org/fhir/OperationDefinition/CodeSystem-lookup"),
 }
 """Operations with a `$`, on one type or (empty) on every."""
 ALL_INTERACTIONS = (*TYPE_INTERACTIONS, *SYSTEM_INTERACTIONS, *EXTENDED_OPERATIONS)
@@ -92,7 +96,7 @@ def _describe_type(type: str, offered: Sequence[str], client_ids: bool, checks_r
     if reverse_includes := _find_reverse_includes().get(type):
         description["searchRevInclude"] = list(reverse_includes)
     operations = [
-        {"name": name, "definition": url}
+        {"name": url.rpartition("/")[2].partition("-")[2], "definition": url}
         for name, (where, url) in EXTENDED_OPERATIONS.items()
         if name in offered and where in ("", type)
     ]

@@ -123,6 +123,22 @@ class ResourceValidated(Payload, kind="fhir.resource.validated"):
     status: int = 200
 
 
+class CodesRead(Payload, kind="fhir.codes.read"):
+    """A client expanded a value set, or looked up or validated a code."""
+
+    effect: ClassVar[EffectType] = "none"
+    operation: str
+    """`$expand`, `$validate-code` or `$lookup`."""
+    url: str
+    """The value set or the code system."""
+    code: str = ""
+    text: str = ""
+    """The filter of an expansion."""
+    total: int
+    """The number of codes found; 0 for a code that is not valid."""
+    status: int = 200
+
+
 class BundleProcessed(Payload, kind="fhir.bundle.processed"):
     """A batch or transaction was processed. The events of its entries come before this one."""
 

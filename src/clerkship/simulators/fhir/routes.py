@@ -26,6 +26,7 @@ from clerkship.simulators.fhir.search import (
     search_type,
     search_type_by_post,
 )
+from clerkship.simulators.fhir.terminology import TERMINOLOGY_ROUTES
 from clerkship.simulators.fhir.transaction import FhirResponse, Interaction, Transaction, interaction
 from clerkship.simulators.fhir.validate import validate, validate_instance
 from clerkship.simulators.fhir.write import (
@@ -83,6 +84,7 @@ def _patch_route(path: str, interaction: Interaction[Any], **options: Any) -> Fh
 
 ROUTES = (
     FhirRoute("GET", "/metadata", capabilities, in_bundle=False),
+    *TERMINOLOGY_ROUTES,
     FhirRoute("GET", "/_history", history_system),
     FhirRoute("GET", "/{type}/_history", history_type),
     FhirRoute("GET", "/Patient/{id}/$everything", everything, is_heavy=_always_heavy),
