@@ -77,6 +77,21 @@ NOT_DONE = (
         _post("/Parameters", {"resourceType": "Parameters"}),
         404,
     ),
+    NotDone(
+        "Subscriptions by websocket, email, SMS or message",
+        "rest-hook",
+        _post(
+            "/Subscription",
+            {
+                "resourceType": "Subscription",
+                "status": "requested",
+                "reason": "new results",
+                "criteria": "Observation",
+                "channel": {"type": "websocket"},
+            },
+        ),
+        422,
+    ),
     NotDone("GraphQL", "search", Request("GET", "/$graphql"), 404),
     NotDone(
         "messages and documents posted to the base",
@@ -100,6 +115,6 @@ ACCEPTED = (
     "profiles: `meta.profile` is kept and not checked, and `$validate` warns of it",
     "invariants and slices of StructureDefinitions; terminology beyond required bindings",
     "references to what is deleted afterwards: deleting is not refused because somebody refers to it",
-    "Subscriptions: kept, and nobody is told",
+    "Subscriptions of the dataset and of steps: kept, and not notified",
 )
 """What is let through without the checks that a larger server has."""

@@ -23,6 +23,7 @@ from clerkship.simulators.fhir.bundle_entries import MAX_CONDITIONS
 from clerkship.simulators.fhir.capabilities import EXTENDED_OPERATIONS, SYSTEM_INTERACTIONS, TYPE_INTERACTIONS
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.routes import ROUTES
+from clerkship.simulators.fhir.subscriptions import MAX_SUBSCRIPTIONS
 from clerkship.simulators.fhir.terminology import TERMINOLOGY_OPERATIONS
 from scripts.fhir_limits import ACCEPTED, NOT_DONE
 from scripts.reference.render import render_page
@@ -50,6 +51,7 @@ def fhir_page() -> str:
         "fhir.md",
         DECISION=_DECISION,
         MAX_OPERATIONS=json_patch.MAX_OPERATIONS,
+        MAX_SUBSCRIPTIONS=MAX_SUBSCRIPTIONS,
         common=code_list(common),
         config=FhirConfig(),
         in_bundle=code_list(route.operation.name for route in ROUTES if route.in_bundle),

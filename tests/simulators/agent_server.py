@@ -19,6 +19,7 @@ class PostedRequest(NamedTuple):
     path: str
     headers: dict[str, str]
     body: bytes
+    method: str = "POST"
 
     @property
     def json(self) -> Any:
@@ -58,7 +59,8 @@ class AgentServer:
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
-                posted = PostedRequest(self.path, {key.lower(): value for key, value in self.headers.items()}, body)
+                headers = {key.lower(): value for key, value in self.headers.items()}
+                posted = PostedRequest(self.path, headers, body, self.command)
                 agent.posted.append(posted)
                 result = answer(posted)
                 body = result.body * result.repeat
@@ -71,6 +73,8 @@ class AgentServer:
                             self.send_header(name, value)
                     self.end_headers()
                     self.wfile.write(body)
+
+            do_PUT = do_POST  # noqa: N815  (the name that the base class looks for)
 
             def log_message(self, format: str, *args: Any) -> None:
                 pass

@@ -27,6 +27,9 @@ def test_statement_is_valid_and_lists_routed_interactions() -> None:
     assert {code["code"] for code in patient["interaction"]} == set(TYPE_INTERACTIONS.values())
     assert {found["name"] for found in patient["searchParam"]} == set(get_parameters("Patient"))
     assert {found["name"] for found in patient["operation"]} == {"everything", "validate"}
+    assert "_totalMethod" in rest["documentation"]
+    notes = {each["type"] for each in rest["resource"] if "documentation" in each}
+    assert notes == {"CodeSystem", "Subscription", "ValueSet"}
     assert "Patient:general-practitioner" in patient["searchInclude"]
     assert {"Observation:subject", "Patient:link"} <= set(patient["searchRevInclude"])
     assert "Patient:general-practitioner" not in patient["searchRevInclude"]

@@ -7,6 +7,7 @@ import pytest
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.tools import build_tools
 from clerkship.simulators.fhir import SPEC
+from clerkship.simulators.fhir.rest_hook import REST_HOOK_OPERATIONS
 from clerkship.simulators.fhir.search import TypeSearch, search_type
 from clerkship.simulators.fhir.transaction import FhirResponse
 from clerkship.simulators.fhir.write import CreateInput, DeleteInput, create, delete
@@ -23,7 +24,7 @@ def run(server: Server, operation: Operation[Any, FhirResponse], input: Any) -> 
 
 def test_operation_names_are_unique() -> None:
     names = [operation.name for operation in SPEC.operations]
-    assert len(names) == len(set(names)) == len(SPEC.routes)
+    assert len(names) == len(set(names)) == len(SPEC.routes) + len(REST_HOOK_OPERATIONS)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from clerkship.text.folding import fold_words
 
 TABLE = Path(__file__).parent / "tables" / "terminology.json.gz"
 MAX_NESTED_SETS = 10
-"""Value sets that include each other."""
+"""Value sets that include each other: a broken agent may store two that do so without end."""
 _ALL_CODES_SUFFIXES = ("?fhir_vs", "/vs")
 """What follows the URL of a system in that of the value set of all its codes: SNOMED CT's form, and LOINC's."""
 _DRUGS = "clerkship.formats.cds_hooks.drugs"

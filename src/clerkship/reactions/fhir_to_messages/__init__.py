@@ -12,8 +12,7 @@ from clerkship.reactions.contract import React
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.events import ResourceCreated
-from clerkship.simulators.fhir.state import FhirState
-from clerkship.simulators.fhir.transaction import WITHDRAW
+from clerkship.simulators.fhir.state import WITHDRAW, FhirState
 from clerkship.simulators.messages.events import MessageArrived, MessageSent
 from clerkship.simulators.messages.outgoing import BINARY_TYPE, NewAttachment, OutgoingMessage
 from clerkship.simulators.messages.state import MessagesState

@@ -19,6 +19,7 @@ from clerkship.simulators.fhir.datasets.load import FHIR_DATASET
 from clerkship.simulators.fhir.events import EVENTS
 from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import render_refusal
+from clerkship.simulators.fhir.rest_hook import REST_HOOK_EXERCISE, REST_HOOK_OPERATIONS, RestHookDelivery
 from clerkship.simulators.fhir.routes import OPERATIONS, ROUTES
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps import FhirDelete, FhirPatch, FhirPut
@@ -30,13 +31,14 @@ SPEC = Spec(
     summary="An electronic health record over FHIR R4 REST: read, search, write, patch, history, transactions.",
     state=FhirState,
     events=EVENTS,
-    operations=(well_known, *OPERATIONS),
+    operations=(well_known, *OPERATIONS, *REST_HOOK_OPERATIONS),
     routes=(WELL_KNOWN, *ROUTES),
     handle=Fhir,
-    exercise=load_requests(FOLDER),
+    exercise=(*load_requests(FOLDER), *REST_HOOK_EXERCISE),
     exercise_datasets=(load_chart_lines("a small chart", FOLDER),),
     example="/Patient?_count=1",
     config=FhirConfig,
+    outbound=(RestHookDelivery,),
     dataset="fhir",
     prepare=load_chart,
     names=NAMES,

@@ -6,6 +6,7 @@ from typing import Any
 
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.resource import render_resource
+from clerkship.formats.fhir.search.parse import IGNORED_RESULT_PARAMETERS
 from clerkship.formats.fhir.search_parameters import SearchParameter, get_parameters
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import NoInput, OperationContext, operation
@@ -33,6 +34,13 @@ EXTENDED_OPERATIONS: Mapping[str, tuple[str, str]] = {
     "lookup": ("CodeSystem", "http://hl7.org/fhir/OperationDefinition/CodeSystem-lookup"),
 }
 """Operations with a `$`, on one type or (empty) on every."""
+SEARCH_NOTE = "unknown search parameters are refused; {}, and all with handling=lenient, are ignored with a warning"
+TYPE_NOTES: Mapping[str, str] = {
+    "CodeSystem": "codes of HL7's systems that R4 uses, and the codes of other systems that the chart uses",
+    "Subscription": "channels are rest-hook, without a payload or with application/fhir+json; others are refused",
+    "ValueSet": "value sets of R4 whose codes can be listed, and stored ones without filters; others are refused",
+}
+"""What the statement says of single types."""
 ALL_INTERACTIONS = (*TYPE_INTERACTIONS, *SYSTEM_INTERACTIONS, *EXTENDED_OPERATIONS)
 WRITE_INTERACTIONS = frozenset({"update", "patch", "delete", "create", "bundle"})
 
@@ -56,6 +64,7 @@ def _build_statement(read_only: bool, client_ids: bool, checks_references: bool)
     offered = [name for name in ALL_INTERACTIONS if not (read_only and name in WRITE_INTERACTIONS)]
     rest = {
         "mode": "server",
+        "documentation": SEARCH_NOTE.format(", ".join(IGNORED_RESULT_PARAMETERS)),
         "security": {"cors": True, "description": "a bearer token, as the run gives it to the agent"},
         "resource": [
             _describe_type(type, offered, client_ids, checks_references) for type in sorted(RESOURCE_TYPES - NOT_STORED)
@@ -91,6 +100,8 @@ def _describe_type(type: str, offered: Sequence[str], client_ids: bool, checks_r
         "referencePolicy": ["literal", "local"] + (["enforced"] if checks_references else []),
         "searchParam": [_describe_parameter(parameters[name]) for name in sorted(parameters)],
     }
+    if type in TYPE_NOTES:
+        description["documentation"] = TYPE_NOTES[type]
     if includes:
         description["searchInclude"] = ["*", *includes]
     if reverse_includes := _find_reverse_includes().get(type):

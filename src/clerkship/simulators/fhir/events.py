@@ -123,6 +123,23 @@ class ResourceValidated(Payload, kind="fhir.resource.validated"):
     status: int = 200
 
 
+class SubscriptionTriggered(Payload, kind="fhir.subscription.triggered"):
+    """A write matched the criteria of an active Subscription: its endpoint is notified."""
+
+    effect: ClassVar[EffectType] = "none"
+    subscription: str
+    """The id of the Subscription."""
+    type: str
+    id: str
+    version: str
+    status: int = 200
+
+    @property
+    def key(self) -> str:
+        """The id of the notification."""
+        return f"{self.subscription}/{self.type}/{self.id}/_history/{self.version}"
+
+
 class CodesRead(Payload, kind="fhir.codes.read"):
     """A client expanded a value set, or looked up or validated a code."""
 

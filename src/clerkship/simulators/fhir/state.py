@@ -8,16 +8,22 @@ from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar, cast
 
 from clerkship.events.event import Event, Payload
+from clerkship.events.lifecycle import OutboundAttempted
 from clerkship.formats.fhir.chart import NO_CHANGES, Chart
 from clerkship.formats.fhir.resource import Resource, parse_resource, render_resource
 from clerkship.formats.fhir.search import search_keys
 from clerkship.sandbox.state import State
 from clerkship.simulators.fhir.config import FhirConfig
-from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten
+from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten, SubscriptionTriggered
 
 T = TypeVar("T")
 METHOD_BY_OPERATION = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
 """The HTTP method of each operation; PUT for all others."""
+SUBSCRIPTION = "Subscription"
+WITHDRAW = "withdraw"
+"""The operation of a write that restores what a refused transaction had changed."""
+CLIENT_OPERATIONS = frozenset({"create", "update", "patch"})
+"""The operations of clients. Only Subscriptions that they wrote are notified: files have no address of an agent."""
 FIRST_VERSION = "1"
 _META_PATTERN = re.compile(
     rb'\{"resourceType":"\w+","id":"[^"]+"(?:,"meta":\{(?:"lastUpdated":"([^"\\]+)")?'
@@ -121,6 +127,10 @@ class FhirState(State[FhirConfig]):
         """The key and version of every write, oldest first."""
         self.rendered: tuple[Payload, ResourceVersion] | None = None
         """An event that a transaction emits, and the version that it has rendered for it."""
+        self.subscriptions: dict[str, Resource] = {}
+        """The active Subscriptions of clients, by id."""
+        self.notifications: dict[str, SubscriptionTriggered] = {}
+        """The notifications of active Subscriptions that are neither delivered nor given up, by id, oldest first."""
         self._history: dict[str, list[ResourceVersion]] = {}
         self._changed: dict[str, dict[str, Resource | None]] = {}
         self._unparsed: dict[str, set[str]] = {}
@@ -198,6 +208,10 @@ class FhirState(State[FhirConfig]):
                 self._add_version(
                     deleted, ResourceVersion(deleted.version, format_instant(event.at), None, "DELETE"), None
                 )
+            case SubscriptionTriggered() as triggered:
+                self.notifications[triggered.key] = triggered
+            case OutboundAttempted(message=message, retry_in=None):
+                self.notifications.pop(message, None)
 
     def _add_version(
         self, payload: ResourceWritten | ResourceDeleted, version: ResourceVersion, resource: Resource | None
@@ -209,6 +223,17 @@ class FhirState(State[FhirConfig]):
             self._unparsed[payload.type].discard(key)
         self._cached_by_type.pop(payload.type, None)
         self.changes_in_order.append((key, version))
+        if payload.type == SUBSCRIPTION:
+            self._set_subscription(payload.id, payload.operation, resource)
+
+    def _set_subscription(self, id: str, operation: str, resource: Resource | None) -> None:
+        """Start or end the notifications of a Subscription."""
+        is_active = resource is not None and resource.get("status") == "active"
+        if is_active and (operation in CLIENT_OPERATIONS or operation == WITHDRAW) and resource is not None:
+            self.subscriptions[id] = resource
+        elif self.subscriptions.pop(id, None) is not None:
+            kept = {key: each for key, each in self.notifications.items() if each.subscription != id}
+            self.notifications = kept
 
     def dump(self) -> Any:
         """Return all versions written here, as plain data."""

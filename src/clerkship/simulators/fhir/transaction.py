@@ -33,7 +33,7 @@ from clerkship.formats.fhir.resource import (
 )
 from clerkship.kit.descriptors import pause_garbage_collection
 from clerkship.sandbox.authentication.scope import AccessGrant
-from clerkship.sandbox.operation import Operation, OperationContext
+from clerkship.sandbox.operation import Operation, OperationContext, ignore_callback
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.body import NO_ADDRESS, ServerAddress, get_server_address
 from clerkship.simulators.fhir.config import FhirConfig
@@ -43,18 +43,21 @@ from clerkship.simulators.fhir.events import (
     ResourceDeleted,
     ResourceUpdated,
     ResourceWithdrawn,
+    ResourceWritten,
 )
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
 from clerkship.simulators.fhir.state import (
+    CLIENT_OPERATIONS,
     METHOD_BY_OPERATION,
+    SUBSCRIPTION,
+    WITHDRAW,
     FhirState,
     ResourceVersion,
     format_instant,
     next_version_id,
 )
+from clerkship.simulators.fhir.subscriptions import accept_subscription, find_triggered, list_endpoints
 
-WITHDRAW = "withdraw"
-"""The operation of a write that restores what a refused transaction had changed."""
 T = TypeVar("T")
 InputT = TypeVar("InputT")
 _ABSOLUTE_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:")
@@ -103,6 +106,7 @@ class Transaction:
         "address",
         "base",
         "issue_location",
+        "register",
         "state",
     )
 
@@ -112,8 +116,11 @@ class Transaction:
         action: ActionContext,
         address: ServerAddress = NO_ADDRESS,
         access: AccessGrant | None = None,
+        register: Callable[[str, str], None] = ignore_callback,
     ) -> None:
         self.state = state
+        self.register = register
+        """Registers endpoints of Subscriptions, outside the log."""
         self.access = access
         """What the access token of the request is limited to; None if it is not limited."""
         self.action = action
@@ -231,6 +238,10 @@ class Transaction:
         """Write a new version of a resource; return its key."""
         type, id = resource["resourceType"], resource["id"]
         key = f"{type}/{id}"
+        if type == SUBSCRIPTION and operation in CLIENT_OPERATIONS:
+            if self.access is not None:  # its notifications would not be limited to the scopes
+                raise refusal(403, "forbidden", "an access token with scopes cannot write a Subscription")
+            resource = accept_subscription(resource, self.state.subscriptions, self.register)
         before = self.version(key)
         stamped = set_version(resource, next_version_id(before), format_instant(self.action.now))
         data = render_resource(stamped)
@@ -287,6 +298,7 @@ class Transaction:
         """
         self.check()
         payloads, rendered = self._payloads, self._rendered
+        subscriptions = dict(self.state.subscriptions) if rendered and self.state.subscriptions else {}
         self._ids = None
         self._clear()
         for number, payload in enumerate(payloads):
@@ -296,6 +308,8 @@ class Transaction:
             if refusals:
                 undo_changes(self.state, self.action, payloads[: number + 1])
                 raise FhirRefusal(422, *(Issue("error", "business-rule", each.reason) for each in refusals))
+        if subscriptions or (rendered and self.state.subscriptions):
+            notify_subscriptions(self, subscriptions, [payloads[number] for number in rendered])
 
     def rollback(self) -> None:
         """Discard the changes and release the ids they used."""
@@ -306,6 +320,17 @@ class Transaction:
 
     def _clear(self) -> None:
         self._payloads, self._rendered, self._staged, self._resources, self._unchecked = [], {}, {}, {}, []
+
+
+def notify_subscriptions(
+    transaction: Transaction, subscriptions: Mapping[str, Resource], payloads: Sequence[Payload]
+) -> None:
+    """Register the endpoints of written Subscriptions, and record which Subscriptions of before are triggered."""
+    written = [each for each in payloads if isinstance(each, ResourceWritten) and each.operation != WITHDRAW]
+    for name, url in list_endpoints(written):
+        transaction.register(name, url)
+    for triggered in find_triggered(transaction.state, subscriptions, written, transaction.action.now):
+        transaction.action.emit(triggered)
 
 
 def undo_changes(state: FhirState, action: ActionContext, changes: Sequence[Payload]) -> None:
@@ -394,7 +419,8 @@ class Interaction(Operation[InputT, FhirResponse]):
         @wraps(execute)
         def run(context: OperationContext[Any], input: InputT) -> FhirResponse:
             address = get_server_address(context.base_url)
-            with Transaction(context.state, context.action, address, context.access) as transaction:
+            options = (address, context.access, context.register_callback)
+            with Transaction(context.state, context.action, *options) as transaction:
                 try:
                     return execute(transaction, input)
                 except RecursionError:  # limits of depth should prevent it; if not, the request is at fault

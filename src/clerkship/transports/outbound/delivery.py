@@ -177,6 +177,9 @@ class OutboundDelivery(ABC):
     async def disconnect(self) -> None:  # noqa: B027  (most protocols open a connection per message)
         """Close a connection that is kept between messages: an attempt failed, or the agent removed its address."""
 
+    async def give_up(self, message_id: str, failure: DeliveryFailed) -> None:  # noqa: B027
+        """Do what follows if a message is not sent again after a failure."""
+
     @property
     def address(self) -> str:
         """The agent's address as it was registered, else as configured; empty if there is none."""
@@ -273,6 +276,8 @@ class OutboundDelivery(ABC):
             await self.disconnect()
             if not failure.is_final and generation == self._generation:
                 await self._retry(message_id, delay)
+            if message_id in self._finished:
+                await self.give_up(message_id, failure)
 
     async def _try(self, message_id: str, address: str) -> DeliveryFailed | None:
         """Make one attempt; return the failure, or None."""
