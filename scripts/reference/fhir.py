@@ -15,7 +15,7 @@ from clerkship.formats.fhir.search.parse import (
 from clerkship.formats.fhir.search.query import Prefix
 from clerkship.formats.fhir.search.values import MAX_VALUES_PER_PARAMETER
 from clerkship.formats.fhir.search_parameters import get_parameters, refused_parameters
-from clerkship.formats.fhir.terminology import list_bound_sets
+from clerkship.formats.fhir.terminology import load_table
 from clerkship.sandbox.request import MAX_BODY
 from clerkship.simulators.fhir import json_patch
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
@@ -65,7 +65,7 @@ def fhir_page() -> str:
         prefixes=rows((f"`{prefix}`", _PREFIXES[prefix]) for prefix in get_args(Prefix)),
         refused=rows((f"`{name}`", reason) for name, reason in sorted(refused.items())),
         results=code_list(RESULT_PARAMETERS),
-        sets=f"{len(list_bound_sets()[0])} of {sum(map(len, list_bound_sets()))}",
+        sets=f"{len(load_table()['sets'])} of {len(load_table()['sets']) + len(load_table()['unlisted'])}",
         terminology=rows((f"`{path}`", code_list(known)) for path, (_, known) in TERMINOLOGY_OPERATIONS.items()),
         types=len(RESOURCE_TYPES),
     )

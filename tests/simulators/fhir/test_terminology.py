@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.formats.fhir.definitions import _load_table, get_value_set
-from clerkship.formats.fhir.terminology import list_bound_sets
+from clerkship.formats.fhir.terminology import load_table
 from clerkship.formats.fhir.validation import validate
 from tests.simulators.fhir.server import CHART, Server, ServerResponse, bundle, entry
 
@@ -75,7 +75,7 @@ def _name_value(value: Any) -> str:
 def test_value_sets_of_required_bindings_are_expanded_with_the_codes_of_the_validator() -> None:
     server = serve()
     assert expand(server.get(f"ValueSet/$expand?url={GENDERS}|4.0.1"))[0] == ("male", "Male")
-    known, unlisted = list_bound_sets()
+    known, unlisted = (load_table()[name] for name in ("sets", "unlisted"))
     names = {url.removeprefix("http://hl7.org/fhir/ValueSet/"): url for url in known}
     required = _load_table()["codes"]
     assert set(required) <= set(names)
@@ -124,7 +124,7 @@ def test_stored_code_systems_and_value_sets_are_used() -> None:
     assert expand(server.get(f"ValueSet/$expand?url={CHOICE['url']}")) == expected
     inline = {"resourceType": "ValueSet", "status": "active", "compose": {"include": [{"valueSet": [CHOICE["url"]]}]}}
     assert expand(server.send("POST", "ValueSet/$expand", build_parameters(valueSet=inline))) == expected
-    assert read_parameters(server.get("CodeSystem/triage/$validate-code?code=day"))["result"] is True
+    assert read_parameters(server.get(f"CodeSystem/$validate-code?url={TRIAGE['url']}&code=day"))["result"] is True
     assert read_parameters(server.get("ValueSet/choice/$validate-code?code=unknown"))["result"] is False
     done = server.send("POST", "", bundle("batch", entry("GET", "ValueSet/choice/$expand?count=1")))
     assert done.entries[0]["resource"]["expansion"]["total"] == 5

@@ -52,20 +52,9 @@ Concepts = dict[tuple[str, str], Concept]
 
 
 @cache
-def _load_table() -> Any:
+def load_table() -> Any:
+    """Return the table: `systems`, bound value sets (`sets`), and those whose codes it does not have (`unlisted`)."""
     return orjson.loads(gzip.decompress(TABLE.read_bytes()))
-
-
-def _get_system(url: str) -> tuple[str, bool, dict[str, str]]:
-    """Return the title of a system in the table, whether all of its codes are there, and their names."""
-    title, is_complete, displays = _load_table()["systems"].get(url, ("", False, {}))
-    return title, is_complete, displays
-
-
-def list_bound_sets() -> tuple[list[str], list[str]]:
-    """Return the URLs of R4's bound value sets that can be expanded, and of those that cannot."""
-    table = _load_table()
-    return list(table["sets"]), list(table["unlisted"])
 
 
 class Terminology:
@@ -76,19 +65,23 @@ class Terminology:
         self.is_limited = False
         """Whether an expansion meant all codes of a system of which not all are known."""
 
-    def find_system(self, url: str) -> KnownSystem:
-        """Return a code system: a stored one, one of R4, or the codes of it that the chart uses."""
-        url = url.partition("|")[0]
+    def get_system(self, url: str) -> KnownSystem:
+        """Return a code system."""
+        system = self._find_system(url.partition("|")[0])
+        if not system.title:
+            raise fhir_error("not-found", f"the code system {url[:200]!r} is not known here")
+        return system
+
+    def _find_system(self, url: str) -> KnownSystem:
+        """Return a stored code system, one of R4, or the codes of it in the chart; without a title if unknown."""
         stored = self._find_stored("CodeSystem", url)
         if stored is not None:
             return _read_system(stored, url)
-        title, is_complete, displays = _get_system(url)
+        title, is_complete, displays = load_table()["systems"].get(url, ("", False, {}))
         names: Names = {code: [display] for code, display in displays.items()}
         for code, used in () if is_complete else _collect_codes(self._view.chart).get(url, {}).items():
             names.setdefault(code, []).extend(each for each in used if each not in names[code])
-        if not title and not names:
-            raise fhir_error("not-found", f"the code system {url[:200]!r} is not known here")
-        return KnownSystem(url, title or url, names, is_complete)
+        return KnownSystem(url, title or (url if names else ""), names, is_complete)
 
     def expand(self, url: str, depth: int = 0) -> Concepts:
         """Return the codes of a value set."""
@@ -96,16 +89,15 @@ class Terminology:
         stored = self._find_stored("ValueSet", url)
         if stored is not None:
             return self.expand_resource(stored, depth)
-        table = _load_table()
+        table = load_table()
         if url in table["unlisted"]:
             systems = " and ".join(table["unlisted"][url]) or "a system of others"
             reason = f"the value set {url!r} selects codes of {systems}, whose hierarchy and names are not known here"
             raise fhir_error("not-supported", reason)
         if url in table["sets"]:
             return self._merge(self._list_system(*row) for row in table["sets"][url].items())
-        for suffix in _ALL_CODES_SUFFIXES:
-            if url.endswith(suffix):
-                return self._list_system(url.removesuffix(suffix), None)
+        if url.endswith(_ALL_CODES_SUFFIXES):
+            return self._list_system(url.removesuffix("?fhir_vs").removesuffix("/vs"), None)
         if "?fhir_vs=" in url:
             raise fhir_error("not-supported", f"the value set {url[:200]!r} needs the hierarchy of its system")
         raise fhir_error("not-found", f"the value set {url[:200]!r} is not known here")
@@ -116,7 +108,8 @@ class Terminology:
             raise fhir_error("too-costly", f"value sets include each other more than {MAX_NESTED_SETS} levels deep")
         compose = value_set.get("compose")
         if not isinstance(compose, dict):
-            return {(each.system, each.code): each for each in _list_expanded(value_set.get("expansion"))}
+            listed = (read_concept(each) for each in _walk(value_set.get("expansion"), "contains") if "code" in each)
+            return {(each.system, each.code): each for each in listed}
         concepts = self._merge(self._select(part, depth) for part in list_objects(compose, "include"))
         for part in list_objects(compose, "exclude"):
             for key in self._select(part, depth):
@@ -140,19 +133,13 @@ class Terminology:
 
     def _list_system(self, url: str, codes: "Mapping[str, str] | list[str] | None") -> Concepts:
         """Return codes of a system with their names, or all codes of it."""
-        if codes is None:
-            system = self.find_system(url)
-            self.is_limited = self.is_limited or not system.is_complete
-            return {(url, code): Concept(url, code, used[0] if used else "") for code, used in system.names.items()}
-        displays = codes if isinstance(codes, Mapping) else dict.fromkeys(codes, "")
-        concepts = (Concept(url, code, display or self._find_display(url, code)) for code, display in displays.items())
-        return {(url, each.code): each for each in concepts}
-
-    def _find_display(self, url: str, code: str) -> str:
-        displays = _get_system(url)[2]
-        if code in displays:
-            return displays[code]
-        return next(iter(_collect_codes(self._view.chart).get(url, {}).get(code, ())), "")
+        system = self.get_system(url) if codes is None else self._find_system(url)
+        self.is_limited = self.is_limited or (codes is None and not system.is_complete)
+        displays = codes if isinstance(codes, Mapping) else {}
+        known = {
+            code: next(iter(system.names.get(code, ())), "") for code in (system.names if codes is None else codes)
+        }
+        return {(url, code): Concept(url, code, displays.get(code) or display) for code, display in known.items()}
 
     def _find_stored(self, type: str, url: str) -> Resource | None:
         resources = (self._view.resource(key) for key in search_keys(self._view, type, []))
@@ -169,12 +156,8 @@ class Terminology:
 def filter_concepts(concepts: Concepts, text: str) -> list[Concept]:
     """Return the codes for which each word of a text begins a word of the name, or of the code."""
     wanted = fold_words(text)
-    return [each for each in concepts.values() if _has_words(wanted, f"{each.code} {each.display}")]
-
-
-def _has_words(wanted: tuple[str, ...], text: str) -> bool:
-    words = fold_words(text) if wanted else ()
-    return all(any(word.startswith(each) for word in words) for each in wanted)
+    words = ((each, fold_words(f"{each.code} {each.display}") if wanted else ()) for each in concepts.values())
+    return [each for each, found in words if all(any(word.startswith(part) for word in found) for part in wanted)]
 
 
 def is_same_name(name: str, other: str) -> bool:
@@ -183,24 +166,22 @@ def is_same_name(name: str, other: str) -> bool:
 
 
 def _read_system(resource: Resource, url: str) -> KnownSystem:
-    names: Names = {}
-    for each in _walk_concepts(resource):
-        names[str(each.get("code"))] = [str(each["display"])] if "display" in each else []
+    concepts = _walk(resource, "concept")
+    names = {str(each.get("code")): [str(each["display"])] if "display" in each else [] for each in concepts}
     title = str(resource.get("title") or resource.get("name") or url)
     return KnownSystem(url, title, names, resource.get("content") == "complete")
 
 
-def _walk_concepts(parent: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for each in list_objects(parent, "concept"):
+def read_concept(coding: Mapping[str, Any]) -> Concept:
+    """Return the code of a Coding, or of an entry of an expansion."""
+    return Concept(*(str(coding.get(name, "")) for name in Concept._fields))
+
+
+def _walk(parent: Any, name: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a list of elements, and those nested in them under the same name."""
+    for each in list_objects(parent, name):
         yield each
-        yield from _walk_concepts(each)
-
-
-def _list_expanded(parent: Any) -> Iterator[Concept]:
-    for each in list_objects(parent, "contains"):
-        if "code" in each:
-            yield Concept(str(each.get("system", "")), str(each["code"]), str(each.get("display", "")))
-        yield from _list_expanded(each)
+        yield from _walk(each, name)
 
 
 def _collect_codes(chart: Chart) -> dict[str, Names]:

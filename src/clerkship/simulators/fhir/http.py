@@ -277,26 +277,26 @@ def _build_page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]
 def read_everything_by_post(request: FhirRequest) -> EverythingInput:
     """Read the input of `$everything` from a Parameters resource (R4 operations: executing an operation)."""
     if request.has_body:
-        request.pairs += _parse_parameters(request.parse_body())
+        request.pairs += tuple((name, str(value)) for name, value in parse_parameters(request.parse_body()))
     return _build_page_reader(EverythingInput)(request)
 
 
-def _parse_parameters(data: Any) -> QueryPairs:
+def parse_parameters(data: Any) -> list[tuple[str, Any]]:
+    """Return the names and values of a Parameters resource."""
     parameters = (
         data.get("parameter", []) if isinstance(data, dict) and data.get("resourceType") == "Parameters" else None
     )
     if not isinstance(parameters, list):
         raise refusal(400, "structure", "expected a Parameters resource, or no body")
-    return tuple(_parse_parameter(number, part) for number, part in enumerate(parameters))
+    return [_parse_parameter(number, part) for number, part in enumerate(parameters)]
 
 
-def _parse_parameter(number: int, data: Any) -> tuple[str, str]:
+def _parse_parameter(number: int, data: Any) -> tuple[str, Any]:
     part = data if isinstance(data, dict) else {}
-    values = [value for name, value in part.items() if name.startswith("value")]
-    if not isinstance(part.get("name"), str) or len(values) != 1 or not isinstance(values[0], str | int):
-        location = f"Parameters.parameter[{number}]"
-        raise refusal(400, "value", "a parameter must have a name and one value that is a text or a number", location)
-    return part["name"], str(values[0])
+    values = [value for name, value in part.items() if name == "resource" or name.startswith("value")]
+    if not isinstance(part.get("name"), str) or len(values) != 1:
+        raise refusal(400, "value", "a parameter must have a name and one value", f"Parameters.parameter[{number}]")
+    return part["name"], values[0]
 
 
 def read_validation(request: FhirRequest) -> ValidationInput | InstanceValidation:
