@@ -59,16 +59,18 @@ class ScopedBearerToken(BearerToken):
 
     def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
         """Return whether the token is that of the sandbox, or was issued for it and has not expired."""
-        return super().verify(request, credentials, clock) or self.find_grant(request, credentials) is not None
+        if super().verify(request, credentials, clock):
+            return True
+        access = self.find_grant(request, credentials)
+        return access is not None and not credentials.has_expired(access, clock.now)
 
     def find_grant(self, request: Request, credentials: SandboxCredentials) -> AccessGrant | None:
-        """Return what the access token of a request grants; None if it is not a valid one."""
+        """Return what the access token of a request grants, even if it has expired; None if it was not issued here."""
         return credentials.find_grant(parse_bearer_token(request.headers))
 
     def explain(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> str:
         """Return why a token is not valid."""
-        token = parse_bearer_token(request.headers)
-        is_expired = bool(token) and credentials.has_expired_grant(token)
+        is_expired = self.find_grant(request, credentials) is not None
         return "the access token has expired" if is_expired else super().explain(request, credentials, clock)
 
 

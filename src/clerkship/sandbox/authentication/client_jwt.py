@@ -93,23 +93,37 @@ class BearerTokenOrJwt(BearerToken):
 
         An audience is the URL of an endpoint that the client may mean.
         """
-        now = credentials.wall_now()
-        claims = verify_jwt(token, self.find_keys(token, credentials), audiences, now)
-        issuer, expires = str(claims["iss"]), datetime.fromtimestamp(claims["exp"], UTC)
-        # CDS Hooks 2.0, Trusting CDS Clients: a service keeps each jti, so that no JWT is accepted twice.
-        if not credentials.use_once(f"{issuer} {claims['jti']}", expires, now - MAX_CLOCK_SKEW):
-            raise InvalidJwt("the JWT was used before: its jti must be new for each call")
-        return issuer
+        claims = verify_jwt(token, self.find_keys(token, credentials), audiences, credentials.wall_now())
+        use_jti(claims, credentials)
+        return str(claims["iss"])
 
     def find_keys(self, token: str, credentials: SandboxCredentials) -> "KeySet":
         """Return the keys of the client that a JWT names as its issuer; raises InvalidJwt."""
-        header, payload = (_decode_part(part) for part in token.split(".")[:2])
-        if not isinstance(header.get("kid"), str):
-            raise InvalidJwt("the header of the JWT has no kid")
-        keys = self.list_clients(credentials).get(str(payload.get("iss")))
-        if keys is None:
-            raise InvalidJwt("the issuer of the JWT is not registered")
-        return keys
+        return find_keys(token, self.list_clients(credentials))
+
+
+def find_keys(token: str, clients: "Mapping[str, KeySet]") -> "KeySet":
+    """Return the keys of the client that a JWT names as its issuer; raises InvalidJwt."""
+    if not is_jwt(token):
+        raise InvalidJwt("it is not a signed JWT")
+    header, payload = (_decode_part(part) for part in token.split(".")[:2])
+    if not isinstance(header.get("kid"), str):
+        raise InvalidJwt("the header of the JWT has no kid")
+    keys = clients.get(str(payload.get("iss")))
+    if keys is None:
+        raise InvalidJwt("the issuer of the JWT is not registered")
+    return keys
+
+
+def use_jti(claims: Mapping[str, Any], credentials: SandboxCredentials) -> None:
+    """Keep the `jti` of a valid JWT; raises InvalidJwt if it was used before.
+
+    CDS Hooks 2.0 (Trusting CDS Clients) and SMART App Launch 2.2 (client-confidential-asymmetric) both demand that.
+    """
+    expires = datetime.fromtimestamp(claims["exp"], UTC)
+    oldest = credentials.wall_now() - MAX_CLOCK_SKEW
+    if not credentials.use_once(f"{claims['iss']} {claims['jti']}", expires, oldest):
+        raise InvalidJwt("the JWT was used before: its jti must be new for each call")
 
 
 def is_jwt(token: str) -> bool:

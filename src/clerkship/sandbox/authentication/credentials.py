@@ -134,12 +134,16 @@ class SandboxCredentials:
         Raises BadScope.
         """
         access = AccessGrant(parse_scopes(scopes), patient, self.wall_now() + lifetime)
+        return self.add_grant(access), access
+
+    def add_grant(self, access: AccessGrant) -> str:
+        """Issue an access token for what it grants."""
         token = new_token(ACCESS_TOKEN_PREFIX)
         self._grants = self._grants or SecretTable()
         self._grants.add(token, access)
         if len(self._grants) > MAX_ISSUED:
             self._grants.drop_oldest()
-        return token, access
+        return token
 
     @property
     def has_grants(self) -> bool:
@@ -147,17 +151,16 @@ class SandboxCredentials:
         return self._grants is not None
 
     def find_grant(self, token: str) -> AccessGrant | None:
-        """Return what a token grants; None if it was not issued here or has expired."""
-        access = self._grants.get(token) if self._grants is not None else None
-        return access if access is not None and self.wall_now() < access.expires else None
+        """Return what a token grants, even if it has expired; None if it was not issued here."""
+        return self._grants.get(token) if self._grants is not None else None
 
-    def has_expired_grant(self, token: str) -> bool:
-        """Return whether a token with scopes was issued here and has expired."""
-        return self._grants is not None and self._grants.get(token) is not None and self.find_grant(token) is None
+    def has_expired(self, access: AccessGrant, now: datetime) -> bool:
+        """Return whether a token that grants this has expired; `now` is the simulated time."""
+        return (now if access.is_simulated else self.wall_now()) >= access.expires
 
     @property
     def signing_key(self) -> SigningKey:
-        """The key with which the sandbox signs JWTs, made when it is first needed."""
+        """The key with which the sandbox signs JWTs, or that it gives the agent for that; made when first needed."""
         if self._signing_key is None:
             self._signing_key = SigningKey()
         return self._signing_key

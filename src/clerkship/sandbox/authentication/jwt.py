@@ -22,7 +22,11 @@ MAX_JWT_LIFETIME = timedelta(minutes=5)
 MAX_CLOCK_SKEW = timedelta(seconds=60)
 """How far the clock of a client may be ahead or behind."""
 EXTRA = "jwt"
-_REQUIRED_CLAIMS = ("iss", "aud", "exp", "iat", "jti")
+CDS_CLAIMS = ("iss", "aud", "exp", "iat", "jti")
+SMART_CLAIMS = ("iss", "sub", "aud", "exp", "jti")
+"""The claims that CDS Hooks 2.0 and SMART App Launch 2.2 require."""
+SMART_ALGORITHMS = ("RS384", "ES384")
+"""SMART App Launch 2.2 (client-confidential-asymmetric) requires both."""
 
 
 class InvalidJwt(Exception):
@@ -43,6 +47,21 @@ class SigningKey:
     def public_keys(self) -> dict[str, Any]:
         """The public key as a JWK Set (RFC 7517 §5)."""
         return {"keys": [dict(self._key.as_dict(private=False))]}
+
+    @property
+    def id(self) -> str:
+        """The `kid` of the key."""
+        return str(self._key.kid)
+
+    @property
+    def private_key(self) -> str:
+        """The private key in PEM (RFC 7468)."""
+        return self._key.as_pem(private=True).decode()
+
+    @property
+    def secret_parts(self) -> list[str]:
+        """The texts by which the private key is recognized: the lines of its PEM, and `d` of its JWK."""
+        return [*self.private_key.splitlines()[1:-1], str(self._key.as_dict(private=True)["d"])]
 
     def sign(
         self,
@@ -72,10 +91,15 @@ class SigningKey:
         return jwt.encode(header, claims, self._key, algorithms=[ALGORITHM])
 
 
-def parse_key_set(data: Any) -> "KeySet":
-    """Parse a JWK Set with public keys; raises ValueError, also without the package that reads keys."""
+def check_extra() -> None:
+    """Raise ValueError without the package that reads keys."""
     if not is_installed(EXTRA):
         raise ValueError(f"public keys need the extra `{EXTRA}`; install it with {describe_install(EXTRA)}")
+
+
+def parse_key_set(data: Any) -> "KeySet":
+    """Parse a JWK Set with public keys; raises ValueError, also without the package that reads keys."""
+    check_extra()
     from joserfc.errors import JoseError  # noqa: PLC0415  (as above)
     from joserfc.jwk import KeySet  # noqa: PLC0415
 
@@ -93,42 +117,46 @@ def parse_key_set(data: Any) -> "KeySet":
         raise ValueError(f"a key cannot be read: {type(error).__name__}") from None
 
 
-def verify_jwt(token: str, keys: "KeySet", audiences: Iterable[str], now: datetime) -> dict[str, Any]:
-    """Return the claims of a JWT that identifies the client of a CDS service; raises InvalidJwt.
+def verify_jwt(
+    token: str, keys: "KeySet", audiences: Iterable[str], now: datetime, *, is_smart: bool = False
+) -> dict[str, Any]:
+    """Return the claims of a JWT that identifies a client, of a CDS service or of SMART; raises InvalidJwt.
 
     Whether its `jti` was used before is for the caller to check.
     """
-    claims = check_signature(token, keys)
-    _check_claims(claims, frozenset(audiences), now)
+    claims = check_signature(token, keys, SMART_ALGORITHMS if is_smart else ACCEPTED_ALGORITHMS)
+    _check_claims(claims, frozenset(audiences), now, SMART_CLAIMS if is_smart else CDS_CLAIMS)
     return claims
 
 
-def check_signature(token: str, keys: "KeySet") -> dict[str, Any]:
+def check_signature(token: str, keys: "KeySet", algorithms: Iterable[str] = ACCEPTED_ALGORITHMS) -> dict[str, Any]:
     """Return the claims of a JWT that one of the keys has signed, whatever they say; raises InvalidJwt."""
     from joserfc import jwt  # noqa: PLC0415  (as above)
     from joserfc.errors import JoseError  # noqa: PLC0415
 
     try:
-        return dict(jwt.decode(token, keys, algorithms=list(ACCEPTED_ALGORITHMS)).claims)
+        return dict(jwt.decode(token, keys, algorithms=list(algorithms)).claims)
     except (JoseError, ValueError, TypeError, KeyError):
         raise InvalidJwt("the JWT cannot be read, or no registered key has signed it") from None
 
 
-def _check_claims(claims: Mapping[str, Any], audiences: frozenset[str], now: datetime) -> None:
-    missing = [name for name in _REQUIRED_CLAIMS if not claims.get(name)]
+def _check_claims(
+    claims: Mapping[str, Any], audiences: frozenset[str], now: datetime, required: tuple[str, ...]
+) -> None:
+    missing = [name for name in required if not claims.get(name)]
     if missing:
         raise InvalidJwt(f"the JWT has no {missing[0]}")
     if not isinstance(claims["iss"], str) or not isinstance(claims["jti"], str):
         raise InvalidJwt("iss and jti must be texts")
-    expires, issued = claims["exp"], claims["iat"]
+    at, skew = now.timestamp(), MAX_CLOCK_SKEW.total_seconds()
+    expires, issued = claims["exp"], claims.get("iat", at)
     if any(isinstance(at, bool) or not isinstance(at, int | float) for at in (expires, issued)):
         raise InvalidJwt("exp and iat must be numbers of seconds")
-    at, skew = now.timestamp(), MAX_CLOCK_SKEW.total_seconds()
     if at > expires + skew:
         raise InvalidJwt("the JWT has expired")
     if issued > at + skew:
         raise InvalidJwt("the JWT was issued in the future")
-    if expires - issued > MAX_JWT_LIFETIME.total_seconds() + skew:
+    if expires - (issued if "iat" in required else at) > MAX_JWT_LIFETIME.total_seconds() + skew:
         raise InvalidJwt("the JWT is valid for more than five minutes")
     named = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
     if not audiences.intersection(str(each) for each in named):

@@ -41,8 +41,8 @@ class AccessToken(Frozen):
 class ClientCredentials(PasswordScheme):
     """An access token, which a token endpoint of the simulator issues for client id and client secret; see `issue`.
 
-    Clients authenticate at the token endpoint by Basic or in the form. `private_key_jwt` is not supported, nor are
-    scopes: a token is good for all operations of its sandbox.
+    Clients authenticate at the token endpoint by Basic or in the form. There are no scopes: a token is good for all
+    operations of its sandbox. `BackendServices` has `private_key_jwt` and scopes.
     """
 
     name: ClassVar[str] = "oauth2"
@@ -53,9 +53,7 @@ class ClientCredentials(PasswordScheme):
 
     def issue(self, context: OperationContext[Any], token_request: TokenRequest) -> AccessToken:
         """Issue an access token; raises Refusal for another grant. For operations with `access="login"`."""
-        if token_request.grant_type != GRANT:
-            code = "unsupported_grant_type" if token_request.grant_type else "invalid_request"
-            raise Refusal(400, code, f"grant_type must be {GRANT}")
+        check_grant(token_request.grant_type)
         if token_request.scope:
             raise Refusal(400, "invalid_scope", "there are no scopes; leave `scope` out")
         assert context.credentials is not None
@@ -96,18 +94,29 @@ class ClientCredentials(PasswordScheme):
         }
 
 
-def parse_token_request(call: HttpCall, context: OperationContext[Any]) -> TokenRequest:
-    """Read a token request; raises Refusal with the error codes of RFC 6749 §5.2."""
-    request = call.request
+def check_grant(grant_type: str) -> None:
+    """Refuse grants other than client credentials."""
+    if grant_type != GRANT:
+        code = "unsupported_grant_type" if grant_type else "invalid_request"
+        raise Refusal(400, code, f"grant_type must be {GRANT}")
+
+
+def parse_token_form(request: Request) -> dict[str, str]:
+    """Read the form of a token request; raises Refusal with the error codes of RFC 6749 §5.2."""
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Refusal(400, "invalid_request", f"a token request is {FORM}")
     try:
         pairs = parse_qsl(request.body.decode(), keep_blank_values=True)
     except ValueError:
         raise Refusal(400, "invalid_request", "the form cannot be read") from None
-    form, basic = dict(pairs), parse_basic_header(request.headers)
-    if len(form) < len(pairs):
+    if len(dict(pairs)) < len(pairs):
         raise Refusal(400, "invalid_request", "a parameter is given more than once")
+    return dict(pairs)
+
+
+def parse_token_request(call: HttpCall, context: OperationContext[Any]) -> TokenRequest:
+    """Read a token request with client id and client secret; raises Refusal."""
+    form, basic = parse_token_form(call.request), parse_basic_header(call.request.headers)
     if basic is not None and "client_secret" in form:
         raise Refusal(400, "invalid_request", "give the client secret in one place: in the header or in the form")
     if basic is not None:  # both are form-encoded before they are joined (RFC 6749 §2.3.1)
@@ -123,9 +132,9 @@ def render_token(call: HttpCall, context: OperationContext[Any], token: AccessTo
     return Reply(200, json_reply(200, token.model_dump()).body, headers=_NOT_CACHED)
 
 
-def refuse_as_oauth(refusal: Refusal) -> Reply:
+def refuse_as_oauth(refusal: Refusal, challenge: str = BASIC_CHALLENGE) -> Reply:
     """Write a refusal as OAuth does (RFC 6749 §5.2)."""
     code = "invalid_client" if refusal.status == 401 else refusal.code if refusal.code in _ERRORS else "invalid_request"
-    headers = {**_NOT_CACHED, **({"WWW-Authenticate": BASIC_CHALLENGE} if refusal.status == 401 else {})}
+    headers = {**_NOT_CACHED, **({"WWW-Authenticate": challenge} if refusal.status == 401 else {})}
     body = json_reply(refusal.status, {"error": code, "error_description": refusal.reason}).body
     return Reply(refusal.status, body, headers=headers)

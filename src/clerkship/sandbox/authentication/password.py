@@ -44,11 +44,13 @@ class PasswordScheme(HttpScheme):
         is_user = secrets_match(self.get_user(credentials), user)
         return secrets_match(credentials.token, password) and is_user
 
+    def accepts_login(self, credentials: SandboxCredentials, user: str, password: str) -> bool:
+        return self.has_password(credentials, user, password)
+
 
 def check_login(schemes: Sequence[AuthenticationScheme], credentials: SandboxCredentials, login: LoginInput) -> bool:
     """Return whether one of the schemes accepts the user and password of a login."""
-    passwords = [scheme for scheme in schemes if isinstance(scheme, PasswordScheme)]
-    return any(scheme.has_password(credentials, login.user, login.password) for scheme in passwords)
+    return any(scheme.accepts_login(credentials, login.user, login.password) for scheme in schemes)
 
 
 BASIC_CHALLENGE = f'Basic {REALM}, charset="UTF-8"'

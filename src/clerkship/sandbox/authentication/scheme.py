@@ -36,8 +36,12 @@ class AuthenticationScheme(ABC):
         return False
 
     def find_grant(self, request: Request, credentials: SandboxCredentials) -> AccessGrant | None:
-        """Return what the credential of a request is limited to; None if it is not limited."""
+        """Return what the valid credential of a request is limited to; None if it is not limited."""
         return None
+
+    def accepts_login(self, credentials: SandboxCredentials, user: str, password: str) -> bool:
+        """Return whether user and password log in, in operations with `access="login"`; may raise Refusal."""
+        return False
 
 
 class HttpScheme(AuthenticationScheme):

@@ -5,7 +5,6 @@ from pathlib import Path
 from clerkship.formats.fhir.chart import load_chart
 from clerkship.formats.fhir.names import NAMES
 from clerkship.model.environment import apply_environment_zone
-from clerkship.sandbox.authentication.bearer import ScopedBearerToken
 from clerkship.sandbox.cors import CorsPolicy
 from clerkship.sandbox.exercise import load_chart_lines, load_requests
 from clerkship.simulators.fhir.assertions.fhir_no_other_changes import FhirNoOtherChanges
@@ -13,7 +12,6 @@ from clerkship.simulators.fhir.assertions.fhir_resource_state import FhirResourc
 from clerkship.simulators.fhir.assertions.fhir_was_searched_for import FhirWasSearchedFor
 from clerkship.simulators.fhir.assertions.reads import FhirWasNotRead, FhirWasRead
 from clerkship.simulators.fhir.attack import FhirAttack
-from clerkship.simulators.fhir.capabilities import WELL_KNOWN, well_known
 from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.datasets.load import FHIR_DATASET
 from clerkship.simulators.fhir.events import EVENTS
@@ -21,6 +19,7 @@ from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import render_refusal
 from clerkship.simulators.fhir.rest_hook import REST_HOOK_EXERCISE, REST_HOOK_OPERATIONS, RestHookDelivery
 from clerkship.simulators.fhir.routes import OPERATIONS, ROUTES
+from clerkship.simulators.fhir.smart import AUTHENTICATION, SMART_ROUTES
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.steps import FhirDelete, FhirPatch, FhirPut
 from clerkship.simulators.spec import Spec
@@ -31,8 +30,8 @@ SPEC = Spec(
     summary="An electronic health record over FHIR R4 REST: read, search, write, patch, history, transactions.",
     state=FhirState,
     events=EVENTS,
-    operations=(well_known, *OPERATIONS, *REST_HOOK_OPERATIONS),
-    routes=(WELL_KNOWN, *ROUTES),
+    operations=(*(route.operation for route in SMART_ROUTES), *OPERATIONS, *REST_HOOK_OPERATIONS),
+    routes=(*SMART_ROUTES, *ROUTES),
     handle=Fhir,
     exercise=(*load_requests(FOLDER), *REST_HOOK_EXERCISE),
     exercise_datasets=(load_chart_lines("a small chart", FOLDER),),
@@ -44,7 +43,7 @@ SPEC = Spec(
     names=NAMES,
     configure=apply_environment_zone,
     refuse=render_refusal,
-    authentication=(ScopedBearerToken(),),
+    authentication=(AUTHENTICATION,),
     cors=CorsPolicy(expose=("Content-Location", "ETag", "Last-Modified", "Location")),
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(FhirPut, FhirPatch, FhirDelete),

@@ -1,10 +1,10 @@
 """What a client with an access token with scopes may read: the types of its scopes, and the record of one patient.
 
-Such tokens read, search, and get `$everything`. Writes, histories, `$validate`, chained parameters and `_has` are
-refused: they would reveal resources that the token does not cover.
+A token for one patient reads, searches, and gets `$everything`. Writes, histories, `$validate`, chained parameters and
+`_has` are refused: they would reveal resources that the token does not cover.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from clerkship.formats.fhir.resource import Resource
@@ -20,9 +20,9 @@ from clerkship.formats.fhir.search.query import (
     SearchQuery,
 )
 from clerkship.formats.fhir.search_parameters import get_parameters
-from clerkship.sandbox.authentication.bearer import build_scope_headers
 from clerkship.sandbox.authentication.scope import AccessGrant
-from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
+from clerkship.simulators.fhir.outcome import FhirRefusal
+from clerkship.simulators.fhir.scopes import check_permission, insufficient_scope
 from clerkship.simulators.fhir.transaction import Transaction
 
 PATIENT = "Patient"
@@ -36,18 +36,11 @@ SHARED_TYPES = frozenset(
 patient may not read them."""
 
 
-def insufficient_scope(access: AccessGrant, text: str) -> FhirRefusal:
-    """Build the refusal of a request that an access token does not cover (RFC 6750 §3.1)."""
-    refused = refusal(403, "forbidden", text)
-    refused.headers = build_scope_headers(access)
-    return refused
-
-
 def check_read(transaction: Transaction, key: str) -> None:
     """Refuse to read a resource that the access token does not cover.
 
-    A resource that does not exist is refused in the same way as one of another patient, so that the refusal does not
-    reveal which ids exist. Only the patient of the token itself may be found missing.
+    With a token for one patient, a resource that does not exist is refused in the same way as one of another patient,
+    so that the refusal does not reveal which ids exist. Only the patient of the token itself may be found missing.
     """
     access = transaction.access
     if access is None:
@@ -55,6 +48,8 @@ def check_read(transaction: Transaction, key: str) -> None:
     type = key.partition("/")[0]
     if not access.allows(type, "read"):
         raise insufficient_scope(access, f"the scopes of the access token do not cover reading {type}")
+    if not access.is_limited(type, "read"):
+        return
     if key != f"{PATIENT}/{access.patient}" and not can_read(transaction, key):
         raise _outside(access, key)
 
@@ -115,28 +110,31 @@ def restrict_search(transaction: Transaction, query: SearchQuery) -> SearchQuery
     access = transaction.access
     if access is None:
         return query
+    if not query.type and not any(name == "_type" for name, _ in query.pairs):
+        check_permission(access, "search", "")
     for type, criteria in query.criteria_by_type:
-        if not access.allows(type, "search") or (not query.type and not _names_types(query)):
-            name = type if query.type or _names_types(query) else "all types"
-            raise insufficient_scope(access, f"the scopes of the access token do not cover searching {name}")
-        if any(isinstance(each, ChainCriterion | ReverseChainCriterion) for each in _walk(criteria)):
-            text = "chained parameters and _has are not accepted with an access token with scopes"
-            raise insufficient_scope(access, text)
+        if not access.allows(type, "search"):
+            raise insufficient_scope(access, f"the scopes of the access token do not cover searching {type}")
+        for chained in _list_chained_types(criteria):
+            check_permission(access, "search", chained)
     restricted = tuple(
         (type, (*criteria, *_limit(access, type, query.base))) for type, criteria in query.criteria_by_type
     )
     return replace(query, criteria_by_type=restricted)
 
 
-def _names_types(query: SearchQuery) -> bool:
-    return any(name == "_type" for name, _ in query.pairs)
-
-
-def _walk(criteria: tuple[Criterion, ...]) -> Iterator[Criterion]:
+def _list_chained_types(criteria: Iterable[Criterion]) -> Iterator[str]:
+    """Yield the types that chained parameters and `_has` search besides the type of the result."""
     for criterion in criteria:
-        yield criterion
-        if isinstance(criterion, AnyCriterion):
-            yield from _walk(criterion.criteria)
+        match criterion:
+            case AnyCriterion():
+                yield from _list_chained_types(criterion.criteria)
+            case ChainCriterion():
+                yield from (type for type, _ in criterion.inner)
+                yield from _list_chained_types(inner for _, inner in criterion.inner)
+            case ReverseChainCriterion():
+                yield criterion.type
+                yield from _list_chained_types([criterion.inner])
 
 
 def _limit(access: AccessGrant, type: str, base: str) -> Iterator[Criterion]:

@@ -16,7 +16,6 @@ from clerkship.model.frozen import Frozen
 from clerkship.sandbox.request import Refusal, Request
 from clerkship.sandbox.route import find_route
 from clerkship.simulators.fhir import bundle_json
-from clerkship.simulators.fhir.access import insufficient_scope
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS, check_resource, has_more_elements
 from clerkship.simulators.fhir.bundle_entries import BundleEntry, locate_refusals, parse_bundle, parse_entry
 from clerkship.simulators.fhir.events import BundleProcessed
@@ -179,10 +178,9 @@ class BundleProcessor:
         headers, address = {**self.headers, **entry.headers}, self.transaction.address
         max_depth = self.transaction.settings.max_depth
         request = FhirRequest(params, entry.pairs, headers, address, max_depth, b"", entry.resource, "minimal")
-        access = self.transaction.access
-        if access is not None and not route.interaction.scoped:  # before any entry runs
-            raise insufficient_scope(access, f"an access token with scopes is not accepted for {route.operation.name}")
         entry.interaction, entry.input = route.interaction, route.read(request)
+        if self.transaction.access is not None:  # before any entry runs
+            route.interaction.check_scopes(self.transaction.access, entry.input)
 
     # Batch: each entry on its own.
 

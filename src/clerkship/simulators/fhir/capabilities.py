@@ -1,4 +1,4 @@
-"""What the server says about itself: the CapabilityStatement (R4 http: capabilities) and the SMART configuration."""
+"""What the server says about itself: the CapabilityStatement (R4 http: capabilities)."""
 
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -8,11 +8,10 @@ from clerkship.formats.fhir.definitions import RESOURCE_TYPES
 from clerkship.formats.fhir.resource import render_resource
 from clerkship.formats.fhir.search.parse import IGNORED_RESULT_PARAMETERS
 from clerkship.formats.fhir.search_parameters import SearchParameter, get_parameters
-from clerkship.model.frozen import Frozen
-from clerkship.sandbox.operation import NoInput, OperationContext, operation
-from clerkship.sandbox.route import Route
+from clerkship.sandbox.operation import NoInput
 from clerkship.simulators.fhir.events import CapabilitiesRead
-from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH, refusal
+from clerkship.simulators.fhir.outcome import FHIR_JSON, JSON_PATCH
+from clerkship.simulators.fhir.smart import describe_security
 from clerkship.simulators.fhir.state import format_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.write import NOT_STORED
@@ -55,6 +54,9 @@ def capabilities(transaction: Transaction, _: NoInput) -> FhirResponse:
         "date": format_instant(transaction.action.now),
         "implementation": {"description": "a simulated electronic health record", "url": transaction.base},
     }
+    if settings.clients:
+        [rest] = statement["rest"]
+        statement["rest"] = [{**rest, "security": rest["security"] | describe_security(transaction.base)}]
     return FhirResponse(200, render_resource(statement))
 
 
@@ -128,24 +130,3 @@ def _find_reverse_includes() -> Mapping[str, Sequence[str]]:
 def _describe_parameter(parameter: SearchParameter) -> dict[str, Any]:
     description = {"name": parameter.name, "type": parameter.type}
     return description | ({"documentation": parameter.documentation} if parameter.documentation else {})
-
-
-SMART_CONFIGURATION = "smart-configuration"
-
-
-class WellKnownName(Frozen):
-    """The input of `well_known`."""
-
-    name: str
-
-
-@operation(access="open", tool=False, scoped=True)
-def well_known(context: OperationContext[Any], document: WellKnownName) -> dict[str, list[str]]:
-    """Return the SMART App Launch configuration: no launch, no scopes and no token endpoint."""
-    if document.name != SMART_CONFIGURATION:
-        reason = f"unknown document `{document.name[:80]}`; known: {SMART_CONFIGURATION}"
-        raise refusal(404, "not-found", reason)
-    return {"grant_types_supported": [], "code_challenge_methods_supported": [], "capabilities": []}
-
-
-WELL_KNOWN = Route("GET", "/.well-known/{name}", well_known)

@@ -1,10 +1,21 @@
 """The configuration of a FHIR server."""
 
+from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
+from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole
+from clerkship.sandbox.authentication.backend_services import BackendClient
+
+
+def _check_clients(clients: tuple[BackendClient, ...]) -> tuple[BackendClient, ...]:
+    if len({client.client_id for client in clients}) < len(clients):
+        raise ValueError("two clients have the same client_id")
+    if sum(client.jwks is None for client in clients) > 1:
+        raise ValueError("only one client may be without `jwks`: the agent gets one private key")
+    return clients
 
 
 class FhirConfig(Frozen):
@@ -42,3 +53,11 @@ class FhirConfig(Frozen):
         Field(description="assigning authority in HL7 messages -> identifier system in FHIR"),
     ] = {}
     max_depth: Annotated[Whole, Field(ge=10, le=200, description="the most nested levels in a body")] = 100
+    clients: Annotated[
+        tuple[BackendClient, ...],
+        AfterValidator(_check_clients),
+        Field(description="clients of SMART backend services; without any, there is no token endpoint"),
+    ] = ()
+    token_lifetime: Annotated[Duration, Field(description="simulated time for which their access tokens are valid")] = (
+        timedelta(minutes=5)
+    )

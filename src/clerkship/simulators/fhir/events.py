@@ -187,4 +187,16 @@ class DefectAccepted(Payload, kind="fhir.defect.accepted"):
     issues: tuple[dict[str, str], ...]
 
 
+class TokenIssued(Payload, kind="fhir.token.issued"):
+    """A client of SMART backend services got an access token; without the token."""
+
+    effect: ClassVar[EffectType] = "none"
+    client_id: str
+    scope: str
+    """The scopes that were granted."""
+    expires_in: int
+    """Seconds of simulated time."""
+    status: int = 200
+
+
 EVENTS = collect_events(globals())

@@ -74,19 +74,19 @@ class HistoryScope(NamedTuple):
     """Only entries with a lower position: the cursor of the page before."""
 
 
-@interaction(tool=False)
+@interaction(tool=False, permission="search")
 def history_system(transaction: Transaction, history: SystemHistory) -> FhirResponse:
     """List the versions of all FHIR R4 resources, newest first."""
     return _build_history(transaction, history, "/_history")
 
 
-@interaction(tool=False)
+@interaction(tool=False, permission="search")
 def history_type(transaction: Transaction, history: TypeHistory) -> FhirResponse:
     """List the versions of all FHIR R4 resources of a type, newest first."""
     return _build_history(transaction, history, f"/{history.type}/_history", check_type(history.type))
 
 
-@interaction(shorter_hint=PAGING_HINT)
+@interaction(shorter_hint=PAGING_HINT, permission="read")
 def history_instance(transaction: Transaction, history: ResourceHistory) -> FhirResponse:
     """List the versions of one FHIR R4 resource, newest first. Returns a Bundle; a next link leads to more."""
     path = f"/{history.type}/{history.id}/_history"

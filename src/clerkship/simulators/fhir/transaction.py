@@ -32,7 +32,7 @@ from clerkship.formats.fhir.resource import (
     set_version,
 )
 from clerkship.kit.descriptors import pause_garbage_collection
-from clerkship.sandbox.authentication.scope import AccessGrant
+from clerkship.sandbox.authentication.scope import AccessGrant, Permission
 from clerkship.sandbox.operation import Operation, OperationContext, ignore_callback
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.body import NO_ADDRESS, ServerAddress, get_server_address
@@ -46,6 +46,7 @@ from clerkship.simulators.fhir.events import (
     ResourceWritten,
 )
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
+from clerkship.simulators.fhir.scopes import check_permission, insufficient_scope
 from clerkship.simulators.fhir.state import (
     CLIENT_OPERATIONS,
     METHOD_BY_OPERATION,
@@ -414,6 +415,8 @@ class Interaction(Operation[InputT, FhirResponse]):
         description: str = "",
         writes: bool = False,
         pauses_gc: bool = False,
+        permission: Permission | None = None,
+        scoped: bool = False,
         **options: Any,
     ) -> None:
         @wraps(execute)
@@ -421,20 +424,32 @@ class Interaction(Operation[InputT, FhirResponse]):
             address = get_server_address(context.base_url)
             options = (address, context.access, context.register_callback)
             with Transaction(context.state, context.action, *options) as transaction:
+                if context.access is not None:
+                    self.check_scopes(context.access, input)
                 try:
                     return execute(transaction, input)
                 except RecursionError:  # limits of depth should prevent it; if not, the request is at fault
                     raise refusal(400, "too-costly", "the request is nested too deep") from None
 
-        super().__init__(pause_garbage_collection()(run) if pauses_gc else run, **options)
+        scoped = scoped or permission is not None
+        super().__init__(pause_garbage_collection()(run) if pauses_gc else run, scoped=scoped, **options)
         self.execute = execute
         self.writes = writes
         """Whether the interaction changes the store."""
+        self.permission = permission
+        """What an access token must allow for the type; None if the interaction checks that itself, or accepts none."""
         self._description = description
 
     @property
     def description(self) -> str:
         return self._description or super().description
+
+    def check_scopes(self, access: AccessGrant, input: InputT) -> None:
+        """Refuse a request that an access token with scopes does not cover."""
+        if not self.scoped:
+            raise insufficient_scope(access, f"an access token with scopes is not accepted for {self.name}")
+        if self.permission is not None:
+            check_permission(access, self.permission, getattr(input, "type", ""))
 
     def copy_as(self, name: str, description: str) -> "Interaction[InputT]":
         """Return the same interaction under another name, for another form of request."""

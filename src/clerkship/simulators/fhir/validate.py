@@ -35,13 +35,13 @@ class InstanceValidation(InstanceInput):
     profile: SkipJsonSchema[str] = ""
 
 
-@interaction()
+@interaction(permission="create")
 def validate(transaction: Transaction, input: ValidationInput) -> FhirResponse:
     """Check a FHIR R4 resource without storing it. Returns an OperationOutcome."""
     return _validate(transaction, input)
 
 
-@interaction(tool=False)
+@interaction(tool=False, permission="update")
 def validate_instance(transaction: Transaction, input: InstanceValidation) -> FhirResponse:
     """Check an update or a deletion of an existing FHIR R4 resource without doing it. Returns an OperationOutcome."""
     return _validate(transaction, input, input.id)

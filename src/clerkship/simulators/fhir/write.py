@@ -30,6 +30,7 @@ from clerkship.simulators.fhir.inputs import (
     TypeName,
 )
 from clerkship.simulators.fhir.outcome import FhirRefusal, refusal, refusal_from_invalid
+from clerkship.simulators.fhir.scopes import check_permission
 from clerkship.simulators.fhir.state import ResourceVersion, Tags
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction, relocate_issue
 
@@ -107,7 +108,7 @@ class ConditionalDeleteInput(ConditionalInput):
     if_match: IfMatch = None
 
 
-@interaction()
+@interaction(permission="create")
 def create(transaction: Transaction, input: CreateInput) -> FhirResponse:
     """Create a FHIR R4 resource. The server chooses the id. Returns the stored resource."""
     if input.if_none_exist is not None:
@@ -120,7 +121,7 @@ def create(transaction: Transaction, input: CreateInput) -> FhirResponse:
     )
 
 
-@interaction()
+@interaction(permission="update")
 def update(transaction: Transaction, input: UpdateInput) -> FhirResponse:
     """Replace a FHIR R4 resource. Give the complete resource, with the same `id`."""
     check_writable(transaction)
@@ -131,7 +132,7 @@ def update(transaction: Transaction, input: UpdateInput) -> FhirResponse:
     return _build_write_response(transaction, key, is_new=is_new)
 
 
-@interaction(tool=False)
+@interaction(tool=False, permission="update")
 def conditional_update(transaction: Transaction, input: ConditionalUpdateInput) -> FhirResponse:
     """Replace the FHIR R4 resource that a search finds, or create it if there is none."""
     check_writable(transaction)
@@ -142,21 +143,21 @@ def conditional_update(transaction: Transaction, input: ConditionalUpdateInput) 
     return update.execute(transaction, resolve_conditional_update(input, key))
 
 
-@interaction()
+@interaction(permission="update")
 def patch(transaction: Transaction, input: PatchInput) -> FhirResponse:
     """Change parts of a FHIR R4 resource with a JSON Patch (RFC 6902), a list of operations."""
     key = patch_resource(transaction, f"{input.type}/{input.id}", input.operations, if_match=input.if_match)
     return _record_returned(transaction, _build_write_response(transaction, key, is_new=False), "patch", input)
 
 
-@interaction(tool=False)
+@interaction(tool=False, permission="update")
 def conditional_patch(transaction: Transaction, input: ConditionalPatchInput) -> FhirResponse:
     """Change the FHIR R4 resource that a search finds with a JSON Patch (RFC 6902)."""
     check_writable(transaction)
     return patch.execute(transaction, resolve_conditional_patch(input, find_patch_target(transaction, input)))
 
 
-@interaction()
+@interaction(permission="delete")
 def delete(transaction: Transaction, input: DeleteInput) -> FhirResponse:
     """Delete a FHIR R4 resource. Earlier versions can still be read."""
     key = f"{input.type}/{input.id}"
@@ -165,7 +166,7 @@ def delete(transaction: Transaction, input: DeleteInput) -> FhirResponse:
     return FhirResponse(204, version=transaction.version(key))
 
 
-@interaction(tool=False)
+@interaction(tool=False, permission="delete")
 def conditional_delete(transaction: Transaction, input: ConditionalDeleteInput) -> FhirResponse:
     """Delete the FHIR R4 resource that a search finds; refused if it finds several."""
     check_writable(transaction)
@@ -224,6 +225,8 @@ def parse_condition(text: str) -> QueryPairs:
 def find_unique_match(transaction: Transaction, type: str, query: QueryPairs) -> str | None:
     """Return the key of the resource that matches a condition; None if there is none. Refuse if there are several."""
     check_type(type)
+    if transaction.access is not None:
+        check_permission(transaction.access, "search", type)
     for name, _ in query:
         if name in _RESULT_PARAMETERS:
             raise refusal(400, "not-supported", f"`{name}` is not allowed in a condition")
