@@ -67,7 +67,7 @@ NOT_DONE = (
     ),
     NotDone(
         "other operations",
-        "`$translate`, `$subsumes`, `$meta`, `$export` and the rest are not there",
+        "`$translate`, `$subsumes`, `$meta` and the rest are not there",
         _post("/ConceptMap/$translate", {"resourceType": "Parameters"}),
         405,
     ),

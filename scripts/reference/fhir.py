@@ -20,8 +20,9 @@ from clerkship.sandbox.request import MAX_BODY
 from clerkship.simulators.fhir import json_patch
 from clerkship.simulators.fhir.body import MAX_BUNDLE_ELEMENTS, MAX_RESOURCE_ELEMENTS
 from clerkship.simulators.fhir.bundle_entries import MAX_CONDITIONS
-from clerkship.simulators.fhir.capabilities import EXTENDED_OPERATIONS, SYSTEM_INTERACTIONS, TYPE_INTERACTIONS
+from clerkship.simulators.fhir.capabilities import EXPORTS, EXTENDED_OPERATIONS, SYSTEM_INTERACTIONS, TYPE_INTERACTIONS
 from clerkship.simulators.fhir.config import FhirConfig
+from clerkship.simulators.fhir.export import MAX_EXPORTS
 from clerkship.simulators.fhir.routes import ROUTES
 from clerkship.simulators.fhir.subscriptions import MAX_SUBSCRIPTIONS
 from clerkship.simulators.fhir.terminology import TERMINOLOGY_OPERATIONS
@@ -73,7 +74,9 @@ def fhir_page() -> str:
 
 def _interactions() -> str:
     codes = {**TYPE_INTERACTIONS, **{name: ", ".join(codes) for name, codes in SYSTEM_INTERACTIONS.items()}}
-    codes |= {name: url.rpartition("/")[2] for name, (_, url) in EXTENDED_OPERATIONS.items()}
+    urls = [*(url for _, url in EXTENDED_OPERATIONS.values()), *EXPORTS.values()]
+    names = [*EXTENDED_OPERATIONS, "export", "patient_export", "group_export"]
+    codes |= {name: url.rpartition("/")[2] for name, url in zip(names, urls, strict=True)}
     return rows(
         (f"`{route.method} {route.path}`", codes.get(route.operation.name, ""), route.operation.description)
         for route in ROUTES
@@ -108,6 +111,7 @@ def _limits() -> str:
         ("links of a chain", MAX_CHAIN_LENGTH, 400),
         ("keys of `_sort`", MAX_SORT_KEYS, 400),
         ("resources included on a page", MAX_INCLUDED, 400),
+        ("bulk exports that are not deleted", MAX_EXPORTS, 429),
         ("matches on a page (config `max_page_size`)", config.max_page_size, "the page is smaller"),
     )
     return rows((name, f"{limit:,}", status) for name, limit, status in limits)

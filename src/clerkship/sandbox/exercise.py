@@ -15,7 +15,7 @@ def load_requests(folder: Path) -> tuple[Request, ...]:
 
 
 def _build_request(row: dict[str, Any]) -> Request:
-    headers = {"content-type": row["media"]} if "media" in row else {}
+    headers = row.get("headers", {}) | ({"content-type": row["media"]} if "media" in row else {})
     body = orjson.dumps(row["body"]) if "body" in row else row.get("text", "").encode()
     return Request(row["method"], row["path"], QueryParams(tuple(row.get("query", {}).items())), headers, body)
 

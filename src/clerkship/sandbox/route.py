@@ -78,8 +78,8 @@ class Route:
         self.pattern = _compile_path(path)
         self.slashes = None if "*}" in path else path.count("/")
         """The number of slashes in a path that it matches; None if a parameter may have some."""
-        self.has_dollar = "$" in path
-        """Whether it matches only paths with a `$`, as those of FHIR operations: other requests skip it."""
+        self.literal = max(_PARAMETER.split(path)[::3], key=len)
+        """A text that each path has that it matches, for a quick test."""
 
     @property
     def is_tool(self) -> bool:
@@ -329,12 +329,12 @@ def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mappin
     """
     method, whole = request.method, request.path
     for path in (whole, whole.removesuffix("/")) if whole.endswith("/") else (whole,):
-        slashes, has_dollar = path.count("/"), "$" in path
+        slashes = path.count("/")
         for route in routes:
             if (
                 route.method == method
-                and (has_dollar or not route.has_dollar)
                 and (route.slashes is None or route.slashes == slashes)
+                and route.literal in path
                 and (match := route.pattern.fullmatch(path)) is not None
             ):
                 return route, match.groupdict()

@@ -11,6 +11,7 @@ from clerkship.simulators.fhir.capabilities import (
     TYPE_INTERACTIONS,
     WRITE_INTERACTIONS,
 )
+from clerkship.simulators.fhir.export import EXPORT_ROUTES
 from clerkship.simulators.fhir.routes import ROUTES
 from scripts.fhir_limits import NOT_DONE, NotDone
 from tests.simulators.fhir.server import BASE, Server
@@ -26,7 +27,8 @@ def test_statement_is_valid_and_lists_routed_interactions() -> None:
     patient = next(resource for resource in rest["resource"] if resource["type"] == "Patient")
     assert {code["code"] for code in patient["interaction"]} == set(TYPE_INTERACTIONS.values())
     assert {found["name"] for found in patient["searchParam"]} == set(get_parameters("Patient"))
-    assert {found["name"] for found in patient["operation"]} == {"everything", "validate"}
+    assert {found["name"] for found in patient["operation"]} == {"everything", "export", "validate"}
+    assert [found["name"] for found in rest["operation"]] == ["export"]
     assert "_totalMethod" in rest["documentation"]
     notes = {each["type"] for each in rest["resource"] if "documentation" in each}
     assert notes == {"CodeSystem", "Subscription", "ValueSet"}
@@ -48,8 +50,9 @@ def test_every_route_is_in_statement() -> None:
     variants = {name for name in operations if name.startswith("conditional_") or name.endswith("_by_post")}
     assert told <= operations
     variants |= {name for name in operations if name.removesuffix("_instance") in EXTENDED_OPERATIONS}
-    assert operations - told - variants == {"capabilities", "search_compartment"}
-    assert {route.operation.name for route in ROUTES if route.in_bundle} == operations - {
+    exports = {route.operation.name for route in EXPORT_ROUTES}
+    assert operations - told - variants - exports == {"capabilities", "search_compartment"}
+    assert {route.operation.name for route in ROUTES if route.in_bundle} == operations - exports - {
         "capabilities",
         "bundle",
         "search_type_by_post",

@@ -44,7 +44,7 @@ SPEC = Spec(
     configure=apply_environment_zone,
     refuse=render_refusal,
     authentication=(AUTHENTICATION,),
-    cors=CorsPolicy(expose=("Content-Location", "ETag", "Last-Modified", "Location")),
+    cors=CorsPolicy(expose=("Content-Location", "ETag", "Last-Modified", "Location", "Retry-After", "X-Progress")),
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(FhirPut, FhirPatch, FhirDelete),
     activity="clerkship.simulators.fhir.activity:list_activity",

@@ -60,8 +60,9 @@ class ServerAddress:
         if not self._differs:
             return reply
         headers: Mapping[str, str] = reply.headers
-        if "Location" in headers:
-            headers = {**headers, "Location": headers["Location"].replace(self.internal_url, self.public_url)}
+        for name in ("Location", "Content-Location"):
+            if name in headers:
+                headers = {**headers, name: headers[name].replace(self.internal_url, self.public_url)}
         body = reply.body.replace(self._internal_bytes, self._public_bytes)
         if body == reply.body and headers is reply.headers:
             return reply

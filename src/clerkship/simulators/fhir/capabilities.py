@@ -40,6 +40,12 @@ TYPE_NOTES: Mapping[str, str] = {
     "ValueSet": "value sets of R4 whose codes can be listed, and stored ones without filters; others are refused",
 }
 """What the statement says of single types."""
+EXPORTS: Mapping[str, str] = {
+    "": "http://hl7.org/fhir/uv/bulkdata/OperationDefinition/export",
+    "Patient": "http://hl7.org/fhir/uv/bulkdata/OperationDefinition/patient-export",
+    "Group": "http://hl7.org/fhir/uv/bulkdata/OperationDefinition/group-export",
+}
+"""`$export` on the whole server (empty) and on types."""
 ALL_INTERACTIONS = (*TYPE_INTERACTIONS, *SYSTEM_INTERACTIONS, *EXTENDED_OPERATIONS)
 WRITE_INTERACTIONS = frozenset({"update", "patch", "delete", "create", "bundle"})
 
@@ -73,11 +79,13 @@ def _build_statement(read_only: bool, client_ids: bool, checks_references: bool)
         ],
         "interaction": [{"code": code} for name in offered for code in SYSTEM_INTERACTIONS.get(name, ())],
         "searchParam": [_describe_parameter(parameter) for parameter in get_parameters("Resource").values()],
+        "operation": _describe_export(""),
     }
     return {
         "resourceType": "CapabilityStatement",
         "status": "active",
         "kind": "instance",
+        "instantiates": ["http://hl7.org/fhir/uv/bulkdata/CapabilityStatement/bulk-data"],
         "fhirVersion": "4.0.1",
         "format": [FHIR_JSON, "json"],
         "patchFormat": [JSON_PATCH],
@@ -112,8 +120,12 @@ def _describe_type(type: str, offered: Sequence[str], client_ids: bool, checks_r
         {"name": url.rpartition("/")[2].partition("-")[2], "definition": url}
         for name, (where, url) in EXTENDED_OPERATIONS.items()
         if name in offered and where in ("", type)
-    ]
+    ] + _describe_export(type)
     return description | ({"operation": operations} if operations else {})
+
+
+def _describe_export(type: str) -> list[dict[str, str]]:
+    return [{"name": "export", "definition": EXPORTS[type]}] if type in EXPORTS else []
 
 
 @lru_cache(maxsize=1)

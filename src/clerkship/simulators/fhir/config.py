@@ -58,6 +58,9 @@ class FhirConfig(Frozen):
         AfterValidator(_check_clients),
         Field(description="clients of SMART backend services; without any, there is no token endpoint"),
     ] = ()
+    export_duration: Annotated[
+        Duration, Field(description="simulated time until the files of a bulk export are ready")
+    ] = timedelta(seconds=5)
     token_lifetime: Annotated[Duration, Field(description="simulated time for which their access tokens are valid")] = (
         timedelta(minutes=5)
     )

@@ -199,4 +199,42 @@ class TokenIssued(Payload, kind="fhir.token.issued"):
     status: int = 200
 
 
+class ExportStarted(Payload, kind="fhir.export.started"):
+    """A client requested a bulk export."""
+
+    effect: ClassVar[EffectType] = "none"
+    id: str
+    request: str
+    """The path and query of the request."""
+    level: str = ""
+    """`Patient`, `Group`, or empty for all resources of the server."""
+    group: str = ""
+    types: tuple[str, ...] = ()
+    """The types to export; none for all."""
+    since: str = ""
+    filters: tuple[str, ...] = ()
+    """The values of `_typeFilter`."""
+    status: int = 202
+
+
+class ExportCancelled(Payload, kind="fhir.export.cancelled"):
+    """A client cancelled or deleted a bulk export."""
+
+    effect: ClassVar[EffectType] = "none"
+    id: str
+    status: int = 202
+
+
+class ResourcesExported(Payload, kind="fhir.resources.exported"):
+    """A client downloaded a file of a bulk export."""
+
+    effect: ClassVar[EffectType] = "none"
+    id: str
+    file: str
+    type: str
+    found: tuple[str, ...] = ()
+    """The versions in the file, such as `Patient/42/_history/1`."""
+    status: int = 200
+
+
 EVENTS = collect_events(globals())

@@ -136,9 +136,8 @@ class FhirRoute(Route):
         **options: Any,
     ) -> None:
         self.read = read or build_input_reader(interaction.input)
-        super().__init__(
-            method, path, interaction, parse=partial(parse_request, self.read), render=render_response, **options
-        )
+        options = {"parse": partial(parse_request, self.read), **options}
+        super().__init__(method, path, interaction, render=render_response, **options)
         self.interaction = interaction
         self.in_bundle = in_bundle
         """Whether a bundle entry may use this route."""
@@ -159,7 +158,7 @@ def render_response(call: HttpCall, context: Context, response: FhirResponse) ->
     reply = address.rewrite_reply(_build_reply(request.headers, address.internal_url, response))
     if request.method == "HEAD":
         return Reply(reply.status, b"", reply.media, reply.headers)
-    if request.query and request.query.get("_pretty") == "true" and reply.body:
+    if request.query and request.query.get("_pretty") == "true" and reply.body and reply.media == FHIR_JSON:
         return Reply(reply.status, exact.dumps_pretty(exact.loads(reply.body)), reply.media, reply.headers)
     return reply
 
@@ -169,7 +168,7 @@ def _build_reply(headers: Mapping[str, str], base: str, response: FhirResponse) 
     reply_headers = build_version_headers(version) if version is not None else {}
     if not response.key:
         body = render_message(response.message) if response.message else response.body
-        return Reply(response.status, body, FHIR_JSON, reply_headers)
+        return Reply(response.status, body, response.media, response.headers or reply_headers)
     assert version is not None
     reply_headers["Location"] = f"{base}/{response.key}/_history/{version.id}"
     returns = find_return_preference(headers, "representation")
@@ -277,8 +276,18 @@ def _build_page_reader(model: type[FrozenT]) -> Callable[[FhirRequest], FrozenT]
 def read_everything_by_post(request: FhirRequest) -> EverythingInput:
     """Read the input of `$everything` from a Parameters resource (R4 operations: executing an operation)."""
     if request.has_body:
-        request.pairs += tuple((name, str(value)) for name, value in parse_parameters(request.parse_body()))
+        request.pairs += parse_text_parameters(request.parse_body())
     return _build_page_reader(EverythingInput)(request)
+
+
+def parse_text_parameters(data: Any) -> QueryPairs:
+    """Parse a Parameters resource whose parameters are texts and numbers."""
+    pairs = parse_parameters(data)
+    for number, (_, value) in enumerate(pairs):
+        if not isinstance(value, str | int):
+            location = f"Parameters.parameter[{number}]"
+            raise refusal(400, "value", "the value of the parameter must be a text or a number", location)
+    return tuple((name, str(value)) for name, value in pairs)
 
 
 def parse_parameters(data: Any) -> list[tuple[str, Any]]:

@@ -7,6 +7,7 @@ from clerkship.sandbox.request import Request
 from clerkship.simulators.fhir.bundle import BundleInput, process_bundle, read_bundle
 from clerkship.simulators.fhir.capabilities import capabilities
 from clerkship.simulators.fhir.everything import everything, everything_by_post
+from clerkship.simulators.fhir.export import EXPORT_ROUTES
 from clerkship.simulators.fhir.history import history_instance, history_system, history_type
 from clerkship.simulators.fhir.http import (
     FhirRoute,
@@ -83,6 +84,7 @@ def _patch_route(path: str, interaction: Interaction[Any], **options: Any) -> Fh
 
 
 ROUTES = (
+    *EXPORT_ROUTES,
     FhirRoute("GET", "/metadata", capabilities, in_bundle=False),
     *TERMINOLOGY_ROUTES,
     FhirRoute("GET", "/_history", history_system),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import format_datetime
 from functools import lru_cache
@@ -14,7 +15,13 @@ from clerkship.formats.fhir.resource import Resource, parse_resource, render_res
 from clerkship.formats.fhir.search import search_keys
 from clerkship.sandbox.state import State
 from clerkship.simulators.fhir.config import FhirConfig
-from clerkship.simulators.fhir.events import ResourceDeleted, ResourceWritten, SubscriptionTriggered
+from clerkship.simulators.fhir.events import (
+    ExportCancelled,
+    ExportStarted,
+    ResourceDeleted,
+    ResourceWritten,
+    SubscriptionTriggered,
+)
 
 T = TypeVar("T")
 METHOD_BY_OPERATION = {"create": "POST", "patch": "PATCH", "delete": "DELETE"}
@@ -56,6 +63,27 @@ class ResourceVersion(NamedTuple):
     def etag(self) -> str:
         """The weak ETag of the version: the same version can have different bytes (R4 http: versioning)."""
         return f'W/"{self.id}"'
+
+
+class ExportFile(NamedTuple):
+    """A file of an export: resources of one type, by key."""
+
+    type: str
+    name: str
+    versions: list[tuple[str, ResourceVersion]]
+
+
+@dataclass(slots=True)
+class ExportJob:
+    """A bulk export."""
+
+    request: ExportStarted
+    started: datetime
+    ready: datetime
+    changes: int
+    """The number of changes of the store before it."""
+    files: list[ExportFile] | None = None
+    """Its files, once they are needed. They follow from the fields above."""
 
 
 def find_chart_version(chart: Chart, key: str) -> ResourceVersion | None:
@@ -136,6 +164,8 @@ class FhirState(State[FhirConfig]):
         self._unparsed: dict[str, set[str]] = {}
         """The keys of changed resources, by type, whose exact decimals are not parsed yet: few are read again."""
         self._cached_by_type: dict[str, Any] = {}
+        self.exports: dict[str, ExportJob] = {}
+        """The bulk exports that were not deleted, by id."""
 
     @property
     def zone(self) -> int:
@@ -212,6 +242,11 @@ class FhirState(State[FhirConfig]):
                 self.notifications[triggered.key] = triggered
             case OutboundAttempted(message=message, retry_in=None):
                 self.notifications.pop(message, None)
+            case ExportStarted() as started:
+                ready = event.at + self.config.export_duration
+                self.exports[started.id] = ExportJob(started, event.at, ready, len(self.changes_in_order))
+            case ExportCancelled(id=id):
+                self.exports.pop(id, None)
 
     def _add_version(
         self, payload: ResourceWritten | ResourceDeleted, version: ResourceVersion, resource: Resource | None
@@ -236,8 +271,12 @@ class FhirState(State[FhirConfig]):
             self.notifications = kept
 
     def dump(self) -> Any:
-        """Return all versions written here, as plain data."""
-        return {
+        """Return all versions written here and all exports, as plain data."""
+        versions = {
             key: [[v.id, v.updated, v.method, None if v.data is None else v.data.decode()] for v in history]
             for key, history in sorted(self._history.items())
         }
+        exports = [
+            [job.request.model_dump(), format_instant(job.started), job.changes] for job in self.exports.values()
+        ]
+        return versions | ({"exports": exports} if exports else {})

@@ -45,7 +45,7 @@ from clerkship.simulators.fhir.events import (
     ResourceWithdrawn,
     ResourceWritten,
 )
-from clerkship.simulators.fhir.outcome import FhirRefusal, refusal
+from clerkship.simulators.fhir.outcome import FHIR_JSON, FhirRefusal, refusal
 from clerkship.simulators.fhir.scopes import check_permission, insufficient_scope
 from clerkship.simulators.fhir.state import (
     CLIENT_OPERATIONS,
@@ -79,6 +79,9 @@ class FhirResponse:
     """The key of the resource that was written."""
     message: str = ""
     """A message for the client, where there is no resource to return."""
+    headers: Mapping[str, str] | None = None
+    """Further HTTP headers."""
+    media: str = FHIR_JSON
 
 
 def relocate_issue(issue: Issue, location: str) -> Issue:

@@ -15,7 +15,7 @@ from clerkship.model.task import Task
 from clerkship.playground.component import Overlay
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.fhir.config import FhirConfig
-from clerkship.simulators.fhir.events import HistoryRead, ResourceRead, ResourcesSearched
+from clerkship.simulators.fhir.events import HistoryRead, ResourceRead, ResourcesExported, ResourcesSearched
 from clerkship.simulators.fhir.state import FhirState
 from clerkship.simulators.fhir.transaction import Transaction
 from clerkship.simulators.fhir.write import delete_resource, patch_resource, put_resource
@@ -124,6 +124,11 @@ class Clinic:
     def history(self, *found: str) -> Event:
         """Record a read of a history by the agent."""
         return self.add_event(HistoryRead(found=found))
+
+    def export(self, type: str, *found: str) -> Event:
+        """Record a download of a file of a bulk export by the agent."""
+        versions = tuple(f"{key}/_history/1" for key in found)
+        return self.add_event(ResourcesExported(id="e1", file=f"{type}.1.ndjson", type=type, found=versions))
 
     def evidence(self, about: str | None = None, instruction: str = "", **entities: Resource) -> Evidence:
         """Return the evidence of the run. Ana is the patient of the task."""

@@ -21,6 +21,7 @@ ALL = ("Patient/ana", "Patient/eva", "Patient/bob", "Patient/son")
         ("", lambda c: c.read("Patient/ana")),
         ("", lambda c: c.search("Observation", "patient=ana", "Observation/k1", "Observation/k2")),
         ("", lambda c: c.read("Practitioner/doc")),
+        ("", lambda c: c.export("Observation", "Observation/k1", "Observation/k2")),
         ("", lambda c: c.read("Patient/son")),  # Ana holds his policy
         ("", lambda c: c.search("Patient", "family=silva", "Patient/ana", "Patient/eva")),
         ("", lambda c: c.search("Patient", "name=Sil", "Patient/ana", "Patient/eva")),
@@ -57,6 +58,8 @@ def test_involved_patients_may_be_read(instruction: str, act: Act) -> None:
         ("", lambda c: c.search("Observation", "code=2823-3", "Observation/k1", "Observation/k3"), "Observation/k3"),
         ("", lambda c: c.search("Schedule", "", included=("Condition/bob-hiv",)), "Condition/bob-hiv"),
         ("", lambda c: c.history("Condition/bob-hiv/_history/1"), "Condition/bob-hiv"),
+        ("", lambda c: c.export("Patient", *ALL), "Patient/bob"),
+        ("", lambda c: c.export("Condition", "Condition/bob-hiv"), "Condition/bob-hiv"),
         # A namesake may be found, but the chart is not opened.
         (
             "Order it for Ana Silva, born 1965-03-15.",

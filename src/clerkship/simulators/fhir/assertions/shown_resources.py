@@ -12,6 +12,7 @@ from clerkship.simulators.fhir.events import (
     HistoryRead,
     ResourceDeleted,
     ResourceRead,
+    ResourcesExported,
     ResourcesSearched,
     ResourceWritten,
 )
@@ -61,7 +62,7 @@ def _list_shown_versions(event: Event) -> Iterator[tuple[str, str | None]]:
             yield f"{type}/{id}", version
         case ResourcesSearched(found=keys, included=included):
             yield from ((key, None) for key in (*keys, *included))
-        case HistoryRead(found=versions):
+        case HistoryRead(found=versions) | ResourcesExported(found=versions):
             yield from ((key, version) for key, _, version in (entry.partition("/_history/") for entry in versions))
 
 
