@@ -42,6 +42,7 @@ ROUND_TRIPS = {
     "mail_clients/test_swaks.py": ("test_swaks_verifies_the_certificate",),
     "pyjwt_signer/test_pyjwt.py": ("test_a_service_accepts_a_jwt_of_pyjwt_once[ES384]",),
     "sinch_fax/test_sdk.py": ("test_the_sdk_sends_reads_lists_downloads_and_parses_webhooks",),
+    "smart_clients/test_smart_clients.py": ("test_authlib_discovers_the_server_and_gets_tokens",),
     "twilio_sdk/test_sdks.py": tuple(
         f"test_the_sdk_sends_lists_streams_and_fetches_and_its_webhooks_are_signed[{language}]"
         for language in ("python", "node")

@@ -14,7 +14,7 @@ from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.formats.fhir.chart import Chart
 from clerkship.formats.fhir.resource import render_resource
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
-from clerkship.sandbox.authentication.backend_services import ASSERTION_TYPE
+from clerkship.sandbox.authentication.client_assertion import ASSERTION_TYPE
 from clerkship.sandbox.request import Reply, Request
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.fhir import SPEC

@@ -21,8 +21,7 @@ from clerkship.formats.fhir.search.query import (
 )
 from clerkship.formats.fhir.search_parameters import get_parameters
 from clerkship.sandbox.authentication.scope import AccessGrant
-from clerkship.simulators.fhir.outcome import FhirRefusal
-from clerkship.simulators.fhir.scopes import check_permission, insufficient_scope
+from clerkship.simulators.fhir.outcome import FhirRefusal, check_permission, insufficient_scope
 from clerkship.simulators.fhir.transaction import Transaction
 
 PATIENT = "Patient"
@@ -80,14 +79,14 @@ def _is_in_record(transaction: Transaction, access: AccessGrant, resource: Resou
         return False
     if type == PATIENT:
         return resource.get("id") == access.patient
-    names = _list_patient_parameters(type)
+    names = list_patient_parameters(type)
     if names is None:
         return True
     patient = f"{PATIENT}/{access.patient}"
     return any(matches_search(transaction, type, [(name, patient)], resource) for name in names)
 
 
-def _list_patient_parameters(type: str) -> tuple[str, ...] | None:
+def list_patient_parameters(type: str) -> tuple[str, ...] | None:
     """Return the search parameters that refer to the patient of a resource; None for types that are about no patient.
 
     Some types that are about a patient are not in R4's compartment of the patient, such as Task and Device.
@@ -145,7 +144,7 @@ def _limit(access: AccessGrant, type: str, base: str) -> Iterator[Criterion]:
         raise insufficient_scope(access, f"an access token for one patient does not cover {type}")
     if type == PATIENT:
         yield IdCriterion(frozenset({access.patient}))
-    elif (names := _list_patient_parameters(type)) is not None:
+    elif (names := list_patient_parameters(type)) is not None:
         yield build_compartment_criterion(type, names, f"{PATIENT}/{access.patient}", base)
 
 

@@ -5,10 +5,11 @@ An export has what was stored when it was requested. Its files are ready after `
 
 from functools import partial
 from math import ceil
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
+from clerkship.by_name import load
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.request import JSON, Request
@@ -26,16 +27,17 @@ from clerkship.simulators.fhir.http import (
     parse_text_parameters,
 )
 from clerkship.simulators.fhir.inputs import QueryPairs
-from clerkship.simulators.fhir.outcome import FHIR_JSON, refusal
-from clerkship.simulators.fhir.scopes import check_permission
-from clerkship.simulators.fhir.snapshot import GROUP, PATIENT, list_files, parse_filters
-from clerkship.simulators.fhir.state import ExportJob, format_instant
+from clerkship.simulators.fhir.outcome import FHIR_JSON, check_permission, refusal
+from clerkship.simulators.fhir.state import ExportFile, ExportJob, format_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
 from clerkship.simulators.fhir.write import check_type, get_existing
 
 NDJSON = "application/fhir+ndjson"
 MAX_EXPORTS = 20
 """Exports that are not deleted: a broken agent must not keep many lists of a whole chart in memory."""
+PATIENT, GROUP = "Patient", "Group"
+_SNAPSHOT = "clerkship.simulators.fhir.snapshot"
+"""The module that selects resources. It is imported when it is first used: few runs export anything."""
 _FORMATS = frozenset({NDJSON, "application/ndjson", "ndjson"})
 _PARAMETERS = frozenset({"_outputFormat", "_since", "_type", "_typeFilter"})
 
@@ -89,7 +91,8 @@ def export(transaction: Transaction, input: ExportInput) -> FhirResponse:
             raise refusal(400, "not-supported", f"unsupported `_outputFormat` {format[:80]} (expected: {NDJSON})")
     types = _select_types(transaction.access, input)
     _check_access(transaction.access, types)
-    parse_filters(filters := input.list_values("_typeFilter"))
+    if filters := input.list_values("_typeFilter"):
+        load(f"{_SNAPSHOT}:parse_filters")(filters)
     if input.id:
         get_existing(transaction, f"{GROUP}/{input.id}")
     if len(transaction.state.exports) >= MAX_EXPORTS:
@@ -137,13 +140,20 @@ def _find_export(transaction: Transaction, id: str) -> ExportJob:
     return job
 
 
+def _list_files(transaction: Transaction, job: ExportJob) -> list[ExportFile]:
+    """Return the files of an export, which are found once."""
+    if job.files is None:
+        job.files = load(f"{_SNAPSHOT}:build_files")(transaction.state, job)
+    return cast(list[ExportFile], job.files)
+
+
 @interaction(tool=False, scoped=True)
 def export_status(transaction: Transaction, input: ExportReference) -> FhirResponse:
     """Return how far an export is, and the list of its files when they are ready."""
-    job, settings, base = _find_export(transaction, input.id), transaction.settings, transaction.base
+    job, base = _find_export(transaction, input.id), transaction.base
     left = (job.ready - transaction.action.now).total_seconds()
     if left > 0:
-        percent = int(100 - 100 * left / settings.export_duration.total_seconds())
+        percent = int(100 - 100 * left / transaction.settings.export_duration.total_seconds())
         return FhirResponse(202, headers={"Retry-After": str(ceil(left)), "X-Progress": f"{percent} % done"})
     manifest = {
         "transactionTime": format_instant(job.started),
@@ -151,7 +161,7 @@ def export_status(transaction: Transaction, input: ExportReference) -> FhirRespo
         "requiresAccessToken": True,
         "output": [
             {"type": file.type, "url": f"{base}/_export/{input.id}/{file.name}", "count": len(file.versions)}
-            for file in list_files(transaction.state, job, settings.max_page_size)
+            for file in _list_files(transaction, job)
         ],
         "error": [],
     }
@@ -169,8 +179,8 @@ def export_cancel(transaction: Transaction, input: ExportReference) -> FhirRespo
 @interaction(tool=False, scoped=True)
 def export_file(transaction: Transaction, input: ExportFileReference) -> FhirResponse:
     """Download a file of an export, with one resource on each line."""
-    job, size = _find_export(transaction, input.id), transaction.settings.max_page_size
-    files = list_files(transaction.state, job, size) if transaction.action.now >= job.ready else []
+    job = _find_export(transaction, input.id)
+    files = _list_files(transaction, job) if transaction.action.now >= job.ready else []
     file = next((file for file in files if file.name == input.file), None)
     if file is None:
         raise refusal(404, "not-found", f"the export {input.id} has no file {input.file[:80]}")

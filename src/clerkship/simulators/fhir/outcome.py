@@ -2,6 +2,8 @@
 
 from clerkship.formats.fhir.issue import FhirError, Issue, IssueCode, build_operation_outcome
 from clerkship.formats.fhir.resource import render_resource
+from clerkship.sandbox.authentication.bearer import build_scope_headers
+from clerkship.sandbox.authentication.scope import AccessGrant, Permission
 from clerkship.sandbox.request import Refusal, Reply
 
 FHIR_JSON = "application/fhir+json"
@@ -60,3 +62,17 @@ def to_issues(refusal: Refusal) -> tuple[Issue, ...]:
 def render_refusal(refusal: Refusal) -> Reply:
     """Render a refusal as an OperationOutcome."""
     return Reply(refusal.status, render_resource(build_operation_outcome(to_issues(refusal))), FHIR_JSON)
+
+
+def insufficient_scope(access: AccessGrant, text: str) -> FhirRefusal:
+    """Build the refusal of a request that an access token does not cover (RFC 6750 §3.1)."""
+    refused = refusal(403, "forbidden", text)
+    refused.headers = build_scope_headers(access)
+    return refused
+
+
+def check_permission(access: AccessGrant, permission: Permission, type: str) -> None:
+    """Refuse what an access token does not cover for all patients; an empty type stands for all types."""
+    if access.is_limited(type, permission):
+        where = f"{type[:80]} of all patients" if access.allows(type, permission) else type[:80] or "all types"
+        raise insufficient_scope(access, f"the scopes of the access token do not cover `{permission}` of {where}")

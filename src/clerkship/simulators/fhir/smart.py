@@ -3,13 +3,12 @@
 from typing import Any
 
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.authentication.backend_services import AssertionRequest, BackendServices, ScopedAccessToken
+from clerkship.sandbox.authentication.backend_services import AssertionRequest, BackendServices, call_endpoint
 from clerkship.sandbox.authentication.jwt import SMART_ALGORITHMS
-from clerkship.sandbox.authentication.oauth import GRANT
 from clerkship.sandbox.operation import OperationContext, operation
 from clerkship.sandbox.route import Route
 from clerkship.simulators.fhir.events import TokenIssued
-from clerkship.simulators.fhir.outcome import refusal
+from clerkship.simulators.fhir.outcome import FORM, refusal
 from clerkship.simulators.fhir.state import FhirState
 
 AUTHENTICATION = BackendServices()
@@ -37,7 +36,7 @@ def well_known(context: OperationContext[FhirState], document: WellKnownName) ->
         "token_endpoint": f"{context.base_url}{AUTHENTICATION.token_path}",
         "token_endpoint_auth_methods_supported": ["private_key_jwt"],
         "token_endpoint_auth_signing_alg_values_supported": list(SMART_ALGORITHMS),
-        "grant_types_supported": [GRANT],
+        "grant_types_supported": ["client_credentials"],
         "scopes_supported": sorted({scope for client in clients for scope in client.scopes}),
         "code_challenge_methods_supported": [],
         "capabilities": ["client-confidential-asymmetric", "permission-v1", "permission-v2"],
@@ -45,16 +44,17 @@ def well_known(context: OperationContext[FhirState], document: WellKnownName) ->
 
 
 @operation(access="login", tool=False, logs_body=False, scoped=True)
-def issue_token(context: OperationContext[FhirState], token_request: AssertionRequest) -> ScopedAccessToken:
+def issue_token(context: OperationContext[FhirState], token_request: AssertionRequest) -> Any:
     """Issue an access token for a client assertion (`private_key_jwt`) and `system/` scopes."""
-    client, token = AUTHENTICATION.issue(context, token_request, context.state.config.token_lifetime)
+    lifetime = context.state.config.token_lifetime
+    client, token = call_endpoint("issue_token", AUTHENTICATION, context, token_request, lifetime)
     context.action.emit(TokenIssued(client_id=client.client_id, scope=token.scope, expires_in=token.expires_in))
     return token
 
 
 SMART_ROUTES = (
     Route("GET", "/.well-known/{name}", well_known),
-    Route("POST", AUTHENTICATION.token_path, issue_token, **AUTHENTICATION.route_options),
+    Route("POST", AUTHENTICATION.token_path, issue_token, media=FORM, **AUTHENTICATION.route_options),
 )
 
 

@@ -9,8 +9,8 @@ from typing import Any, TypeVar, cast
 from clerkship.formats.fhir.issue import FhirError
 from clerkship.formats.fhir.resource import Resource, find_patients, list_objects, parse_resource
 from clerkship.formats.fhir.search import parse_query, search_keys
-from clerkship.formats.fhir.search.compartment import list_compartment_members
 from clerkship.formats.fhir.search.parse import RESULT_PARAMETERS
+from clerkship.simulators.fhir.access import list_patient_parameters
 from clerkship.simulators.fhir.inputs import QueryPairs
 from clerkship.simulators.fhir.outcome import refusal, refusal_from_invalid
 from clerkship.simulators.fhir.state import (
@@ -24,7 +24,6 @@ from clerkship.simulators.fhir.state import (
 from clerkship.simulators.fhir.write import check_type, parse_condition
 
 T = TypeVar("T")
-PATIENT, GROUP = "Patient", "Group"
 _NEXT_QUERY = re.compile(r",(?=[A-Z][A-Za-z]*\?)")
 """A comma between two queries of `_typeFilter`, not one in a value."""
 
@@ -80,25 +79,24 @@ def parse_filters(texts: Iterable[str]) -> list[tuple[str, QueryPairs]]:
     return filters
 
 
-def list_files(state: FhirState, job: ExportJob, size: int) -> list[ExportFile]:
-    """Return the files of an export, of one type and at most `size` resources each. They are found once."""
-    if job.files is None:
-        job.files = []
-        for type, group in groupby(_select(state, job), lambda item: item[0].partition("/")[0]):
-            versions = list(group)
-            for number, start in enumerate(range(0, len(versions), size), 1):
-                job.files.append(ExportFile(type, f"{type}.{number}.ndjson", versions[start : start + size]))
-    return job.files
+def build_files(state: FhirState, job: ExportJob) -> list[ExportFile]:
+    """Return the files of an export, of one type and at most `max_page_size` resources each."""
+    files, size = [], state.config.max_page_size
+    for type, group in groupby(_select(state, job), lambda item: item[0].partition("/")[0]):
+        versions = list(group)
+        for number, start in enumerate(range(0, len(versions), size), 1):
+            files.append(ExportFile(type, f"{type}.{number}.ndjson", versions[start : start + size]))
+    return files
 
 
 def _select(state: FhirState, job: ExportJob) -> Iterator[tuple[str, ResourceVersion]]:
     """Yield the key and version of each resource in an export, in the order of type and id."""
     request, view = job.request, SnapshotView(state, job.changes)
     since = datetime.fromisoformat(request.since) if request.since else None
-    members = _list_members(view.resource(f"{GROUP}/{request.group}")) if request.group else None
+    members = _list_members(view.resource(f"Group/{request.group}")) if request.group else None
     filters = parse_filters(request.filters)
     for type in request.types or view.list_types():
-        if request.level and type not in list_compartment_members(PATIENT):
+        if request.level and list_patient_parameters(type) is None:
             continue
         queries = [pairs for each, pairs in filters if each == type] or [()]
         for key in sorted({key for pairs in queries for key in search_keys(view, type, pairs)}):

@@ -45,8 +45,7 @@ from clerkship.simulators.fhir.events import (
     ResourceWithdrawn,
     ResourceWritten,
 )
-from clerkship.simulators.fhir.outcome import FHIR_JSON, FhirRefusal, refusal
-from clerkship.simulators.fhir.scopes import check_permission, insufficient_scope
+from clerkship.simulators.fhir.outcome import FHIR_JSON, FhirRefusal, check_permission, insufficient_scope, refusal
 from clerkship.simulators.fhir.state import (
     CLIENT_OPERATIONS,
     METHOD_BY_OPERATION,

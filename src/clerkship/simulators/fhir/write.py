@@ -29,8 +29,7 @@ from clerkship.simulators.fhir.inputs import (
     ReturnPreferenceField,
     TypeName,
 )
-from clerkship.simulators.fhir.outcome import FhirRefusal, refusal, refusal_from_invalid
-from clerkship.simulators.fhir.scopes import check_permission
+from clerkship.simulators.fhir.outcome import FhirRefusal, check_permission, refusal, refusal_from_invalid
 from clerkship.simulators.fhir.state import ResourceVersion, Tags
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction, relocate_issue
 

@@ -1,0 +1,1 @@
+"""Clients of SMART backend services and of Bulk Data, in environments of their own."""
