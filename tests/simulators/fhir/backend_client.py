@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any
-from urllib.parse import urlencode
+from urllib.parse import parse_qsl, urlencode
 
 import orjson
 from joserfc import jwt
@@ -85,7 +85,7 @@ class BackendRig:
     def send(self, token: str, method: str, target: str, body: Any = None, **headers: str) -> Reply:
         """Send a request with an access token."""
         path, _, query = target.partition("?")
-        pairs = dict(pair.partition("=")[::2] for pair in query.split("&") if pair)
+        pairs = dict(parse_qsl(query))
         told = {name.replace("_", "-"): value for name, value in headers.items()}
         data = b"" if body is None else orjson.dumps(body)
         all_headers = {**(FHIR if data else {}), **told, "authorization": f"Bearer {token}"}

@@ -248,6 +248,9 @@ def test_a_token_exports_the_types_that_it_may_read_and_search(backend: BackendR
     token = backend.get_token("system/Patient.rs system/Observation.r")
     for target, status in (("$export", 202), ("$export?_type=Patient", 202), ("$export?_type=Observation", 403)):
         assert backend.send(token, "GET", target, **ASYNC).status == status
+    chain = quote("Patient?general-practitioner:Practitioner.name=may")
+    for access, status in ((token, 403), (backend.get_token("system/*.rs"), 202)):
+        assert backend.send(access, "GET", f"$export?_type=Patient&_typeFilter={chain}", **ASYNC).status == status
     for scope in ("system/*.r", "system/*.s", "system/Patient.s"):
         assert backend.send(backend.get_token(scope), "GET", "$export", **ASYNC).status == 403
 

@@ -10,10 +10,12 @@ from typing import Any, cast
 import orjson
 
 from clerkship.by_name import load
+from clerkship.formats.fhir.search import parse_query
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.scope import AccessGrant
 from clerkship.sandbox.request import JSON, Request
 from clerkship.sandbox.route import HttpCall
+from clerkship.simulators.fhir.access import restrict_search
 from clerkship.simulators.fhir.bundle_json import build_url
 from clerkship.simulators.fhir.events import ExportCancelled, ExportStarted, ResourcesExported
 from clerkship.simulators.fhir.history import parse_period
@@ -92,7 +94,8 @@ def export(transaction: Transaction, input: ExportInput) -> FhirResponse:
     types = _select_types(transaction.access, input)
     _check_access(transaction.access, types)
     if filters := input.list_values("_typeFilter"):
-        load(f"{_SNAPSHOT}:parse_filters")(filters)
+        for type, pairs in load(f"{_SNAPSHOT}:parse_filters")(filters):
+            restrict_search(transaction, parse_query(type, pairs))  # chains need a scope for each type
     if input.id:
         get_existing(transaction, f"{GROUP}/{input.id}")
     if len(transaction.state.exports) >= MAX_EXPORTS:

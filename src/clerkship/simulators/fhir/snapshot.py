@@ -6,6 +6,8 @@ from datetime import datetime
 from itertools import groupby
 from typing import Any, TypeVar, cast
 
+import orjson
+
 from clerkship.formats.fhir.issue import FhirError
 from clerkship.formats.fhir.resource import Resource, find_patients, list_objects, parse_resource
 from clerkship.formats.fhir.search import parse_query, search_keys
@@ -102,10 +104,11 @@ def _select(state: FhirState, job: ExportJob) -> Iterator[tuple[str, ResourceVer
         for key in sorted({key for pairs in queries for key in search_keys(view, type, pairs)}):
             version = view.version(key)
             assert version is not None
+            assert version.data is not None
             updated = parse_instant(version.updated) if since is not None else None
             if since is not None and (updated is None or updated < since):
                 continue
-            if not request.level or _is_about(view.resource(key), members):
+            if not request.level or _is_about(orjson.loads(version.data), members):
                 yield key, version
 
 
@@ -115,7 +118,7 @@ def _list_members(group: Resource | None) -> set[str]:
     return find_patients({"member": members})
 
 
-def _is_about(resource: Resource | None, members: set[str] | None) -> bool:
+def _is_about(resource: Resource, members: set[str] | None) -> bool:
     """Return whether a resource is about a patient, or about one of these."""
     patients = find_patients(resource)
     return bool(patients if members is None else patients & members)
