@@ -72,6 +72,12 @@ NOT_DONE = (
         405,
     ),
     NotDone(
+        "`$export` with `_elements`, `patient`, `includeAssociatedData`",
+        "`_type`, `_since`, `_typeFilter`; with lenient handling they are ignored",
+        Request("GET", "/$export", {"_elements": "id"}, {"prefer": "respond-async"}),
+        400,
+    ),
+    NotDone(
         "keeping Parameters",
         "they go into operations and come out of them; R4 has no address for them",
         _post("/Parameters", {"resourceType": "Parameters"}),
