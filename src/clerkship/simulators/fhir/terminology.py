@@ -17,10 +17,9 @@ from clerkship.formats.fhir.terminology import (
     read_concept,
 )
 from clerkship.model.frozen import Frozen
-from clerkship.simulators.fhir.access import insufficient_scope
 from clerkship.simulators.fhir.events import CodesRead
 from clerkship.simulators.fhir.http import GENERAL_PARAMETERS, FhirRequest, FhirRoute, parse_parameters
-from clerkship.simulators.fhir.outcome import FHIR_JSON, refusal, refusal_from_invalid
+from clerkship.simulators.fhir.outcome import FHIR_JSON, check_permission, refusal, refusal_from_invalid
 from clerkship.simulators.fhir.state import format_instant
 from clerkship.simulators.fhir.transaction import FhirResponse, Interaction, InteractionFunction, Transaction
 from clerkship.simulators.fhir.write import get_existing
@@ -61,9 +60,8 @@ def _declare(type: str) -> Callable[[Execute], Interaction[TerminologyInput]]:
     def declare(execute: Execute) -> Interaction[TerminologyInput]:
         @wraps(execute)
         def run(transaction: Transaction, input: TerminologyInput) -> FhirResponse:
-            access = transaction.access
-            if access is not None and (not access.allows(type, "read") or access.is_limited(type, "read")):
-                raise insufficient_scope(access, f"the scopes of the access token do not cover every {type}")
+            if transaction.access is not None:
+                check_permission(transaction.access, "read", type)
             try:
                 return execute(transaction, input)
             except FhirError as error:
