@@ -14,8 +14,8 @@ from clerkship.by_name import load
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.authentication.bearer import ScopedBearerToken
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
-from clerkship.sandbox.authentication.jwt import ALGORITHM, check_extra
-from clerkship.sandbox.authentication.scope import BadScope, SmartScope, parse_scopes
+from clerkship.sandbox.authentication.jwt import check_extra
+from clerkship.sandbox.authentication.scope import parse_scopes
 from clerkship.sandbox.request import ConnectionInfo
 
 
@@ -24,17 +24,8 @@ def call_endpoint(name: str, *arguments: Any) -> Any:
     return load(f"clerkship.sandbox.authentication.client_assertion:{name}")(*arguments)
 
 
-def parse_system_scopes(texts: Sequence[str]) -> tuple[SmartScope, ...]:
-    """Parse scopes of the level `system`; raises BadScope for any other."""
-    scopes = parse_scopes(texts)
-    other = next((scope.text for scope in scopes if scope.level != "system"), None)
-    if other is not None:
-        raise BadScope(f"`{other}` is not a scope of a backend service (expected such as system/*.rs)")
-    return scopes
-
-
 def _check_scopes(texts: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(scope.text for scope in parse_system_scopes(texts))
+    return tuple(scope.text for scope in parse_scopes(texts, "system"))
 
 
 def _check_keys(jwks: dict[str, Any] | None) -> dict[str, Any] | None:
@@ -102,24 +93,16 @@ class BackendServices(ScopedBearerToken):
         call_endpoint("check_signer", self, credentials, password)
         return True
 
-    def _find_agent(self, credentials: SandboxCredentials) -> BackendClient | None:
-        """Return the client whose private key the agent gets, or else the first; None if there are no clients."""
-        clients = self.list_clients(credentials)
-        return next((each for each in clients if each.jwks is None), clients[0] if clients else None)
-
     def secrets(self, credentials: SandboxCredentials) -> Sequence[str]:
         """Return the token, and the private key that the agent gets."""
-        client = self._find_agent(credentials)
-        is_given = client is not None and client.jwks is None
+        is_given = "private_key" in self.connection_info(credentials, "")
         return (*super().secrets(credentials), *(credentials.signing_key.secret_parts if is_given else ()))
 
     def connection_info(self, credentials: SandboxCredentials, url: str) -> ConnectionInfo:
         """Return client id, scopes, the token endpoint and, if the agent has no key of its own, a private key."""
-        client = self._find_agent(credentials)
-        if client is None:
+        clients = self.list_clients(credentials)
+        if not clients:
             return {}
+        client = next((each for each in clients if each.jwks is None), clients[0])
         info = {"client_id": client.client_id, "scope": " ".join(client.scopes), "token_url": f"{url}{self.token_path}"}
-        if client.jwks is not None:
-            return info
-        key = credentials.signing_key
-        return {**info, "algorithm": ALGORITHM, "kid": key.id, "private_key": key.private_key}
+        return info if client.jwks is not None else {**info, **credentials.signing_key.private_key}

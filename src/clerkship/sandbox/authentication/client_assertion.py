@@ -6,12 +6,7 @@ Times of an assertion are wall time, because real clients write them. The access
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from clerkship.sandbox.authentication.backend_services import (
-    AssertionRequest,
-    BackendClient,
-    BackendServices,
-    parse_system_scopes,
-)
+from clerkship.sandbox.authentication.backend_services import AssertionRequest, BackendClient, BackendServices
 from clerkship.sandbox.authentication.bearer import build_bearer_challenge
 from clerkship.sandbox.authentication.client_jwt import find_keys, parse_client_keys, use_jti
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
@@ -77,7 +72,7 @@ def issue_token(
     client = _verify_assertion(scheme, context.credentials, token_request, audience)
     check_grant(token_request.grant_type)
     try:
-        requested = parse_system_scopes(token_request.scope.split())
+        requested = parse_scopes(token_request.scope.split(), "system")
     except BadScope as problem:
         raise Refusal(400, "invalid_scope", str(problem)) from None
     registered = parse_scopes(client.scopes)

@@ -49,19 +49,15 @@ class SigningKey:
         return {"keys": [dict(self._key.as_dict(private=False))]}
 
     @property
-    def id(self) -> str:
-        """The `kid` of the key."""
-        return str(self._key.kid)
-
-    @property
-    def private_key(self) -> str:
-        """The private key in PEM (RFC 7468)."""
-        return self._key.as_pem(private=True).decode()
+    def private_key(self) -> dict[str, str]:
+        """The algorithm, the `kid` and the private key in PEM (RFC 7468), as an agent gets them."""
+        text = self._key.as_pem(private=True).decode()
+        return {"algorithm": ALGORITHM, "kid": str(self._key.kid), "private_key": text}
 
     @property
     def secret_parts(self) -> list[str]:
         """The texts by which the private key is recognized: the lines of its PEM, and `d` of its JWK."""
-        return [*self.private_key.splitlines()[1:-1], str(self._key.as_dict(private=True)["d"])]
+        return [*self.private_key["private_key"].splitlines()[1:-1], str(self._key.as_dict(private=True)["d"])]
 
     def sign(
         self,

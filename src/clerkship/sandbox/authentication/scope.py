@@ -56,9 +56,12 @@ def parse_scope(text: str) -> SmartScope:
     return SmartScope(cast(ScopeLevel, match[1]), match[2], permissions, text)
 
 
-def parse_scopes(texts: Iterable[str]) -> tuple[SmartScope, ...]:
-    """Parse scopes and remove repeated ones; raises BadScope."""
+def parse_scopes(texts: Iterable[str], level: str = "") -> tuple[SmartScope, ...]:
+    """Parse scopes and remove repeated ones; raises BadScope, also for one of another level if a level is given."""
     scopes = tuple(parse_scope(text) for text in dict.fromkeys(texts))
+    for scope in scopes:
+        if level and scope.level != level:
+            raise BadScope(f"`{scope.text}` cannot be requested here (expected such as {level}/*.rs)")
     if not scopes:
         raise BadScope("expected one or more scopes")
     return scopes

@@ -3,19 +3,25 @@
 An export has what was stored when it was requested. Its files are ready after `export_duration` of simulated time.
 """
 
+import re
+from collections.abc import Iterable, Iterator
+from datetime import datetime
 from functools import partial
+from itertools import groupby, product
 from math import ceil
-from typing import Any, cast
 
 import orjson
 
-from clerkship.by_name import load
-from clerkship.formats.fhir.search import parse_query
+from clerkship.formats.fhir.definitions import RESOURCE_TYPES
+from clerkship.formats.fhir.issue import FhirError
+from clerkship.formats.fhir.resource import find_patients, list_objects
+from clerkship.formats.fhir.search import SearchQuery, parse_query, search_keys
+from clerkship.formats.fhir.search.parse import RESULT_PARAMETERS
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.authentication.scope import AccessGrant
-from clerkship.sandbox.request import JSON, Request
+from clerkship.sandbox.authentication.scope import AccessGrant, Permission
+from clerkship.sandbox.request import JSON
 from clerkship.sandbox.route import HttpCall
-from clerkship.simulators.fhir.access import restrict_search
+from clerkship.simulators.fhir.access import list_patient_parameters, restrict_search
 from clerkship.simulators.fhir.bundle_json import build_url
 from clerkship.simulators.fhir.events import ExportCancelled, ExportStarted, ResourcesExported
 from clerkship.simulators.fhir.history import parse_period
@@ -29,19 +35,27 @@ from clerkship.simulators.fhir.http import (
     parse_text_parameters,
 )
 from clerkship.simulators.fhir.inputs import QueryPairs
-from clerkship.simulators.fhir.outcome import FHIR_JSON, check_permission, refusal
-from clerkship.simulators.fhir.state import ExportFile, ExportJob, format_instant
+from clerkship.simulators.fhir.outcome import FHIR_JSON, check_permission, refusal, refusal_from_invalid
+from clerkship.simulators.fhir.state import (
+    ExportFile,
+    ExportJob,
+    FhirState,
+    ResourceVersion,
+    format_instant,
+    parse_instant,
+)
 from clerkship.simulators.fhir.transaction import FhirResponse, Transaction, interaction
-from clerkship.simulators.fhir.write import check_type, get_existing
+from clerkship.simulators.fhir.write import check_type, get_existing, parse_condition
 
 NDJSON = "application/fhir+ndjson"
 MAX_EXPORTS = 20
 """Exports that are not deleted: a broken agent must not keep many lists of a whole chart in memory."""
 PATIENT, GROUP = "Patient", "Group"
-_SNAPSHOT = "clerkship.simulators.fhir.snapshot"
-"""The module that selects resources. It is imported when it is first used: few runs export anything."""
+_NEEDED: tuple[Permission, ...] = ("read", "search")
 _FORMATS = frozenset({NDJSON, "application/ndjson", "ndjson"})
 _PARAMETERS = frozenset({"_outputFormat", "_since", "_type", "_typeFilter"})
+_NEXT_QUERY = re.compile(r",(?=[A-Z][A-Za-z]*\?)")
+"""A comma between two searches of `_typeFilter`, not one in a value."""
 
 
 class ExportInput(Frozen):
@@ -61,15 +75,10 @@ class ExportInput(Frozen):
 
 
 class ExportReference(Frozen):
-    """The input of requests about an export."""
+    """The input of requests about an export and its files."""
 
     id: str
-
-
-class ExportFileReference(ExportReference):
-    """The input of a download."""
-
-    file: str
+    file: str = ""
 
 
 def read_export(level: str, request: FhirRequest) -> ExportInput:
@@ -93,9 +102,8 @@ def export(transaction: Transaction, input: ExportInput) -> FhirResponse:
             raise refusal(400, "not-supported", f"unsupported `_outputFormat` {format[:80]} (expected: {NDJSON})")
     types = _select_types(transaction.access, input)
     _check_access(transaction.access, types)
-    if filters := input.list_values("_typeFilter"):
-        for type, pairs in load(f"{_SNAPSHOT}:parse_filters")(filters):
-            restrict_search(transaction, parse_query(type, pairs))  # chains need a scope for each type
+    for _, query in _parse_filters(filters := input.list_values("_typeFilter")):
+        restrict_search(transaction, query)  # chains need a scope for each type
     if input.id:
         get_existing(transaction, f"{GROUP}/{input.id}")
     if len(transaction.state.exports) >= MAX_EXPORTS:
@@ -120,34 +128,32 @@ def export(transaction: Transaction, input: ExportInput) -> FhirResponse:
 def _select_types(access: AccessGrant | None, input: ExportInput) -> tuple[str, ...]:
     """Return the types to export; none for all. By default a token gets the types that its scopes cover."""
     names = [name.strip() for value in input.list_values("_type") for name in value.split(",")]
-    if names or access is None:
+    if names or access is None or any(scope.type == "*" for scope in access.scopes):
         return tuple(sorted({check_type(name) for name in names}))
-    named = {scope.type for scope in access.scopes if scope.type != "*"}
-    covered = {type for type in named if not access.is_limited(type, "read") and not access.is_limited(type, "search")}
-    return () if any(scope.type == "*" for scope in access.scopes) else tuple(sorted(covered))
+    types = {scope.type for scope in access.scopes}
+    return tuple(sorted(type for type in types if not any(access.is_limited(type, each) for each in _NEEDED)))
 
 
 def _check_access(access: AccessGrant | None, types: tuple[str, ...]) -> None:
     """Refuse an access token that may not read and search these types of all patients; without any, all types."""
     if access is not None:
-        for type in types or ("",):
-            check_permission(access, "read", type)
-            check_permission(access, "search", type)
+        for type, permission in product(types or ("",), _NEEDED):
+            check_permission(access, permission, type)
 
 
-def _find_export(transaction: Transaction, id: str) -> ExportJob:
-    job = transaction.state.exports.get(id)
-    if job is None:
-        raise refusal(404, "not-found", f"there is no export {id[:80]}")
-    _check_access(transaction.access, job.request.types)
-    return job
-
-
-def _list_files(transaction: Transaction, job: ExportJob) -> list[ExportFile]:
-    """Return the files of an export, which are found once."""
-    if job.files is None:
-        job.files = load(f"{_SNAPSHOT}:build_files")(transaction.state, job)
-    return cast(list[ExportFile], job.files)
+def _parse_filters(texts: Iterable[str]) -> list[tuple[QueryPairs, SearchQuery]]:
+    """Parse `_typeFilter`, such as `Observation?category=laboratory`; refuse invalid searches."""
+    filters = []
+    for text in (query for value in texts for query in _NEXT_QUERY.split(value)):
+        type, pairs = check_type(text.partition("?")[0]), parse_condition(text)
+        if "?" not in text or any(name in RESULT_PARAMETERS for name, _ in pairs):
+            example = "a search such as Observation?category=laboratory, without result parameters"
+            raise refusal(400, "value", f"`_typeFilter` must be {example}, not {text[:80]}")
+        try:
+            filters.append((pairs, parse_query(type, pairs)))
+        except FhirError as error:
+            raise refusal_from_invalid(error) from None
+    return filters
 
 
 @interaction(tool=False, scoped=True)
@@ -164,7 +170,7 @@ def export_status(transaction: Transaction, input: ExportReference) -> FhirRespo
         "requiresAccessToken": True,
         "output": [
             {"type": file.type, "url": f"{base}/_export/{input.id}/{file.name}", "count": len(file.versions)}
-            for file in _list_files(transaction, job)
+            for file in _list_files(transaction.state, job)
         ],
         "error": [],
     }
@@ -180,10 +186,10 @@ def export_cancel(transaction: Transaction, input: ExportReference) -> FhirRespo
 
 
 @interaction(tool=False, scoped=True)
-def export_file(transaction: Transaction, input: ExportFileReference) -> FhirResponse:
+def export_file(transaction: Transaction, input: ExportReference) -> FhirResponse:
     """Download a file of an export, with one resource on each line."""
     job = _find_export(transaction, input.id)
-    files = _list_files(transaction, job) if transaction.action.now >= job.ready else []
+    files = _list_files(transaction.state, job) if transaction.action.now >= job.ready else []
     file = next((file for file in files if file.name == input.file), None)
     if file is None:
         raise refusal(404, "not-found", f"the export {input.id} has no file {input.file[:80]}")
@@ -192,15 +198,52 @@ def export_file(transaction: Transaction, input: ExportFileReference) -> FhirRes
     return FhirResponse(200, b"".join(b"%b\n" % (version.data or b"") for _, version in file.versions), media=NDJSON)
 
 
-def parse_download(call: HttpCall, context: Context) -> ExportFileReference:
+def _find_export(transaction: Transaction, id: str) -> ExportJob:
+    job = transaction.state.exports.get(id)
+    if job is None:
+        raise refusal(404, "not-found", f"there is no export {id[:80]}")
+    _check_access(transaction.access, job.request.types)
+    return job
+
+
+def _list_files(state: FhirState, job: ExportJob) -> list[ExportFile]:
+    """Return the files of an export, of one type and at most `max_page_size` resources each. They are found once."""
+    if job.files is None:
+        job.files, size = [], state.config.max_page_size
+        for type, group in groupby(_select_versions(state, job), lambda item: item[0].partition("/")[0]):
+            versions = list(group)
+            for number, start in enumerate(range(0, len(versions), size), 1):
+                job.files.append(ExportFile(type, f"{type}.{number}.ndjson", versions[start : start + size]))
+    return job.files
+
+
+def _select_versions(state: FhirState, job: ExportJob) -> Iterator[tuple[str, ResourceVersion]]:
+    """Yield the key and version of each resource in an export, in the order of type and id."""
+    request, view = job.request, state.rebuild(job.changes)
+    since = datetime.fromisoformat(request.since) if request.since else None
+    entries = list_objects(view.resource(f"{GROUP}/{request.group}"), "member") if request.group else []
+    members = find_patients([each.get("entity") for each in entries if each.get("inactive") is not True])
+    filters = _parse_filters(request.filters)
+    for type in request.types or sorted(RESOURCE_TYPES):
+        if request.level and list_patient_parameters(type) is None:
+            continue
+        searches = [pairs for pairs, query in filters if query.type == type] or [()]
+        for key in sorted({key for pairs in searches for key in search_keys(view, type, pairs)}):
+            version = view.version(key)
+            assert version is not None
+            updated = parse_instant(version.updated) if since is not None else None
+            if since is not None and (updated is None or updated < since):
+                continue
+            patients = find_patients(orjson.loads(version.data or b"{}")) if request.level else set()
+            if not request.level or (patients & members if request.group else patients):
+                yield key, version
+
+
+def parse_download(call: HttpCall, context: Context) -> ExportReference:
     """Read the input of a download. The client may ask for NDJSON."""
     if "ndjson" not in call.request.headers.get("accept", ""):
         check_accepted_format(call.request.headers, None)
-    return ExportFileReference(**call.params)
-
-
-def _always_heavy(request: Request) -> bool:
-    return True
+    return ExportReference(**call.params)
 
 
 def _build_start_routes(level: str, path: str, name: str, what: str) -> tuple[FhirRoute, FhirRoute]:
@@ -213,12 +256,12 @@ def _build_start_routes(level: str, path: str, name: str, what: str) -> tuple[Fh
     )
 
 
-_LATER: dict[str, Any] = {"in_bundle": False, "is_heavy": _always_heavy}
+_heavy_route = partial(FhirRoute, "GET", in_bundle=False, is_heavy=lambda request: True)
 EXPORT_ROUTES = (
     *_build_start_routes("", "/$export", "export", "all resources"),
     *_build_start_routes(PATIENT, "/Patient/$export", "patient_export", "the records of all patients"),
     *_build_start_routes(GROUP, "/Group/{id}/$export", "group_export", "the records of the members of a Group"),
-    FhirRoute("GET", "/_export/{id}", export_status, **_LATER),
+    _heavy_route("/_export/{id}", export_status),
     FhirRoute("DELETE", "/_export/{id}", export_cancel, in_bundle=False),
-    FhirRoute("GET", "/_export/{id}/{file}", export_file, lambda request: None, parse=parse_download, **_LATER),
+    _heavy_route("/_export/{id}/{file}", export_file, parse=parse_download),
 )

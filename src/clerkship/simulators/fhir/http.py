@@ -222,6 +222,7 @@ def _read_condition(request: FhirRequest) -> QueryPairs | None:
 _FIELD_READERS: dict[str, InputReader] = {
     "type": lambda request: request.params["type"],
     "id": lambda request: request.params.get("id", ""),
+    "file": lambda request: request.params.get("file", ""),
     "other": lambda request: request.params["other"],
     "version": lambda request: request.params["version"],
     "parts": lambda request: (

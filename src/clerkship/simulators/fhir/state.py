@@ -221,6 +221,15 @@ class FhirState(State[FhirConfig]):
             if before != now
         }
 
+    def rebuild(self, changes: int) -> "FhirState":
+        """Return the store as it was after a number of changes, without exports."""
+        earlier = FhirState(self.config, self.records)
+        for key, version in self.changes_in_order[:changes]:
+            type = key.partition("/")[0]
+            earlier._history.setdefault(key, []).append(version)
+            earlier._changed.setdefault(type, {})[key] = None if version.data is None else parse_resource(version.data)
+        return earlier
+
     def apply(self, event: Event) -> None:
         match event.payload:
             case ResourceWritten() as written:
