@@ -4,28 +4,16 @@ R4 and the guides for payers use codes of X12, which are taken from the X12 simu
 names of service types and the codes that only R4 has.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, get_args
 
 import orjson
 
-from clerkship.formats.fhir.resource import list_objects
 from clerkship.payer.answer import Rejection, RejectionReason
 from clerkship.payer.inquiry import ServiceType
 from clerkship.simulators.x12.transactions.codes import CODES, SERVICE_TYPE_CODES, to_aaa
 
 REQUEST_TYPE = "CoverageEligibilityRequest"
-
-
-def find_asked_coverage(request: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the reference to the coverage that a request is about: the focal one, else the first."""
-    insurances = list_objects(request, "insurance")
-    focal = [insurance for insurance in insurances if insurance.get("focal") is True]
-    coverage = [*focal, *insurances][0].get("coverage") if insurances else None
-    return coverage if isinstance(coverage, dict) else {}
-
-
 _TABLES: Final[dict[str, dict[str, Any]]] = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
 HL7_SYSTEM = "http://terminology.hl7.org/CodeSystem"
 CATEGORY_SYSTEM = f"{HL7_SYSTEM}/ex-benefitcategory"

@@ -8,6 +8,7 @@ from clerkship.events.event import Event
 from clerkship.formats.fhir.resource import Resource
 from clerkship.payer.answer import Benefit, Coverage, EligibilityAnswer, Rejection
 from clerkship.payer.events import EligibilityChecked
+from clerkship.payer.fhir_parties import find_asked_coverage
 from clerkship.payer.inquiry import ServiceType
 from clerkship.payer.members import CPT, HCPCS
 from clerkship.reactions.contract import React
@@ -16,7 +17,6 @@ from clerkship.reactions.payer_codes import (
     REJECTION_SYSTEM,
     REQUEST_TYPE,
     build_category,
-    find_asked_coverage,
     get_rejection_code,
 )
 from clerkship.sandbox.state import ActionContext
