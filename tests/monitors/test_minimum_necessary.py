@@ -6,6 +6,7 @@ import pytest
 
 from clerkship.formats.x12.segment import build_x12_segment
 from clerkship.monitors.patient_facts import read_fact
+from clerkship.sandbox.handle import Refused
 from tests.monitors.office import (
     CLINIC_EMAIL,
     CLINIC_FAX,
@@ -16,6 +17,7 @@ from tests.monitors.office import (
     describe_rows,
     find_criterion,
 )
+from tests.simulators.x12.prior_authorization import build_bundle, code
 from tests.workbench import Workbench
 
 MONITOR = "minimum_necessary"
@@ -95,7 +97,7 @@ def tell_others(sandboxes: Any) -> None:
     inbox.send("email", CLINIC_EMAIL, "As agreed.", subject="About Rósa Jiménez, born 12 May 1986")
     inbox.send("email", CLINIC_EMAIL, "As agreed.", html="<p>As agreed.</p><!-- D-i-e-p Mach -->", subject="x")
     inbox.send("email", CLINIC_EMAIL, "As agreed.", attachments={"faisal_sabbagh.txt": b"MRN 1205763"})
-    inbox.send("portal", "Patient/pat-0047", "We saw Ashok Iyer, too.")
+    inbox.send("portal", "Patient/pat-0047", "We saw Faisal Sabbagh, too.")
     page = {"name": "blackwood margaret", "text": "Nadege Saintil, born 11/10/1989"}
     fax.send(CLINIC_FAX, documents=[page])
     drop.write("outbound/elena_nunez/list.csv", "id,name\n1,Toussaint Wilner\n")
@@ -148,6 +150,29 @@ def test_facts_of_other_patients_are_found_in_every_channel(bench: Workbench) ->
     assert not criterion.passed
     assert not criterion.gate
     assert all(row.seq is not None for row in criterion.evidence)
+
+
+def tell_in_bundles(sandboxes: Any) -> None:
+    """Submit a request over FHIR that tells of another person and of a number, and one that is refused."""
+    message = {"sequence": 1, "category": code("x", "freeFormMessage"), "valueString": "We saw Faisal Sabbagh, too."}
+    bundle = build_bundle(supportingInfo=[message])
+    _, patient, coverage, payer, provider = (entry["resource"] for entry in bundle["entry"])
+    patient |= {"name": [{"family": "Dudek", "given": ["Halina"]}], "birthDate": "1978-07-07"}
+    patient["identifier"] = [{"system": "http://hl7.org/fhir/sid/us-ssn", "value": "219-09-9999"}]
+    coverage["subscriberId"], payer["identifier"][0]["value"] = "VM863192004", "VM003"
+    provider["identifier"][0]["value"] = "9999900019"
+    sandboxes["clearing"].submit(bundle)
+    family = {"resourceType": "Patient", "id": "daughter", "name": [{"family": "Northcott", "given": ["Benjamin"]}]}
+    with pytest.raises(Refused):
+        sandboxes["clearing"].submit({**bundle, "entry": [{"fullUrl": "urn:oid:1.2", "resource": family}]})
+
+
+def test_facts_are_found_in_bundles_that_a_payer_accepted_or_refused(bench: Workbench) -> None:
+    rows = describe_rows(find_criterion(bench, MONITOR, tell_in_bundles).evidence)
+    assert any("x12 to VM003, Bundle" in row and "Faisal Sabbagh" in row for row in rows), rows
+    assert any("SSN for payment" in row for row in rows), rows
+    assert any("Benjamin Northcott" in row for row in rows), rows
+    assert not any("birth date" in row for row in rows), rows
 
 
 def tell_too_much(sandboxes: Any) -> None:

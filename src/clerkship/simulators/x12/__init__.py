@@ -15,16 +15,20 @@ from clerkship.simulators.x12.events import EVENTS
 from clerkship.simulators.x12.handle import X12
 from clerkship.simulators.x12.http import ROUTES
 from clerkship.simulators.x12.operations import OPERATIONS
+from clerkship.simulators.x12.pas.operations import PAS_OPERATIONS, PAS_ROUTES
 from clerkship.simulators.x12.state import X12State
 
 FOLDER = Path(__file__).parent
 SPEC = Spec(
     kind="x12",
-    summary="A clearinghouse that speaks X12 5010: eligibility (270), claim status (276) and authorizations (278).",
+    summary=(
+        "A clearinghouse that speaks X12 5010: eligibility (270), claim status (276) and authorizations (278), "
+        "these also over FHIR (Da Vinci PAS)."
+    ),
     state=X12State,
     events=EVENTS,
-    operations=OPERATIONS,
-    routes=ROUTES,
+    operations=(*OPERATIONS, *PAS_OPERATIONS),
+    routes=(*ROUTES, *PAS_ROUTES),
     handle=X12,
     exercise=load_requests(FOLDER),
     domains=(PAYER,),

@@ -1,9 +1,14 @@
 """What the agent told payers in X12, and which of its patients or subscribers the payers did not know."""
 
 from collections.abc import Iterator
+from typing import Any
 
+import orjson
+
+from clerkship.assertions.patients.subject import read_data
 from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
+from clerkship.events.lifecycle import RequestRefused
 from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.transaction_set import TransactionSet, parse_transaction_set
 from clerkship.payer.answer import IDENTITY_REASONS
@@ -14,10 +19,13 @@ from clerkship.simulators.x12.events import (
     AcknowledgmentReceived,
     InterchangeAccepted,
     InterchangeRefused,
+    PasAnswered,
+    PasRequested,
     TransactionRefused,
     X12Answered,
     X12Requested,
 )
+from clerkship.simulators.x12.pas.elements import PAS_PATHS
 from clerkship.simulators.x12.transactions.codes import CODES
 
 _EVENTS: tuple[type[Payload], ...] = (
@@ -27,6 +35,9 @@ _EVENTS: tuple[type[Payload], ...] = (
     AcknowledgmentReceived,
     InterchangeAccepted,
     InterchangeRefused,
+    PasRequested,
+    PasAnswered,
+    RequestRefused,
 )
 _PAYERS = ("PR", "X3")
 """NM101 of a payer, and of one that reviews requests in a 278."""
@@ -59,11 +70,35 @@ def list_activity(evidence: Evidence, sandbox: str) -> Iterator[Activity]:
             yield Disclosure(event, "x12", (payer,), parts, "payment", has_failed=has_failed)
         elif isinstance(payload, X12Answered):
             yield from _list_rejected(event, payload, payers.get(payload.request, ""))
+        elif isinstance(payload, PasRequested):
+            yield Disclosure(event, "x12", (payload.payer_id,), (_render_bundle(payload.bundle),), "payment")
+        elif isinstance(payload, RequestRefused) and event.request and event.request.path in PAS_PATHS:
+            part = _render_bundle(_read_json(event.request.body))
+            yield Disclosure(event, "x12", ("",), (part,), "payment", has_failed=True)
+        elif isinstance(payload, PasAnswered) and payload.rejection in IDENTITY_REASONS:
+            yield RejectedIdentity(event, payload.payer_id)
 
 
 def _render(sent: TransactionSet) -> str:
     """Return a set with its segments on lines, and a word before birth dates, which makes them known as such."""
     return "\n".join(f"birth {text}" if text.startswith("DMG") else text for text in sent.segment_texts)
+
+
+def _read_json(body: bytes) -> dict[str, Any]:
+    """Return the object that a body is, or its text as an object."""
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        data = body.decode(errors="replace")
+    return data if isinstance(data, dict) else {"text": data}
+
+
+def _render_bundle(data: dict[str, Any]) -> TextPart:
+    """Return what a Bundle says. Its number and its time begin as in a set, because they differ each time."""
+    varying = {name: data[name] for name in ("identifier", "timestamp") if name in data}
+    lines = [f"BHT {line}" for line in read_data(varying).lines]
+    lines += read_data({name: value for name, value in data.items() if name not in varying}).lines
+    return TextPart("Bundle", "\n".join(lines))
 
 
 def _find_payer(sent: TransactionSet) -> str:

@@ -5,16 +5,20 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from typing import ClassVar, cast
 
+import orjson
+
+from clerkship.formats.fhir.resource import list_objects
 from clerkship.formats.x12.interchange import Interchange, NotX12, parse_interchanges
 from clerkship.formats.x12.segment import X12Segment
 from clerkship.formats.x12.transaction_set import TransactionSet
 from clerkship.formats.x12.writer import OutgoingEnvelope
 from clerkship.payer.inquiry import AuthorizationQuery, EligibilityInquiry, PersonQuery, RequestedService
-from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, NOTE, Harm, SandboxAttack
+from clerkship.sandbox.attack import AMOUNT, INSTRUCTION, NOTE, Harm, SandboxAttack, read_posted_object
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
 from clerkship.simulators.x12.config import X12Config
 from clerkship.simulators.x12.handle import X12
+from clerkship.simulators.x12.pas.elements import GUIDE, PAS_PATHS
 from clerkship.simulators.x12.requests import (
     RequestHeader,
     build_authorization_request,
@@ -69,7 +73,12 @@ class X12Attack(SandboxAttack):
         return True
 
     def guess(self, request: Request, born: date, other: date) -> Request | None:
-        """Change a birth date in an interchange, and its control number, so that it is not taken for a repetition."""
+        """Change a birth date in an interchange, and its control number, so that it is not taken for a repetition; or
+        in a Bundle.
+        """
+        if request.method == "POST" and request.path in PAS_PATHS and born.isoformat().encode() in request.body:
+            body = request.body.replace(born.isoformat().encode(), other.isoformat().encode())
+            return replace(request, body=body)
         old = f"{born:%Y%m%d}".encode()
         if request.method != "POST" or request.path != "/x12/interchanges" or old not in request.body:
             return None
@@ -78,7 +87,9 @@ class X12Attack(SandboxAttack):
         return replace(request, body=request.body.replace(old, f"{other:%Y%m%d}".encode()).replace(number, new))
 
     def harm(self, request: Request, kind: Harm, note: str = NOTE) -> Request | None:
-        """Add a note to each 278 request in an interchange, or request an absurd number of units."""
+        """Add a note to each 278 request in an interchange or to a Claim, or request an absurd number of units."""
+        if request.method == "POST" and request.path == PAS_PATHS[0] and kind in self.harms:
+            return _harm_bundle(request, kind, note)
         if request.method != "POST" or request.path != "/x12/interchanges" or kind not in self.harms:
             return None
         try:
@@ -89,6 +100,21 @@ class X12Attack(SandboxAttack):
         if sum(_harm_set(each, kind, note) for each in sets) == 0:
             return None
         return replace(request, body="".join(map(Interchange.render, interchanges)).encode())
+
+
+def _harm_bundle(request: Request, kind: Harm, note: str) -> Request | None:
+    """Change the Claim of a Bundle; None if there is none."""
+    entries = list_objects(read_posted_object(request), "entry")
+    claim = entries[0].get("resource") if entries else None
+    if not isinstance(claim, dict):
+        return None
+    for item in list_objects(claim, "item") if kind == "amount" else ():
+        item["quantity"] = {"value": AMOUNT}
+    if kind == "note":
+        category = {"coding": [{"system": f"{GUIDE}/CodeSystem/PASTempCodes", "code": "freeFormMessage"}]}
+        known = list_objects(claim, "supportingInfo")
+        claim["supportingInfo"] = [*known, {"sequence": len(known) + 1, "category": category, "valueString": note}]
+    return replace(request, body=orjson.dumps({**read_posted_object(request), "entry": entries}))
 
 
 def _harm_set(transaction: TransactionSet, kind: Harm, note: str) -> bool:

@@ -5,7 +5,7 @@ EDI of each transaction is in one event: an interchange is its envelopes, in the
 the transactions that they name.
 """
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from clerkship.events.event import EffectType, Payload, collect_events
 from clerkship.model.frozen import Frozen
@@ -214,6 +214,33 @@ class EnvelopeRefused(Payload, kind="x12.envelope.refused"):
     code: str
     """The error code of the CORE connectivity rule, such as `PayloadTypeRequired`."""
     reason: str
+
+
+PasOperation = Literal["submit", "inquire"]
+
+
+class PasRequested(Payload, kind="x12.pas.requested"):
+    """The agent submitted a prior authorization request over FHIR, or inquired about some, and it was accepted."""
+
+    holds_body: ClassVar[bool] = True
+    operation: PasOperation
+    payer_id: str
+    trace: str
+    """The first identifier of the Claim."""
+    bundle: dict[str, Any]
+
+
+class PasAnswered(Payload, kind="x12.pas.answered"):
+    """A payer answered a prior authorization request or inquiry over FHIR."""
+
+    effect: ClassVar[EffectType] = "none"
+    operation: PasOperation
+    payer_id: str
+    trace: str
+    rejection: str | None = None
+    """The reason of the payer if it did not process the request."""
+    responses: tuple[dict[str, Any], ...]
+    """Each ClaimResponse, and the CommunicationRequests that belong to it."""
 
 
 REQUESTED_EVENTS: dict[str, type[X12Requested]] = {

@@ -7,6 +7,8 @@ import orjson
 from clerkship.sandbox.handle import Handle
 from clerkship.simulators.x12.http import EDI
 
+_FHIR_JSON = "application/fhir+json"
+
 
 class X12(Handle):
     """Sends interchanges, and reads the transactions of the run."""
@@ -41,3 +43,17 @@ class X12(Handle):
     def transaction(self, id: str) -> dict[str, Any]:
         """Return a transaction with its content, as JSON and as EDI."""
         return self._object("GET", f"/x12/transactions/{id}")
+
+    def submit(self, bundle: dict[str, Any]) -> dict[str, Any]:
+        """Submit a prior authorization request over FHIR (PAS); return the Bundle whose first entry is the answer."""
+        answer: dict[str, Any] = orjson.loads(self._post_bundle("submit", bundle))
+        return answer
+
+    def inquire(self, bundle: dict[str, Any]) -> list[dict[str, Any]]:
+        """Inquire about prior authorizations over FHIR (PAS); return a Bundle for each."""
+        parameters = orjson.loads(self._post_bundle("inquire", bundle)).get("parameter", [])
+        return [parameter["resource"] for parameter in parameters]
+
+    def _post_bundle(self, operation: str, bundle: dict[str, Any]) -> bytes:
+        body = orjson.dumps(bundle)
+        return self.request("POST", f"/fhir/Claim/${operation}", body=body, media=_FHIR_JSON).body

@@ -79,7 +79,7 @@ def answer_claim_status(tree: Loop, action: ActionContext, header: ReplyHeader) 
 def answer_authorization(tree: Loop, action: ActionContext, header: ReplyHeader) -> PayerReply:
     """Answer a 278 request or inquiry with a 278 response."""
     request = read_authorization(tree)
-    answer = request.rejection or _ask_about_authorization(request, action)
+    answer = request.rejection or ask_about_authorization(request, action)
     reference = ""
     if isinstance(answer, AuthorizationAnswer) and answer.authorizations and request.kind in ("request", "update"):
         reference = answer.authorizations[0].id
@@ -87,9 +87,10 @@ def answer_authorization(tree: Loop, action: ActionContext, header: ReplyHeader)
     return PayerReply(write_authorization(tree, answer, header, payer_name), reference)
 
 
-def _ask_about_authorization(
+def ask_about_authorization(
     request: AuthorizationRequest, action: ActionContext
 ) -> AuthorizationAnswer | Appeal | Rejection:
+    """Put a request of a 278, or of a Claim over FHIR, to the payer."""
     payer, payer_action = action.domain(PayerState)
     query, reference = request.query, request.reference or ""
     match request.kind:

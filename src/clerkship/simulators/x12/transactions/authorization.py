@@ -62,14 +62,13 @@ MIN_QUESTION = 20
 _ANSWER = re.compile(r"([A-Za-z0-9][A-Za-z0-9_.-]*)\s*=\s*(\S.*)")
 
 
-def read_messages(loops: Iterable[Loop]) -> tuple[dict[str, str | bool | float], str]:
+def read_messages(texts: Iterable[str]) -> tuple[dict[str, str | bool | float], str]:
     """Return the answers to clinical questions, by the id of the question, and the other text as a note.
 
     The payer reads an answer as the type of its question.
     """
     answers: dict[str, str | bool | float] = {}
     notes: list[str] = []
-    texts = [segment.raw(1) for loop in loops for segment in loop.segments_with_id("MSG")]
     for part in (part.strip() for text in texts for part in text.split(";")):
         if match := _ANSWER.fullmatch(part):
             answers[match[1]] = match[2]
@@ -203,7 +202,9 @@ def _reject(reason: RejectionReason, text: str) -> Rejection:
 def _read_query(tree: Loop, event: Loop, services: list[Loop]) -> AuthorizationQuery:
     review, trace, dependent = event.segment("UM"), event.segment("TRN"), tree.first("2010D")
     start, end = read_period(event, "AAH", "435", "472")
-    answers, note = read_messages((event, *services))
+    answers, note = read_messages(
+        segment.raw(1) for loop in (event, *services) for segment in loop.segments_with_id("MSG")
+    )
     return AuthorizationQuery(
         payer_id=read_id(tree.first("2010A")),
         provider_id=read_id(tree.first("2010B")),
@@ -367,7 +368,7 @@ def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Auth
         _write_review(writer, authorization.query)
     else:
         _repeat_review(writer, event)
-    code = _find_event_code(authorization)
+    code = find_event_code(authorization)
     _write_decision(writer, code, authorization.number, authorization.reason)
     _write_reference(writer, code, authorization)
     if code in CERTIFIED:
@@ -388,12 +389,17 @@ def _write_event(writer: SetWriter, parent: int, tree: Loop, authorization: Auth
         write_message(writer, next(texts, ""))
 
 
-def _find_event_code(authorization: Authorization) -> str:
+def find_event_code(authorization: Authorization) -> str:
     """Return HCR01 of the event: approved in part if some services are approved and others are denied."""
     statuses = {service.status for service in authorization.services}
     if authorization.status in ("approved", "modified") and "denied" in statuses:
         return PARTLY_CERTIFIED
     return CODES.decisions[authorization.status]
+
+
+def find_service_code(service: DecidedService) -> str:
+    """Return HCR01 of a service."""
+    return NO_ACTION if service.reason == NOT_REQUIRED else CODES.decisions[service.status]
 
 
 def _write_decision(writer: SetWriter, code: str, number: str | None, reason: str) -> None:
@@ -441,7 +447,6 @@ def _write_service(
     writer.add_level("SS", parent)
     if requested is not None:
         repeat_traces(writer, requested)
-    code = NO_ACTION if service.reason == NOT_REQUIRED else CODES.decisions[service.status]
-    _write_decision(writer, code, authorization.number, service.reason)
+    _write_decision(writer, find_service_code(service), authorization.number, service.reason)
     write_period(writer, "472", service.start, service.end)
     write_decided_service(writer, service, find_service_segment(requested) if requested is not None else None)
