@@ -1,6 +1,8 @@
 """Prior authorization over FHIR (PAS): the payer that answers the 278 answers it."""
 
+import re
 from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -19,6 +21,7 @@ from clerkship.simulators.x12.requests import RequestHeader, build_authorization
 from tests.simulators.x12.clearinghouse import authorization, one, segments_of
 from tests.simulators.x12.prior_authorization import (
     RESOURCES,
+    X12,
     PasClearinghouse,
     action_of,
     build_bundle,
@@ -71,6 +74,14 @@ def test_an_approved_request_has_number_period_and_review_action() -> None:
     assert validate(orjson.loads(reply.body)) == []
     model: Any = Bundle.model_validate_json(reply.body)
     assert model.entry[0].resource.preAuthRef == record.number
+
+
+def test_the_example_of_the_reference_page_is_approved() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "reference" / "x12.md").read_text(encoding="utf-8")
+    [example] = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    with PasClearinghouse() as clearinghouse:
+        response = clearinghouse.submit(example.encode())
+    assert (response["outcome"], action_of(response)[0]) == ("complete", "A1")
 
 
 def test_a_claim_and_a_278_put_the_same_question_to_the_payer() -> None:
@@ -126,7 +137,7 @@ def test_a_request_of_a_278_is_updated_and_cancelled_over_fhir() -> None:
         [record] = payer_of(clearinghouse).current.authorizations.values()
         number = record.number
         assert (updated["id"], record.query.services[0].quantity) == (record.id, 2)
-        cancel = [extension("certificationType", valueCodeableConcept=code("x", "3"))]
+        cancel = [extension("certificationType", valueCodeableConcept=code(f"{X12}/1322", "3"))]
         whole = build_bundle("PA3E", extension=cancel, related=[{**PRIOR, "reference": {"value": number}}])
         cancelled = clearinghouse.submit(whole)
         [record] = payer_of(clearinghouse).current.authorizations.values()
@@ -218,7 +229,10 @@ def test_bad_bundles_are_refused_with_path_and_reason() -> None:
     del bare["extension"]
     away = {"reference": "Organization/away"}
     appeal, reserved = item(certification="1"), item()
-    reserved["extension"][1] = extension("serviceItemRequestType", valueCodeableConcept=code("x", "IN"))
+    reserved["extension"][1] = extension("serviceItemRequestType", valueCodeableConcept=code(f"{X12}/1525", "IN"))
+    swapped = build_bundle()
+    swapped["entry"][1]["fullUrl"] = swapped["entry"][2]["fullUrl"]
+    swapped["entry"][2]["fullUrl"] = "urn:uuid:61ebe359-bfdc-4613-8bf2-c5e300945f0a"
     cases = {
         f"{claim}.insurer": build_bundle(insurer=None),
         f"{claim}.item": build_bundle(item=None),
@@ -230,6 +244,12 @@ def test_bad_bundles_are_refused_with_path_and_reason() -> None:
         f"{claim}.item[0].quantity": build_bundle("PA1", item(quantity={"value": 0})),
         f"{claim}.related": build_bundle("PA1", item(certification="S")),
         f"{claim}.status": build_bundle(status=None),
+        f"{claim}.insurance": build_bundle(insurance=[{"sequence": 1, "focal": False, "coverage": {"display": "?"}}]),
+        f"{claim}.item[0].category": build_bundle("PA1", item(category=code("http://loinc.org", "62"))),
+        f"{claim}.diagnosis[0].diagnosisCodeableConcept": build_bundle(
+            diagnosis=[{"sequence": 1, "diagnosisCodeableConcept": code("http://loinc.org", "1")}]
+        ),
+        "Bundle.entry[1].fullUrl": swapped,
         "Bundle.timestamp": {**build_bundle(), "timestamp": None},
         "Bundle.type": {**build_bundle(), "type": "searchset"},
         claim: wrap(*RESOURCES),

@@ -5,8 +5,8 @@ from typing import Any
 from clerkship.formats.fhir.issue import FhirError, Issue, IssueCode
 from clerkship.formats.fhir.resource import Resource, list_objects, list_references
 from clerkship.formats.fhir.validation import validate
-from clerkship.payer.fhir_parties import LinkedResources, find_asked_coverage
-from clerkship.simulators.x12.pas.elements import get_extension_code
+from clerkship.payer.fhir_parties import LinkedResources
+from clerkship.simulators.x12.pas.elements import SERVICE_TYPES, get_code, get_extension_code
 
 CLAIM_PATH = "Bundle.entry[0].resource"
 _COMPLETE_TYPES = ("Claim", "Coverage")
@@ -46,13 +46,16 @@ def read_bundle(data: Any, max_items: int, *, is_inquiry: bool) -> PasBundle:
         raise FhirError(*issues)
     _require(data, "Bundle", "identifier", "type", "timestamp", "entry")
     for number, entry in enumerate(data["entry"]):
-        _require(entry, f"Bundle.entry[{number}]", "fullUrl", "resource")
+        _require(entry, path := f"Bundle.entry[{number}]", "fullUrl", "resource")
+        key = f"{entry['resource']['resourceType']}/{entry['resource'].get('id')}"
+        if entry["fullUrl"].startswith("http") and not entry["fullUrl"].endswith(f"/{key}"):
+            raise problem(f"{path}.fullUrl", f"it does not end in the type and id of its resource, {key}", "value")
     bundle = PasBundle(data)
     if bundle.claim["resourceType"] != "Claim":
         raise problem(CLAIM_PATH, "the first resource is not the Claim", "structure")
     _require(bundle.claim, CLAIM_PATH, "status", "use", "identifier", "insurer", *(() if is_inquiry else ("item",)))
-    if not find_asked_coverage(bundle.claim):
-        raise problem(f"{CLAIM_PATH}.insurance", "missing; the guide requires the coverage")
+    if not any(each["focal"] for each in list_objects(bundle.claim, "insurance")):
+        raise problem(f"{CLAIM_PATH}.insurance", "none is focal; the guide requires it")
     if len(bundle.items) > max_items:
         raise problem(f"{CLAIM_PATH}.item", f"more than {max_items}; send fewer items at once", "too-costly")
     for number, item in enumerate(() if is_inquiry else bundle.items):
@@ -71,10 +74,11 @@ def _require(element: Any, path: str, *names: str) -> None:
 
 
 def _check_item(item: dict[str, Any], path: str) -> None:
-    _require(item, path, "category")
+    if not get_code(item.get("category"), *SERVICE_TYPES):
+        raise problem(f"{path}.category", "missing, or of another code system; the guide requires a code of X12 1365")
     for name in ("serviceItemRequestType", "certificationType"):
         if not get_extension_code(item, name):
-            raise problem(f"{path}.extension", f"`extension-{name}` is missing; the guide requires it")
+            raise problem(f"{path}.extension", f"no `extension-{name}` with a code of X12; the guide requires it")
 
 
 def _check_references(entries: list[dict[str, Any]], bundle: PasBundle) -> None:

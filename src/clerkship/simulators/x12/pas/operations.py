@@ -14,7 +14,7 @@ from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.route import HttpCall, Route, bind_input
 from clerkship.simulators.x12.events import PasAnswered, PasOperation, PasRequested
 from clerkship.simulators.x12.pas.bundle import read_bundle
-from clerkship.simulators.x12.pas.elements import GUIDE, PAS_PATHS, get_code
+from clerkship.simulators.x12.pas.elements import GUIDE, PAS_PATHS, PROCEDURES, get_code
 from clerkship.simulators.x12.pas.request import read_request
 from clerkship.simulators.x12.pas.response import ResponseWriter
 from clerkship.simulators.x12.processing import ask_about_authorization
@@ -82,7 +82,7 @@ def _ask(context: Context, data: Any, operation: PasOperation) -> list[Resource]
     action.emit(PasRequested(**about, bundle=data))
     answer = ask_about_authorization(request, action)
     assert isinstance(answer, AuthorizationAnswer)
-    codes = {get_code(item.get("productOrService")) for item in bundle.items} - {""}
+    codes = {get_code(item.get("productOrService"), *PROCEDURES) for item in bundle.items} - {""}
     if is_inquiry and codes:
         found = [each for each in answer.authorizations if codes & {one.procedure_code for one in each.services}]
         answer = answer.model_copy(update={"authorizations": tuple(found)})

@@ -11,7 +11,14 @@ from clerkship.payer.fhir_parties import get_text, has_dependents, list_codes, r
 from clerkship.payer.inquiry import AuthorizationQuery, RequestedService, Unit
 from clerkship.payer.records import PayerRecords
 from clerkship.simulators.x12.pas.bundle import CLAIM_PATH, PasBundle, problem
-from clerkship.simulators.x12.pas.elements import get_code, get_extension, get_extension_code
+from clerkship.simulators.x12.pas.elements import (
+    DIAGNOSES,
+    PROCEDURES,
+    SERVICE_TYPES,
+    get_code,
+    get_extension,
+    get_extension_code,
+)
 from clerkship.simulators.x12.transactions.authorization import (
     URGENT_LEVELS,
     AuthorizationRequest,
@@ -102,10 +109,11 @@ def _read_query(bundle: PasBundle, records: PayerRecords, items: Mapping[str, di
     documents = [each.get("valueReference") for each in information.get("additionalInformation", ())]
     numbers = [bundle.linked.find_number(each) or get_text(bundle.linked.find(each), "id") for each in documents]
     places = {get_code(item.get("locationCodeableConcept")) for item in items.values()}
+    categories = [get_code(item["category"], *SERVICE_TYPES) for item in items.values()]
     return AuthorizationQuery(
         **read_parties(claim, bundle.linked, partial(has_dependents, records.book)),
         review=CODES.reviews[[*(_read_review(*each) for each in items.items()), "HS"][0]],
-        service_type=next((CODES.service_types.get(get_code(item["category"])) for item in items.values()), None),
+        service_type=CODES.service_types.get(categories[0]) if categories else None,
         services=tuple(
             _read_service(bundle, path, item, has_own_place=len(places) > 1) for path, item in items.items()
         ),
@@ -144,7 +152,7 @@ def _read_service(bundle: PasBundle, path: str, item: Mapping[str, Any], *, has_
         raise problem(f"{path}.quantity", text, "value")
     start, end = _read_days(item, "serviced")
     return RequestedService(
-        procedure_code=get_code(item.get("productOrService")),
+        procedure_code=get_code(item.get("productOrService"), *PROCEDURES),
         modifiers=tuple(filter(None, map(get_code, list_objects(item, "modifier")))),
         quantity=amount,
         unit=_UNITS[unit],
@@ -170,9 +178,9 @@ def _read_diagnoses(bundle: PasBundle) -> tuple[str, ...]:
     """Return the ICD-10 codes, the principal first, without dots."""
     ranked: list[tuple[int, str]] = []
     for number, each in enumerate(list_objects(bundle.claim, "diagnosis")):
-        code = get_code(each.get("diagnosisCodeableConcept"))
+        code = get_code(each.get("diagnosisCodeableConcept"), *DIAGNOSES)
         if not code:
-            text = "expected a code; a reference to a Condition is not supported"
+            text = "expected a code of ICD-10-CM; a reference to a Condition is not supported"
             raise problem(f"{CLAIM_PATH}.diagnosis[{number}].diagnosisCodeableConcept", text)
         types = [type for concept in list_objects(each, "type") for type in list_codes(concept)]
         ranks = [_DIAGNOSIS_TYPES.index(type) // 2 for type in types if type in _DIAGNOSIS_TYPES]
