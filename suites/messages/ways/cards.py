@@ -7,25 +7,27 @@ from dataclasses import replace
 from clerkship.plugin import override_methods
 
 
-def reword(words):
-    """Return a solution whose cards have other words: patterns, each with the new text."""
+def reword(words, **fields):
+    """Return a solution whose cards have other words: patterns, each with the new text, and further fields."""
 
     def solve(task_item, sandboxes, reference):
         def serve(original, services, *arguments):
             if isinstance(services, Mapping):
-                return original({hook: answer_in(each, words) for hook, each in services.items()}, *arguments)
-            return original([replace(each, answer=answer_in(each.answer, words)) for each in services], *arguments)
+                return original({hook: answer_in(each, words, fields) for hook, each in services.items()}, *arguments)
+            return original(
+                [replace(each, answer=answer_in(each.answer, words, fields)) for each in services], *arguments
+            )
 
         return reference(task_item, override_methods(sandboxes, {"hooks.serve": serve}))
 
     return solve
 
 
-def answer_in(answer, words):
+def answer_in(answer, words, fields):
     """Return a function that answers in other words."""
 
     def check(request):
-        return [change_card(card, words) for card in answer(request)]
+        return [{**change_card(card, words), **fields} for card in answer(request)]
 
     check.__doc__ = answer.__doc__
     return check
@@ -129,4 +131,57 @@ bleeding_polite = reword(
 )
 bleeding_regional = reword(
     {r"(\w+) with (\w+): risk of serious bleeding": r"NSAID (\1) on top of an anticoagulant (\2): haemorrhage risk"}
+)
+kidneys_chatty = reword(
+    {
+        r"Metformin with an eGFR of (\d+): do not give it": r"Careful! Kidneys too weak for metformin (eGFR is \1)",
+        r"Metformin with an eGFR of (\d+): reduce the dose": r"Heads-up: eGFR is down to \1, go easy on the metformin",
+        r"There is no eGFR.*": "Hm, I can't find an eGFR for this patient",
+    }
+)
+kidneys_formal = reword(
+    {
+        r"Metformin with an eGFR of (\d+): do not give it": r"METFORMIN CONTRAINDICATED - EGFR \1",
+        r"Metformin with an eGFR of (\d+): reduce the dose": r"METFORMIN: DOSE ADJUSTMENT REQUIRED - EGFR \1",
+        r"There is no eGFR.*": "METFORMIN: NO EGFR ON RECORD",
+    },
+    detail="The check uses the **latest final** eGFR in the chart at the time of this call.",
+    source={"label": "Kidney check of Riverbend Family Health Center"},
+)
+a1c_chatty = reword(
+    {
+        r"Hemoglobin A1c is overdue: last result 2025-11-(\d\d)": r"Time for an A1c again: the last was on 11/\1/25",
+        r"Order the test": "Sure, order it",
+        r"Order a Hemoglobin A1c": "Order an A1c",
+    }
+)
+a1c_formal = reword(
+    {
+        r"Hemoglobin A1c is overdue: last result 2025-11-(\d\d)": (
+            r"Hemoglobin A1c (LOINC 4548-4) overdue. Latest final result: Nov \1, 2025"
+        ),
+        r"Order the test": "Create an order for Hemoglobin A1c",
+    },
+    detail="Patients with type 2 diabetes need a result that is at most 90 days old.",
+)
+losartan_chatty = reword(
+    {
+        r"Losartan replaces.*": "Still on lisinopril! It shouldn't be taken with losartan",
+        r"Stop lisinopril": "Stop the lisinopril",
+    }
+)
+losartan_formal = reword(
+    {
+        r"Losartan replaces.*": "LISINOPRIL REMAINS ACTIVE - REPLACED BY LOSARTAN",
+        r"Stop lisinopril": "Set lisinopril to stopped",
+    },
+    detail="Losartan replaces lisinopril; the two are not taken together.",
+)
+bleeding_chatty = reword(
+    {r"(\w+) with (\w+): risk of serious bleeding": r"Watch out, \2 is on board: \1 could cause a bad bleed"}
+)
+bleeding_formal = reword(
+    {r"(\w+) with (\w+): risk of serious bleeding": r"Drug interaction: \1 / \2. Increased risk of hemorrhage."},
+    detail="The patient has an active prescription of a blood thinner.",
+    source={"label": "Order safety of Riverbend Family Health Center"},
 )
