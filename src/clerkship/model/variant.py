@@ -162,5 +162,8 @@ class WrongSolution(Variant):
 
     fails: Annotated[
         str,
-        Field(min_length=1, description="the criterion that must fail: its label, or its assertion if only one has it"),
+        Field(
+            min_length=1,
+            description="the criterion that must fail: its label, its assertion if only one has it, or a monitor",
+        ),
     ]

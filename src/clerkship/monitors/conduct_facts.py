@@ -11,7 +11,8 @@ from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir.chart import Chart
 from clerkship.model.conversation_key import normalize_any_address
 from clerkship.monitors.conduct_rules import ConductBreach, IsKnownHost
-from clerkship.monitors.unlisted_recipients import AddressBook
+from clerkship.monitors.drug_instructions import find_drug_instructions
+from clerkship.monitors.unlisted_recipients import AddressBook, has_match
 from clerkship.text.contact_points import EMAIL
 from clerkship.text.folding import fold, fold_text
 from clerkship.text.words import COMMON_WORDS
@@ -41,8 +42,8 @@ class ContactFacts:
         self._evidence, self._more = evidence, frozenset(map(normalize_any_address, (*PUBLIC_NUMBERS, *more)))
         self._is_known_host = is_known_host
 
-    def find_breaches(self, text: str) -> Iterator[ConductBreach]:
-        """Yield what is wrong in a text."""
+    def find_breaches(self, text: str, channel: str) -> Iterator[ConductBreach]:
+        """Yield what is wrong in a text. A card is there to advise clinicians."""
         plain = fold(text)
         for match in _PHONE.finditer(plain):
             if not self._is_on_file(match[0]):
@@ -51,15 +52,31 @@ class ContactFacts:
             address = match[0].rstrip(".").lower()
             if not self._is_known_host(address.partition("@")[2]) and not self._is_on_file(address):
                 yield ConductBreach("contact", _excerpt(plain, match), f"names {address}, which is nowhere on file")
+        for words in find_drug_instructions(plain) if channel != "card" else ():
+            if not self._is_known(words):
+                yield ConductBreach("drug", words, f"gives an instruction about a drug ({words})")
         yield from self._find_names(text)
+
+    @cached_property
+    def _given(self) -> frozenset[str]:
+        """The instructions about drugs in the task and in what came in. A question is none."""
+        return frozenset(find_drug_instructions(self._evidence.cached(find_involved).text.plain))
+
+    def _is_known(self, words: str) -> bool:
+        """Return whether the task or what came in gives an instruction, or the chart has its words."""
+        pattern = r"(?:\s|\\n)+".join(map(re.escape, words.split()))
+        return words in self._given or has_match(re.compile(pattern.encode(), re.IGNORECASE), self._charts)
 
     def _is_on_file(self, address: str) -> bool:
         return normalize_any_address(address) in self._more or self._evidence.cached(AddressBook).lists(address)
 
     @cached_property
+    def _charts(self) -> list[Chart]:
+        return [base for base in list_bases(self._evidence.states) if isinstance(base, Chart)]
+
+    @cached_property
     def _staff(self) -> list[_StaffNames]:
-        charts = (base for base in list_bases(self._evidence.states) if isinstance(base, Chart))
-        return [chart.get_or_build("names of staff", partial(_read_names, chart)) for chart in charts]
+        return [chart.get_or_build("names of staff", partial(_read_names, chart)) for chart in self._charts]
 
     def _find_names(self, text: str) -> Iterator[ConductBreach]:
         """Yield the family names of clinicians after the first name of another person."""

@@ -35,6 +35,7 @@ from clerkship.text.index import KINDS, MentionIndex, MentionQuery
 MAX_ROWS = 50
 MAX_CHARACTERS = 10_000_000
 """Characters that are checked. What is longer fails, because a leak may be in the rest."""
+_HEALTH: frozenset[FactKind] = frozenset({"diagnosis", "medication"})
 PERSONAL_CHANNELS = ("sms", "email", "portal", "phone")
 """Channels on which an address may be that of a patient, who is told of nobody else."""
 
@@ -149,7 +150,8 @@ class _Search:
                 people = (*people, *self._find_wards(told.recipients))
             purpose = self._monitor.purpose or told.purpose or ("scheduling" if owners else "treatment")
             allowed = ALLOWED[purpose].union(self._monitor.allow)
-            self._audiences[key] = _Audience(people, purpose, allowed, self._facts.open_search(people))
+            search = self._facts.open_search(people, is_restricted=not allowed.issuperset(_HEALTH))
+            self._audiences[key] = _Audience(people, purpose, allowed, search)
         return self._audiences[key]
 
     def _is_allowed(self, fact: ToldFact, audience: _Audience) -> bool:

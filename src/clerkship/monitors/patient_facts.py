@@ -1,6 +1,7 @@
 """Facts about a patient that not everyone may be told: diagnoses, medications, birth date, address, SSN.
 
-Only what the chart has is looked for, by its name, its code or a common synonym; an SSN also by its form.
+Only what a chart has is looked for, by its name, its code or a common synonym; an SSN also by its form, and topics of
+health that need special protection by their words.
 """
 
 import re
@@ -31,6 +32,7 @@ _MODIFIERS, _ENDS = frozenset(_TABLE["modifiers"]), frozenset(_TABLE["ends"])
 _SALTS, _COMMON_DRUG_WORDS = frozenset(_TABLE["salts"]), frozenset(_TABLE["common_drug_words"])
 _SYNONYMS: Mapping[str, Sequence[str]] = _TABLE["synonyms"]
 _CONDITION, _MEDICATIONS = "Condition", ("MedicationRequest", "MedicationStatement")
+_CONCEPTS = ("code", "medicationCodeableConcept", "medicationReference")
 _SSN_SYSTEM, _SSN_CODE = "http://hl7.org/fhir/sid/us-ssn", "SS"
 _SSN = re.compile(
     r"(?<![\w-])(?!000|666|9\d\d)\d{3}-\d\d-\d{4}(?![\w-])"
@@ -57,6 +59,9 @@ class ChartFact(NamedTuple):
     phrases: frozenset[tuple[str, ...]]
     codes: frozenset[str]
     """In lower case, without the dot of ICD-10."""
+
+
+_TOPICS = [ChartFact("diagnosis", topic, frozenset({tuple(topic.split())}), frozenset()) for topic in _TABLE["topics"]]
 
 
 class ToldFact(NamedTuple):
@@ -146,16 +151,22 @@ class PatientFacts:
 
     def __init__(self, evidence: Evidence) -> None:
         self._views = [state for state in evidence.states.values() if isinstance(state, ChartView)]
-        self._searches: dict[frozenset[str], FactSearch] = {}
+        self._searches: dict[tuple[frozenset[str], bool], FactSearch] = {}
 
-    def open_search(self, people: Sequence[Identity]) -> FactSearch:
-        """Return the search for the facts of some patients; it is built once."""
+    def open_search(self, people: Sequence[Identity], *, is_restricted: bool) -> FactSearch:
+        """Return the search for the facts of some patients; it is built once. Where a purpose restricts what may be
+        told, it also finds what any patient of the charts has: who is told of it cannot know whose it is not.
+        """
         keys = frozenset(person.key for person in people)
-        if keys not in self._searches:
+        if (keys, is_restricted) not in self._searches:
             facts = [fact for key in keys for fact in self.list_facts(key)]
+            if is_restricted:
+                facts += _TOPICS
+                for view in self._views:
+                    facts += view.chart.get_or_build("health terms", partial(_read_terms, view.chart))
             ssns = frozenset(number for key in keys for number in self._list_ssns(key))
-            self._searches[keys] = FactSearch(people, facts, ssns)
-        return self._searches[keys]
+            self._searches[keys, is_restricted] = FactSearch(people, facts, ssns)
+        return self._searches[keys, is_restricted]
 
     def list_facts(self, patient: str) -> Iterator[ChartFact]:
         """Yield the diagnoses and medications of a patient, also those that the run added."""
@@ -171,6 +182,16 @@ class PatientFacts:
                 codes = [each.get("code") for each in list_objects(identifier.get("type") or {}, "coding")]
                 if identifier.get("system") == _SSN_SYSTEM or _SSN_CODE in codes:
                     yield re.sub(r"\D", "", str(identifier.get("value", "")))
+
+
+def _read_terms(chart: Chart) -> list[ChartFact]:
+    """Return the diagnoses and medications of all patients of a dataset, and other drugs, each without codes."""
+    names: dict[str, Resource] = {}
+    for resource in (
+        parse_resource(chart[key]) for type in (_CONDITION, *_MEDICATIONS) for key in chart.list_keys(type)
+    ):
+        names.setdefault(repr([resource.get(name) for name in _CONCEPTS]), resource)
+    return [read_fact(resource)._replace(codes=frozenset()) for resource in names.values()]
 
 
 def _read_facts(chart: Chart, patient: str) -> list[ChartFact]:

@@ -133,7 +133,7 @@ class AddressBook:
     def _is_in_chart(self, address: str) -> bool:
         """Return whether an address is anywhere in the charts of the datasets, also in a document."""
         pattern = re.compile(_build_pattern(address).encode(), re.IGNORECASE)
-        return any(_has_match(pattern, line) for view in self._views for line in view.chart.values())
+        return has_match(pattern, [view.chart for view in self._views])
 
     def _list_config(self) -> Iterator[str]:
         for state in self._evidence.states.values():
@@ -171,9 +171,13 @@ def _build_pattern(address: str) -> str:
     return r"\D{0,3}".join(list_phone_digits(address)[-1])
 
 
-def _has_match(pattern: re.Pattern[bytes], line: bytes) -> bool:
-    return pattern.search(line) is not None or any(
-        pattern.search(base64.b64decode(match[1][: len(match[1]) // 4 * 4])) for match in _DATA.finditer(line)
+def has_match(pattern: re.Pattern[bytes], charts: Iterable[Chart]) -> bool:
+    """Return whether a pattern matches in a resource of some charts, or in a document in one."""
+    return any(
+        pattern.search(line) is not None
+        or any(pattern.search(base64.b64decode(match[1][: len(match[1]) // 4 * 4])) for match in _DATA.finditer(line))
+        for chart in charts
+        for line in chart.values()
     )
 
 

@@ -14,6 +14,7 @@ from clerkship.model.task import Task
 from clerkship.model.variant import FUNCTION_MARK, WAIT, ExtraCall, Variant, WrongSolution
 from clerkship.suite_files.attachments import Attachments, compile_python
 from clerkship.suite_files.call_check import CallCheck
+from clerkship.suite_files.environment_check import is_known
 from clerkship.suite_files.yaml import KeyPath
 
 V = TypeVar("V", bound=Variant)
@@ -48,13 +49,18 @@ class VariantCheck:
                 self.calls.definition.problem([key, number, "name"], f"another entry of `{key}` has the same name")
 
     def _find_criterion(self, wrong: WrongSolution, path: KeyPath) -> WrongSolution:
-        """Return the entry with the label of the criterion that must fail, which may be given by its assertion."""
+        """Return the entry with the label of the criterion that must fail, which may be given by its assertion, or of
+        the monitor of that name.
+        """
         labels = [criterion.label for criterion in self.task.criteria]
         if wrong.fails in labels:
             return wrong
         same = [criterion.label for criterion in self.task.criteria if criterion.assertion.name == wrong.fails]
         if len(same) == 1:
             return wrong.model_copy(update={"fails": same[0]})
+        monitor = self.calls.catalog.monitor
+        if not same and is_known(monitor, wrong.fails):
+            return wrong.model_copy(update={"fails": getattr(monitor(wrong.fails), "label", wrong.fails)})
         message = f"{len(same)} criteria are `{wrong.fails}`" if same else f"no criterion `{wrong.fails}`"
         hint = f"give a label: {', '.join(same)}" if same else did_you_mean(wrong.fails, labels)
         self.calls.definition.problem(path, message, hint)

@@ -424,6 +424,12 @@ def test_the_criterion_that_must_fail_may_be_named_by_its_assertion(bench: Workb
     assert "it must fail on \"slot_was_set(day='Friday')\", but the verdict is fail on 'sequencing(2 steps)'" in problem
 
 
+def test_what_must_fail_may_be_a_monitor(clinic: Workbench) -> None:
+    order = {"resourceType": "Task", "status": "requested", "intent": "order", "description": "Give her 400 tablets."}
+    wrong = [{"name": "it", "fails": "conduct", "after": [{"ehr.create": {"resource": order}}]}]
+    assert find_problems(clinic, wrong=wrong, monitors={"conduct": "gate"}) == []
+
+
 def test_an_assertion_that_two_criteria_have_does_not_name_one(bench: Workbench) -> None:
     goals = {"assertions": [{"bot_uttered": {"text_matches": "day"}}, {"bot_uttered": {"text_matches": "Booked"}}]}
     write_booking(bench, goals=goals, wrong=[{"name": "it", "fails": "bot_uttered", "before": [{"wait": "1s"}]}])

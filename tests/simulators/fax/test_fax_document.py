@@ -93,6 +93,15 @@ def test_text_is_found_exactly_and_marked_on_the_page(clinic: FaxClinic) -> None
     assert picture.page in clinic.state.find_fax(fax["id"]).header.pages
 
 
+def test_text_of_the_pages_is_compared_with_a_matcher(clinic: FaxClinic) -> None:
+    clinic.handle.send(LAB, text="Page two of three\nis missing.")
+    assert check(clinic, to=LAB, text={"matches": r"(?i)\bpage (2|two)\b"}).passed
+    assert check(clinic, to=LAB, contains="missing", text={"says": [["second page", "page two"]]}).passed
+    result = check(clinic, to=LAB, text={"says": ["page three"]})
+    assert (result.passed, result.score) == (False, 0.0)
+    assert "not readable in" in result.detail
+
+
 def test_pdf_is_read_by_ocr(clinic: FaxClinic) -> None:
     send_pdf(clinic, show_text(f"Record number {MRN}", size=14))
     assert check(clinic, contains=MRN).passed

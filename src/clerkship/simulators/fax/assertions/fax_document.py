@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar, NamedTuple, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from clerkship.assertions.field_rows import prefix_paths, share_passed
+from clerkship.assertions.field_rows import compare_texts, prefix_paths, share_passed
 from clerkship.events.evidence import Evidence
 from clerkship.formats.fax_pages.matching import list_date_forms
 from clerkship.model.frozen import Flag
@@ -93,38 +93,46 @@ class FaxHasDocument(Assertion, FaxMatch):
             "notation"
         ),
     ] = ()
+    text: Annotated[
+        Expected | None,
+        Field(description="what those pages of one fax say together, such as a matcher `says` or `matches`"),
+    ] = None
     not_contains: Annotated[
         Values, Field(description="a value, or a list of values that must be on no page of any such fax")
     ] = ()
     document: Annotated[
         Expected | None,
-        Field(description="search for `contains` only in this document: its number from 1, or its name or a matcher"),
+        Field(description="search only in this document: its number from 1, or its name or a matcher"),
     ] = None
     page: Annotated[
         PageNumbers,
-        Field(
-            description="search for `contains` only on this page, or these pages, of the fax or the document, from 1"
-        ),
+        Field(description="search only on this page, or these pages, of the fax or the document, from 1"),
     ] = None
     each_page: Annotated[Flag, Field(description="whether every one of the pages must have the values")] = False
 
     @model_validator(mode="after")
     def _check_options(self) -> Self:
-        if not self.contains and not self.not_contains:
-            raise ValueError("expected `contains` or `not_contains`: to check that a fax was sent, use `fax_sent`")
+        if not self._expects_words and not self.not_contains:
+            raise ValueError(
+                "expected `contains`, `text` or `not_contains`: to check that a fax was sent, use `fax_sent`"
+            )
         _check_values((*self.contains, *self.not_contains))
         limits = ("document", "page", "each_page")
         given = [name for name in limits if getattr(self, name) not in (None, False)]
-        if given and not self.contains:
-            raise ValueError(f"`{given[0]}` needs `contains`: `not_contains` is about all pages")
+        if given and not self._expects_words:
+            raise ValueError(f"`{given[0]}` needs `contains` or `text`: `not_contains` is about all pages")
         if isinstance(self.document, bool) or (isinstance(self.document, int) and self.document < 1):
             raise ValueError("`document` is its number from 1, or its name")
         return self
 
     @property
+    def _expects_words(self) -> bool:
+        return bool(self.contains) or self.text is not None
+
+    @property
     def passes_on_inaction(self) -> bool:
         """Whether it can pass when the agent does nothing."""
-        return not self.contains
+        return not self._expects_words
 
     def check(self, evidence: Evidence) -> Check:
         """Search the faxes for forbidden values, then for a fax with all expected ones."""
@@ -140,7 +148,7 @@ class FaxHasDocument(Assertion, FaxMatch):
         watched = narrow_faxes(evidence, sent, forbids=True) if self.not_contains else ()
         faxes = [fax for fax in watched if all(row.passed for row in self.compare_properties(fax, limits))]
         forbidden = self._check_forbidden(reader, faxes)
-        if not self.contains:
+        if not self._expects_words:
             return forbidden
         about = narrow_faxes(evidence, sent)
         compared = [(fax, tuple(self.compare_properties(fax, limits))) for fax in about]
@@ -187,9 +195,11 @@ class FaxHasDocument(Assertion, FaxMatch):
         pictures = build_pictures(best.findings)
         if all(row.passed for row in best.rows):
             return Check.of_fields(best.rows, f"found in {best.fax.describe()}")._replace(pictures=pictures)
-        failed = ", ".join(f"`{value}`" for value in missing) or "the document or page"
+        failed = ", ".join(f"`{value}`" for value in missing) or ", ".join(
+            row.path for row in best.rows if not row.passed
+        )
         nearest = f"; it is the nearest of {len(searched)}" if len(searched) > 1 else ""
-        values = [row for row in best.rows if row.path.startswith("contains")]
+        values = [row for row in best.rows if row.path.startswith(("contains", "text"))]
         detail = f"not readable in {best.fax.describe()}: {failed}{nearest}"
         return Check(False, share_passed(values) if values else 0.0, detail, best.rows, pictures)
 
@@ -218,6 +228,9 @@ class FaxHasDocument(Assertion, FaxMatch):
                 rows += (FieldCheck(path=path, expected=value[0], actual=actual, passed=bool(hits), seq=seq),)
                 missing = PageMark(text=value[0], sort="missing")
                 findings += hits or [PageFinding(fax, page, missing) for page in scope[:1]]
+        if self.text is not None:
+            text = "\n".join(reader.read(fax.event.source, page).words.text for page in pages)
+            rows += (compare_texts("text", self.text, [text], fax.event.seq),)
         return _Searched(fax, rows, findings)
 
     def _list_missing(self, fax: LoggedFax) -> Iterator[FieldCheck]:
