@@ -36,6 +36,10 @@ CODE_WORDS: Mapping[str, str] = {
     **_TABLE["alphabet_spellings"],
 }
 """Code word -> letter, with other spellings."""
+LETTER_NAMES: Mapping[str, str] = _TABLE["letter_names"]
+"""Name of a letter -> letter: `aitch`."""
+SHORT_LETTER_NAMES: Mapping[str, str] = _TABLE["short_letter_names"]
+"""Words that sound as a letter, and are one only within a code: `see`."""
 HESITATIONS = frozenset(_TABLE["hesitations"].split())
 CORRECTIONS = frozenset(_TABLE["corrections"].split())
 """Words after which a caller says again what they got wrong."""

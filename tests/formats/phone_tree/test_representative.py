@@ -216,6 +216,19 @@ def test_value_that_was_passed_on_is_asked_for_after_a_second_failure() -> None:
     assert call.say("member ID CM888888888, born March 2 1985") == "That does not match. Your NPI?"
 
 
+def test_one_value_is_corrected_after_a_mismatch_and_the_others_are_kept() -> None:
+    call = RepresentativeCall()
+    assert call.say(f"NPI {NPI}, member ID {MEMBER}, born March 3 1985") == "That does not match. The member ID?"
+    assert call.say("Sorry, the date of birth is March 2 1985") == "Thank you. How can I help?"
+
+
+def test_value_that_is_confirmed_after_a_mismatch_is_kept_and_the_next_one_is_asked_for() -> None:
+    call = RepresentativeCall()
+    call.say(f"NPI {NPI}, member ID {MEMBER}, born March 3 1985")
+    assert call.say(f"It is {MEMBER}") == "The date of birth?"
+    assert call.say("March 2 1985") == "Thank you. How can I help?"
+
+
 def test_only_values_of_the_verification_are_passed_on() -> None:
     with pytest.raises(ValueError, match="passed_on: `phone` is not a value of `verify`"):
         RepresentativeCall({"passed_on": ["phone"]})
@@ -330,6 +343,56 @@ def test_value_that_an_answer_needs_is_asked_for() -> None:
     assert call.say("hmm") == f"{NOT_UNDERSTOOD} What is the claim number, please?"
     assert call.say("it is 5 5 1 2 3") == "Paid $1,240.50."
     assert call.say("claim status for claim number 99887") == "Paid $1,240.50."
+
+
+def test_value_that_was_not_asked_for_is_kept_and_the_question_is_asked_again() -> None:
+    answer = {
+        **SCRIPT["answers"][1],
+        "arguments": {"service_date": "{service_date}"},
+    }
+    call = RepresentativeCall({"answers": [answer]})
+    call.say(f"NPI {NPI}, member ID {MEMBER}, born March 2 1985")
+    assert call.say("What's the claim status?") == "What is the service date, please?"
+    assert call.say("the claim number is C001301") == f"{THANK_YOU} What is the service date, please?"
+    assert call.say("January 5, 2026") == "Paid $1,240.50."
+    [hook] = [each for each in call.actions if isinstance(each, RunHook)]
+    assert (hook.arguments["claim_number"], hook.arguments["service_date"]) == ("C001301", "2026-01-05")
+
+
+def test_question_in_between_is_answered_and_the_first_one_goes_on() -> None:
+    call = verified_call()
+    call.say("What's the claim status?")
+    assert call.say("What is your fax number?") == "It is 555-0199. What is the claim number, please?"
+    assert call.say("it is 5 5 1 2 3") == "Paid $1,240.50."
+
+
+def test_answer_of_one_search_is_not_said_about_the_next() -> None:
+    answers = [{"asks": ["authorization"], "hook": "payer.find_authorization", "optional": ["reference"],
+                "says": {"approved": "Approved: {reference}.", "not_found": "No{reference}."}}]  # fmt: skip
+
+    def find(hook: str, given: Mapping[str, str]) -> HookReturned:
+        if hook == "payer.find_authorization" and given.get("reference"):
+            return HookReturned("not_found", {})
+        return answer_hooks(hook, given)
+
+    call = RepresentativeCall({"answers": answers}, find)
+    call.say(f"NPI {NPI}, member ID {MEMBER}, born March 2 1985")
+    assert call.say("Is there an authorization?") == "Approved: A412."
+    assert call.say("And authorization number B999?") == "NoB999."
+
+
+def test_question_about_another_person_needs_another_verification() -> None:
+    call = verified_call()
+    assert call.say("Is the prior auth of our patient Ana Lee approved? I need the status.").startswith("Approved")
+    assert call.say("And the prior auth status of our patient Ben Cole?") == "The member ID?"
+    assert isinstance(call.result.session, RepresentativeSession)
+    assert not call.result.session.is_verified
+    assert "member_name" not in call.result.session.slots
+
+
+def test_caller_who_asks_for_somebody_else_is_told_that_it_is_not_possible() -> None:
+    call = RepresentativeCall({"no_transfer": "I can't transfer you."})
+    assert call.say("please transfer me to billing") == "I can't transfer you. Your NPI?"
 
 
 def test_acronym_in_a_question_is_in_capitals() -> None:
@@ -503,6 +566,20 @@ def test_name_of_a_person_is_taken_without_other_words(text: str) -> None:
     call = RepresentativeCall({"verify": {"name": "Name?"}, "verify_hook": None})
     call.say(text)
     assert CollectValue("dana", "name", "Ana Lee") in call.actions
+
+
+@pytest.mark.parametrize("text", ["goodbye, thanks", "please transfer me to billing", "Can I get an operator?"])
+def test_farewell_or_request_is_not_taken_as_a_name(text: str) -> None:
+    call = RepresentativeCall({"verify": {"name": "Name?"}, "verify_hook": None})
+    call.say(text)
+    assert not any(isinstance(action, CollectValue | VerifyIdentity) for action in call.actions)
+
+
+def test_values_that_come_with_the_question_are_not_asked_for_again() -> None:
+    refill = {"asks": ["refill"], "says": "It is ready."}
+    changes = {"greeting": "How can I help?", "verify": {"name": "Name?", "birth_date": "Born?"}, "answers": [refill]}
+    call = RepresentativeCall({**changes, "verify_hook": None})
+    assert call.say("I need a refill for Ana Rivera, born March 15 1965") == "It is ready."
 
 
 @pytest.mark.parametrize("text", ["His date of birth is March 2 1985", "Great, can you cancel it?", "Can you look?"])

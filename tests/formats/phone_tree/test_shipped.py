@@ -5,10 +5,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from clerkship.formats.phone_tree.caller_line import find_intent
 from clerkship.formats.phone_tree.grammar import match_choice
 from clerkship.formats.phone_tree.nodes import Choice, MenuNode, QueueNode, TransferNode
 from clerkship.formats.phone_tree.prompts import check_prompt
-from clerkship.formats.phone_tree.representative import find_answer
 from clerkship.formats.phone_tree.shipped import list_representatives, list_trees, load_representative, load_tree
 from clerkship.formats.phone_tree.tree import IvrTree
 
@@ -75,7 +75,7 @@ def test_each_phrase_of_a_representative_finds_its_own_answer(name: str) -> None
     script = load_representative(name)
     for index, answer in enumerate(script.answers):
         for phrase in answer.asks:
-            assert find_answer(script.answers, f"Hello, {phrase}?") == index, phrase
+            assert find_intent(script.answers, f"Hello, {phrase}?") == index, phrase
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_each_phrase_of_a_representative_finds_its_own_answer(name: str) -> None
 )
 def test_provider_representative_understands_other_words(question: str, phrase: str) -> None:
     answers = load_representative("provider_representative").answers
-    assert find_answer(answers, question) == next(index for index, each in enumerate(answers) if phrase in each.asks)
+    assert find_intent(answers, question) == next(index for index, each in enumerate(answers) if phrase in each.asks)
 
 
 @pytest.mark.parametrize("name", REPRESENTATIVES)

@@ -56,7 +56,7 @@ class CallingOffice(Office):
         payloads = [event.payload for event in self.playground.log.events]
         return [(each.hook, each.outcome) for each in payloads if isinstance(each, HookRun)]
 
-    def record_authorization(self) -> None:
+    def record_authorization(self, **fields: Any) -> None:
         step = PayerSetAuthorization.model_validate(
             {
                 "reference": "REF000111222",
@@ -67,6 +67,7 @@ class CallingOffice(Office):
                 "number": "AU881204",
                 "valid_to": "2026-05-31",
                 "services": [{"procedure_code": "72148"}],
+                **fields,
             }
         )
         self.playground.steps.run(step)
@@ -121,6 +122,46 @@ def test_representative_looks_up_the_authorization_whose_number_is_stated() -> N
     assert found == ["not_found", "approved"]
     assert "I don't see that authorization" in unknown
     assert "May 31" in known
+
+
+def reach_representative(office: CallingOffice) -> Any:
+    """Return a call in which the representative has verified the member."""
+    call = office.phone.dial(PAYER_LINE)
+    office.answer(call, CLINIC_NPI, "0")
+    while "Dana" not in office.phone.listen(call):
+        pass
+    office.phone.say(call, f"The member ID is {MEMBER}, born {office.member.birth_date:%B %d, %Y}.")
+    assert "How can I help you" in office.phone.listen(call)
+    return call
+
+
+def test_representative_speaks_of_the_procedure_that_is_asked_about() -> None:
+    office = CallingOffice()
+    pending = {"status": "pending", "number": None, "valid_to": None}
+    office.record_authorization(reference="REF000000001", **pending)
+    office.record_authorization(reference="REF000000002", services=[{"procedure_code": "97110"}])
+    call = reach_representative(office)
+    required = office.answer(call, "Does an MRI of the lumbar spine, 72148, need prior authorization?")
+    assert "procedure code 7, 2, 1, 4, 8. It is pending" in required
+    by_code = office.answer(call, "What is the status of the authorization for 72148?")
+    assert "That request is pending. It is for procedure code 7, 2, 1, 4, 8" in by_code
+    by_words = office.answer(call, "And is the authorization for the lumbar MRI approved?")
+    assert "7, 2, 1, 4, 8" in by_words
+    assert "don't see that authorization" in office.answer(call, "What is the status of the authorization for 70551?")
+    assert "Yes, procedure code 7, 0, 5, 5, 1 needs" in office.answer(call, "Does 70551 need prior authorization?")
+    assert "No, procedure code 9, 9, 2, 1, 3 does not" in office.answer(call, "Is an auth required for 99213?")
+
+
+def test_representative_says_what_is_left_of_the_deductible() -> None:
+    office = CallingOffice()
+    call = reach_representative(office)
+    heard = office.answer(call, "How much of the deductible is left?")
+    [run] = [
+        each.payload
+        for each in office.playground.log.events
+        if isinstance(each.payload, HookRun) and each.payload.hook == "payer.check_eligibility"
+    ]
+    assert f"${float(run.values['deductible_left']):,.2f} left of the individual deductible" in heard
 
 
 def test_payer_logs_what_a_call_asks_with_the_call_as_its_cause() -> None:

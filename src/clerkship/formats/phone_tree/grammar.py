@@ -75,16 +75,19 @@ def is_no(text: str) -> bool:
     return _find_answers(text) == {False}
 
 
-def list_stems(text: str) -> frozenset[str]:
-    """Return the words of a text that carry its meaning, without inflection and without negated ones."""
-    words = _split_clauses(fold_speech(text))
+def list_stems(text: str, kept: frozenset[str] = frozenset()) -> frozenset[str]:
+    """Return the words of a text that carry its meaning, without inflection and without negated ones.
+
+    Words of `kept` count, although they are usually fillers.
+    """
+    words = _split_clauses(fold_speech(text), fillers=_FILLERS - kept)
     return frozenset(word.stem for index, word in enumerate(words) if _find_negation(words, index, set()) is None)
 
 
 def _find_answers(text: str) -> set[bool | None]:
     """Return what a text says: True for yes, False for no, None for "not sure"."""
     folded = _NOT_AN_ANSWER.sub(" ", fold_speech(text))
-    words = _split_clauses(folded, keep_fillers=True)
+    words = _split_clauses(folded, fillers=frozenset())
     answers: set[bool | None] = set()
     for index, word in enumerate(words):
         is_negated = _find_negation(words, index, set()) is not None
@@ -159,14 +162,14 @@ def _find_keys(choices: Sequence[Choice], text: str) -> list[_PhraseMatch]:
     return [_PhraseMatch(length, keys[key]) for key, length in pressed if key in keys]
 
 
-def _split_clauses(folded: str, *, keep_fillers: bool = False) -> list[_SpokenWord]:
+def _split_clauses(folded: str, fillers: frozenset[str] = _FILLERS) -> list[_SpokenWord]:
     """Return the words of a folded text without fillers, each with the number of its clause."""
     words: list[_SpokenWord] = []
     clause = 0
     for part in _PART.findall(folded):
         if part in _CLAUSE_WORDS or not part[0].isalnum():
             clause += 1
-        elif keep_fillers or part not in _FILLERS:
+        elif part not in fillers:
             words.append(_SpokenWord(_stem(part), clause, part in _NEGATIONS, part in _JOINING))
     return words
 

@@ -1,21 +1,36 @@
-"""A scripted representative: verifies who calls, looks things up and answers by a script."""
+"""A scripted representative: a dialogue in a frame of what is asked, what is known and what may be said to whom."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 
-import orjson
-
-from clerkship.formats.phone_tree.grammar import is_no, is_yes, list_stems, match_choice
-from clerkship.formats.phone_tree.nodes import Choice
-from clerkship.formats.phone_tree.prompts import find_names, measure_speech
+from clerkship.formats.phone_tree.caller_line import (
+    CallerLine,
+    list_argument_names,
+    list_value_names,
+    read_line,
+)
+from clerkship.formats.phone_tree.frame import (
+    doubt,
+    find_new,
+    is_other_person,
+    list_returned,
+    list_stated,
+    trust,
+    verify,
+)
+from clerkship.formats.phone_tree.grammar import is_no, is_yes
+from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.formats.phone_tree.representative_script import RepresentativeAnswer, RepresentativeScript
 from clerkship.formats.phone_tree.session import (
+    CALLER,
+    LINE,
     CollectValue,
     HangUp,
     HookReturned,
     RepresentativeSession,
     RunHook,
+    Slot,
     Speak,
     SpeechEnded,
     SpeechStarted,
@@ -27,17 +42,17 @@ from clerkship.formats.phone_tree.session import (
     VerifyIdentity,
 )
 from clerkship.formats.phone_tree.spoken_entry import parse_entry
-from clerkship.formats.phone_tree.stated_values import MIN_CODE_LENGTH, find_format, find_values
+from clerkship.formats.phone_tree.stated_values import MIN_CODE_LENGTH, REQUEST_NAMES, find_values
 from clerkship.formats.phone_tree.step_draft import StepDraft
 
-MIN_COMMON_PART = 0.5
-"""Part of the words of a phrase that a question must contain."""
 MAX_SILENCES = 2
 """How often in a row the representative asks whether the caller is still there, before the call ends."""
 KEPT_AFTER_FAILURE = ("npi", "caller_name", "phone")
 """Values about the caller, not the member: they are asked for again only after a second failure."""
 FAILED_OUTCOMES = frozenset({"not_found", "several", "invalid", "failed"})
 """Outcomes of a hook with which a verification has failed."""
+MAX_QUESTION = 500
+"""Characters of a question that a hook gets."""
 ACRONYMS = frozenset({"id", "npi", "mrn", "dob"})
 NOT_UNDERSTOOD = "I'm sorry, I didn't get that."
 THANK_YOU = "Thank you."
@@ -45,8 +60,7 @@ ANYTHING_ELSE = "You're welcome. Is there anything else I can help you with?"
 READ_BACK_CORRECT = "That's correct. Is there anything else?"
 WHAT_ELSE = "What can I help you with?"
 TAKE_YOUR_TIME = "Sure, take your time."
-_REMARKS: Mapping[str, Sequence[str]] = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
-"""What callers say that is no question."""
+_LAST_QUESTION = re.compile(r"(?:^|(?<=[.!?])\s+)[^.!?]*\?\s*$")
 
 
 @dataclass(slots=True)
@@ -57,7 +71,7 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
 
     def get_values(self) -> dict[str, str]:
         """Return all values: of the line, of hooks, and of the caller."""
-        return {**self.values, **self.session.values, **self.session.stated}
+        return {**self.values, **{name: slot.value for name, slot in self.session.slots.items()}}
 
     def finish_speaking(self) -> None:
         """Wait for the caller, or end or transfer the call."""
@@ -88,30 +102,20 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
         """Say goodbye, after which the call ends."""
         self.speak(before, self.render(self.script.goodbye), is_ending=True)
 
-    def find_topic(self) -> RepresentativeAnswer | None:
+    def find_answer(self) -> RepresentativeAnswer | None:
         """Return the answer that the caller waits for."""
-        return self.script.answers[int(self.session.topic)] if self.session.topic else None
+        return self.script.answers[int(self.session.intent)] if self.session.intent else None
 
-    def needs_verification(self) -> bool:
-        """Return whether the caller must be verified before the representative goes on."""
-        answer = self.find_topic()
+    def needs_verification(self, answer: RepresentativeAnswer | None = None) -> bool:
+        """Return whether the caller must be verified before the representative goes on, or gives an answer."""
+        answer = answer or self.find_answer()
         is_public = answer is not None and answer.is_public
         return bool(self.script.verify) and not self.session.is_verified and not is_public
 
     def find_missing(self) -> str | None:
-        """Return the name of the first value for the verification that the caller has not stated."""
-        return next((name for name in self.script.verify if name not in self.session.stated), None)
-
-    def list_topic_names(self) -> tuple[str, ...]:
-        """Return the names of the values that the caller may state for the present answer."""
-        answer = self.find_topic()
-        return (*self.list_argument_names(), *(answer.optional if answer is not None else ()))
-
-    def list_argument_names(self) -> tuple[str, ...]:
-        """Return the names of the values that the arguments of the present answer use."""
-        answer = self.find_topic()
-        arguments = answer.arguments.values() if answer is not None else ()
-        return tuple(name for text in arguments for name in find_names(text))
+        """Return the name of the first value for the verification that is not known, or did not match."""
+        slots = self.session.slots
+        return next((name for name in self.script.verify if name not in slots or slots[name].state == "doubted"), None)
 
     def greet(self) -> None:
         """Greet the caller, and ask for the first value unless the greeting is a question itself."""
@@ -130,43 +134,45 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
     def react(self, text: str) -> None:
         """React to what the caller said."""
         self.change(silences=0)
-        is_asked, remark = bool(self.session.asked_for), find_remark(text)
-        if not is_asked and "?" not in text and remark == "end":
+        is_asked, line = bool(self.session.asked_for), read_line(self.script, self.session, text)
+        if not is_asked and "?" not in text and line.act == "end":
             self.say_goodbye()
             return
-        if not is_asked and self._is_read_back(text):
+        if not is_asked and (line.intent is None or line.is_implied) and self._is_read_back(text):
             self.speak(READ_BACK_CORRECT, is_repeatable=False)
             return
-        answer = find_answer(self.script.answers, text, exact=is_asked or remark == "thanks")
-        has_values = self._take_values(text, answer)
-        if answer is not None:
-            self.change(topic=str(answer), asked_for="")
-            has_values = self._take_values(text, answer) or has_values  # those that only this answer needs
-        if self.session.topic and (answer is not None or has_values):
-            self._go_on_with_topic()
-        elif has_values:
+        has_values = self._take_values(line)
+        if line.intent is not None:
+            self._take_intent(line.intent, text)
+        elif self.session.intent and has_values:
+            self._go_on()
+        elif has_values and (self.needs_verification() or line.act is None):
             self._verify()
         else:
-            self._react_to_remark(text)
+            self._react_to_act(line, text)
 
     def use_result(self, outcome: str, values: Mapping[str, str]) -> None:
         """Go on with the result of a hook: that of the verification, or that of an answer."""
-        stated = self.session.stated
-        remaining = {name: value for name, value in stated.items() if name in self.script.verify or name not in values}
-        self.change(values={**self.session.values, **values}, stated=remaining)
-        answer = self.find_topic()
-        if not self.needs_verification():
+        answer, is_verification = self.find_answer(), self.needs_verification()
+        hook = self.script.verify_hook if is_verification else answer.hook if answer is not None else None
+        returned = {
+            name: Slot(value=value, source=hook or "", state="verified" if is_verification else "stated")
+            for name, value in values.items()
+            if name not in self.script.verify
+        }
+        self.change(slots={**self.session.slots, **returned})
+        if not is_verification:
             self._give(answer, outcome)
         elif outcome in FAILED_OUTCOMES:
             self._refuse()
         else:
-            self._accept()
+            self._accept(values)
 
     def _is_read_back(self, text: str) -> bool:
         """Return whether the caller repeats a number that the representative has read out just now."""
         code = parse_entry("letters_and_digits", text)
-        last_words = _join_letters(self.session.said)
-        spoken = {value for value in map(_join_letters, self.session.values.values()) if value in last_words}
+        last_words, returned = _join_letters(self.session.said), list_returned(self.session.slots)
+        spoken = {value for value in map(_join_letters, returned.values()) if value in last_words}
         return code is not None and len(code) >= MIN_CODE_LENGTH and code in spoken
 
     def _ask_for_missing(self, before: str = "") -> bool:
@@ -175,38 +181,50 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
         if name is None:
             return False
         self.change(asked_for=name)
-        self.speak(before, self.render(self.script.verify[name]))
+        self.speak(before, self._build_question(name))
         return True
 
-    def _take_values(self, text: str, answer: int | None) -> bool:
-        """Store the values that a text states; return whether there are new ones."""
-        asked_for = self.session.asked_for
-        if answer is not None and find_format(asked_for) is None:
-            asked_for = ""  # the text is a question, not the answer to one
-        names = dict.fromkeys((*self.script.verify, *self.list_topic_names()))
-        stated_now = find_values(names, text, asked_for, by_form=not self.session.is_verified)
-        stated = self.session.stated
-        values = {name: value for name, value in stated_now.items() if stated.get(name) != value}
-        if not values:
+    def _take_values(self, line: CallerLine) -> bool:
+        """Store the values that a line states; return whether there are new ones, or another person is meant."""
+        slots, verified_names = self.session.slots, self.script.verify.keys()
+        values = find_new(slots, line.values)
+        is_other = bool(values.keys() & verified_names) or is_other_person(slots, line.person)
+        if self.session.is_verified and is_other:
+            slots = {name: slot for name, slot in slots.items() if name in KEPT_AFTER_FAILURE}
+            self.change(is_verified=False, slots=slots, asked_for="")
+        elif not values:
             return False
-        if self.session.is_verified and values.keys() & self.script.verify.keys():
-            stated = {name: value for name, value in stated.items() if name in KEPT_AFTER_FAILURE}
-            self.change(is_verified=False, values={})
+        elif any(slots[name].value != value for name, value in values.items() if name in slots.keys() & verified_names):
+            slots = trust(slots)
         self.actions += [CollectValue(self.script.name, name, value) for name, value in values.items()]
-        self.change(stated={**stated, **values}, asked_for="")
+        stated = {name: Slot(value=value, source=CALLER) for name, value in values.items()}
+        is_answered = self.session.asked_for in values or not values.keys() <= set(REQUEST_NAMES)
+        self.change(slots={**slots, **stated}, asked_for="" if is_answered else self.session.asked_for)
         return True
 
-    def _go_on_with_topic(self) -> None:
+    def _take_intent(self, intent: int, text: str) -> None:
+        """Go on with what is asked. A question in between is answered, and then the first one goes on."""
+        answer, before = self.script.answers[intent], self.session.intent
+        pending = self.session.asked_for if before not in ("", str(intent)) else ""
+        if pending and answer.hook is None and not self.needs_verification(answer):
+            self._give(answer, "", then=self._build_question(pending))
+            return
+        asked_for = self.session.asked_for if before == str(intent) else ""
+        self.change(intent=str(intent), question=text[:MAX_QUESTION], asked_for=asked_for)
+        self._go_on()
+
+    def _go_on(self) -> None:
         """Verify the caller if the answer needs it, ask for what its hook needs, and answer."""
-        answer = self.find_topic()
+        answer = self.find_answer()
         if answer is None or self.needs_verification():
             self._verify()
             return
         known = self.get_values()
-        missing = next((name for name in self.list_argument_names() if not known.get(name)), None)
+        missing = next((name for name in list_argument_names(answer) if not known.get(name)), None)
         if missing is not None:
+            before = THANK_YOU if missing == self.session.asked_for else ""  # they stated something else
             self.change(asked_for=missing)
-            self.speak(_build_question(missing))
+            self.speak(before, self._build_question(missing))
         elif answer.hook is not None:
             self._run_hook(answer.hook, {name: self.render(text) for name, text in answer.arguments.items()})
         else:
@@ -214,10 +232,12 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
 
     def _verify(self) -> None:
         """Ask for the next missing value, or check all of them."""
-        if self.session.is_verified or self._ask_for_missing():
+        if self.session.is_verified:
+            self.speak(THANK_YOU, WHAT_ELSE)
+        elif self._ask_for_missing():
             return
-        if self.script.verify_hook is None:
-            self._accept()
+        elif self.script.verify_hook is None:
+            self._accept({})
         else:
             self._run_hook(self.script.verify_hook, {})
 
@@ -225,98 +245,87 @@ class RepresentativeDraft(StepDraft[RepresentativeSession]):
         """Run a hook with the values of the line, those that the caller stated, and arguments.
 
         What earlier hooks returned serves required arguments only: the reference of the last answer must not narrow
-        the next search.
+        the next search. What this hook returned before is forgotten, so that it is not said about another request.
         """
-        given = {**self.values, **self.session.stated, **arguments}
-        self.actions.append(RunHook(self.script.name, hook, given, dict(self.session.values)))
-        self.change(phase="waiting", due=None)
+        slots = {name: slot for name, slot in self.session.slots.items() if slot.source != hook}
+        self.change(slots=slots, phase="waiting", due=None)
+        answer = self.find_answer()
+        question = {"question": self.session.question} if answer and "question" in answer.optional else {}
+        given = {**self.values, **list_stated(slots), **question, **arguments}
+        self.actions.append(RunHook(self.script.name, hook, given, list_returned(slots)))
 
-    def _accept(self) -> None:
+    def _accept(self, values: Mapping[str, str]) -> None:
         """Accept the caller, and answer the question that they asked before."""
-        known = {**self.session.stated, **self.session.values}
-        stated = next((self.session.stated[name] for name in self.script.verify), "")
+        known = {**list_stated(self.session.slots), **values}
+        stated = next((known[name] for name in self.script.verify), "")
         person = known.get("member_id") or known.get("patient") or stated
         self.actions.append(VerifyIdentity(person))
-        self.change(is_verified=True)
-        if self.session.topic:
-            self._go_on_with_topic()
+        self.change(is_verified=True, slots=verify(self.session.slots, self.script.verify))
+        if self.session.intent:
+            self._go_on()
         else:
             self.speak(self.render(self.script.verified))
 
     def _refuse(self) -> None:
-        """Say that the values do not match, and ask again, or end the call after too many attempts."""
+        """Say that the values do not match, and ask again, or end the call after too many attempts.
+
+        The values stay, and are in doubt: the caller may correct one of them, or state all again.
+        """
         attempts = self.session.attempts + 1
         refusal = self.render(self.script.not_verified)
-        stated = self.session.stated
-        remaining = {name: value for name, value in stated.items() if name in KEPT_AFTER_FAILURE and attempts == 1}
-        self.change(attempts=attempts, stated=remaining)
+        names = [name for name in self.script.verify if name not in KEPT_AFTER_FAILURE or attempts > 1]
+        self.change(attempts=attempts, slots=doubt(self.session.slots, names or self.script.verify))
         if attempts >= self.script.max_verifications:
             self.say_goodbye(refusal)
-        elif not self._ask_for_missing(refusal):
-            self.change(stated={})
+        else:
             self._ask_for_missing(refusal)
 
-    def _give(self, answer: RepresentativeAnswer | None, outcome: str) -> None:
-        """Give an answer, that for the outcome of its hook."""
+    def _give(self, answer: RepresentativeAnswer | None, outcome: str, then: str = "") -> None:
+        """Give an answer, that for the outcome of its hook; `then` is the question to which the caller is to return."""
         says = answer.says if answer is not None else None
         text = says.get(outcome) if isinstance(says, dict) else says
         spoken = self.render(text if text is not None else self.script.fallback)
-        used = set(self.list_topic_names()) - self.script.verify.keys()
-        stated = {name: value for name, value in self.session.stated.items() if name not in used}
-        self.change(topic="", stated=stated)
+        if then:
+            self.speak(_without_last_question(spoken), then)
+            return
+        used = {*REQUEST_NAMES, *(list_value_names(answer) if answer is not None else ())} - self.script.verify.keys()
+        slots = self.session.slots.items()
+        rest = {name: slot for name, slot in slots if name not in used or slot.source not in (CALLER, LINE)}
         transfers_to = answer.transfers_to if answer is not None else None
-        self.change(transfers_to=transfers_to or "")
+        self.change(intent="", question="", asked_for="", slots=rest, transfers_to=transfers_to or "")
         self.speak(spoken, is_ending=answer is not None and (answer.ends_call or transfers_to is not None))
 
-    def _react_to_remark(self, text: str) -> None:
+    def _react_to_act(self, line: CallerLine, text: str) -> None:
         """React to words that are neither a question of the script nor a value."""
-        remark, asked_for = find_remark(text), self.session.asked_for
-        if remark == "end" or (is_no(text) and not asked_for):
+        act, asked_for = line.act, self.session.asked_for
+        if act == "end" or (is_no(text) and not asked_for):
             self.say_goodbye()
-        elif remark == "repeat":
+        elif act == "person":
+            question = self._build_question(asked_for) if asked_for else ""
+            self.speak(self.render(self.script.no_transfer), question, is_repeatable=False)
+        elif act == "repeat":
             self.speak(self.session.said)
-        elif remark == "wait":
+        elif act == "wait":
             self.speak(TAKE_YOUR_TIME, is_repeatable=False)
         elif asked_for:
             self._ask_again(asked_for, text)
-        elif remark == "thanks":
+        elif act == "thanks":
             self.speak(ANYTHING_ELSE, is_repeatable=False)
         elif not self.needs_verification() or not self._ask_for_missing():
             self.speak(WHAT_ELSE if is_yes(text) else self.render(self.script.fallback), is_repeatable=False)
 
     def _ask_again(self, name: str, text: str) -> None:
         """Ask for a value again. A caller who stated a value that is known already was understood."""
-        question = self.script.verify.get(name, _build_question(name))
-        is_known = find_values(self.script.verify, text).items() & self.session.stated.items()
-        self.speak(THANK_YOU if is_known else NOT_UNDERSTOOD, self.render(question))
+        stated = find_values(self.script.verify, text, by_form=[*self.script.verify])
+        is_known = stated.items() & list_stated(self.session.slots).items()
+        self.speak(THANK_YOU if is_known else NOT_UNDERSTOOD, self._build_question(name))
 
-
-def find_answer(answers: Sequence[RepresentativeAnswer], text: str, *, exact: bool = False) -> int | None:
-    """Return the index of the answer whose phrase has the most words in common with a question.
-
-    None if no phrase has half of its words in it, or if two answers share parts of it equally. With `exact`, all words
-    of a phrase must be there.
-    """
-    words = list_stems(text)
-    scores: dict[int, tuple[int, float]] = {}
-    for index, answer in enumerate(answers):
-        for phrase in answer.asks:
-            wanted = list_stems(phrase)
-            common = len(wanted & words)
-            part = common / len(wanted) if wanted else 0.0
-            if common and part >= (1.0 if exact else MIN_COMMON_PART):
-                scores[index] = max(scores.get(index, (0, 0.0)), (common, part))
-    best = max(scores.values(), default=(0, 0.0))
-    indexes = [index for index, score in scores.items() if score == best]
-    return indexes[0] if len(indexes) == 1 or (indexes and best[1] == 1.0) else None
-
-
-def find_remark(text: str) -> str | None:
-    """Return what kind of remark a text is: `end`, `repeat`, `wait` or `thanks`; None if it is another text."""
-    for kind, phrases in _REMARKS.items():
-        if match_choice((Choice(speech=tuple(phrases), next=kind),), text) is not None:
-            return kind
-    return None
+    def _build_question(self, name: str) -> str:
+        """Return the question for a value: that of the script, or `What is the claim number, please?`"""
+        if name in self.script.verify:
+            return self.render(self.script.verify[name])
+        words = [word.upper() if word in ACRONYMS else word for word in name.split("_")]
+        return f"What is the {' '.join(words)}, please?"
 
 
 def _join_letters(text: str) -> str:
@@ -324,10 +333,9 @@ def _join_letters(text: str) -> str:
     return "".join(filter(str.isalnum, text)).upper()
 
 
-def _build_question(name: str) -> str:
-    """Return the question for a value that the script has no question for: `What is the claim number, please?`"""
-    words = [word.upper() if word in ACRONYMS else word for word in name.split("_")]
-    return f"What is the {' '.join(words)}, please?"
+def _without_last_question(text: str) -> str:
+    """Return an answer without the question at its end, such as `Is there anything else?`"""
+    return _LAST_QUESTION.sub("", text)
 
 
 class RepresentativeMachine:
@@ -346,8 +354,10 @@ class RepresentativeMachine:
     def start(self, context: StepContext) -> StepResult:
         """Greet the caller, and ask for the first value unless the greeting is a question itself."""
         collected = self._collected
-        passed_on = {name: collected[name] for name in self._script.passed_on if collected.get(name)}
-        session = RepresentativeSession(representative=self._script.name, phase="speaking", stated=passed_on)
+        known = {
+            name: Slot(value=collected[name], source=LINE) for name in self._script.passed_on if collected.get(name)
+        }
+        session = RepresentativeSession(representative=self._script.name, phase="speaking", slots=known)
         draft = RepresentativeDraft(session, context, self._values, script=self._script)
         draft.greet()
         return draft.to_result()

@@ -57,6 +57,9 @@ class RepresentativeScript(Frozen):
     not_verified: Prompt = "I'm sorry, that does not match what we have on file."
     answers: Annotated[tuple[RepresentativeAnswer, ...], Field(max_length=100)]
     fallback: Prompt = "I'm sorry, I can't help with that."
+    no_transfer: Annotated[
+        Prompt, Field(description="what they say to a caller who asks for another person, if no answer is about that")
+    ] = "I'm sorry, I can't transfer you from here. I can help you with what I have on file."
     silence: Prompt = "Hello, are you still there?"
     patience: Annotated[Duration, Field(description="how long they wait for the caller to speak")] = timedelta(
         seconds=15

@@ -7,7 +7,7 @@ how many seconds it wants to be called again. The simulator turns actions into e
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal, NamedTuple, Protocol
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clerkship.formats.phone_tree.nodes import NodeName
 from clerkship.formats.phone_tree.prompts import measure_speech
@@ -17,6 +17,10 @@ from clerkship.model.frozen import Flag, Frozen, Number, Whole
 Phase = Literal["speaking", "listening", "on_hold", "recording", "waiting", "ended"]
 """`speaking`: a prompt plays. `listening`: it waits for the caller. `waiting`: it waits for the result of a hook."""
 RejectionReason = Literal["no_input", "no_match", "invalid"]
+CALLER = "caller"
+"""The source of a value that the caller stated."""
+LINE = "line"
+"""The source of a value that the phone tree passed on."""
 
 
 class Session(Frozen):
@@ -52,23 +56,49 @@ class IvrSession(Session):
     recording_end: Annotated[datetime | None, Field(description="when the recording ends at the latest")] = None
 
 
+class Slot(Frozen):
+    """A value that a representative knows."""
+
+    value: str
+    source: Annotated[str, Field(description="`caller`, `line` if the phone tree collected it, or the name of a hook")]
+    state: Annotated[
+        Literal["stated", "doubted", "verified"],
+        Field(description="`doubted`: it did not match what is on file; `verified`: it did"),
+    ] = "stated"
+
+
 class RepresentativeSession(Session):
-    """Where a call with a scripted representative is."""
+    """Where a call with a scripted representative is: the frame of the dialogue.
+
+    What is asked is the `intent`, what is known are the `slots`, and what may be said depends on `is_verified`.
+    """
 
     type: Literal["representative"] = "representative"
     representative: str
     attempts: Annotated[Whole, Field(description="verifications that failed in the whole call")] = 0
     silences: Annotated[Whole, Field(description="how often in a row the caller said nothing")] = 0
-    stated: Annotated[dict[str, str], Field(description="values that the caller stated")] = {}
-    values: Annotated[dict[str, str], Field(description="values that hooks returned")] = {}
-    is_verified: Flag = False
+    slots: dict[str, Slot] = {}
+    is_verified: Annotated[Flag, Field(description="whether the caller may hear about the person in the slots")] = False
     asked_for: Annotated[str, Field(description="name of the value that the caller is asked for")] = ""
-    topic: Annotated[str, Field(description="number of the answer that waits for a value, or for a hook")] = ""
+    intent: Annotated[str, Field(description="number of the answer that waits for a value, or for a hook")] = ""
+    question: Annotated[str, Field(description="what the caller said to ask for it")] = ""
     said: Annotated[str, Field(description="what was said last, in case the caller asks to repeat it")] = ""
     is_ending: Annotated[Flag, Field(description="whether the call ends or is transferred after what is said now")] = (
         False
     )
     transfers_to: Annotated[str, Field(description="to whom it is transferred then; empty if it ends")] = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_earlier_fields(cls, fields: Any) -> Any:
+        """Read the session of a log that was stored before values were slots."""
+        if not isinstance(fields, dict) or fields.keys().isdisjoint({"stated", "values", "topic"}):
+            return fields
+        fields = dict(fields)
+        found, stated, intent = fields.pop("values", {}), fields.pop("stated", {}), fields.pop("topic", "")
+        slots = {name: {"value": value, "source": "hook"} for name, value in found.items()}
+        slots |= {name: {"value": value, "source": CALLER} for name, value in stated.items()}
+        return {**fields, "slots": slots, "intent": intent}
 
 
 class RecorderSession(Session):

@@ -10,7 +10,10 @@ from clerkship.text.spoken_words import (
     CODE_WORDS,
     CORRECTIONS,
     HESITATIONS,
+    LETTER_NAMES,
+    NUMBER_WORDS,
     REPEATS,
+    SHORT_LETTER_NAMES,
     read_number_below_hundred,
     split_words,
     to_word_set,
@@ -24,6 +27,8 @@ _BETWEEN = HESITATIONS | to_word_set(
 """Words between the parts of an entry that do not end it."""
 _SPELLING = (("as", "in"), ("like", "in"), ("is", "for"), ("for",), ("like",), ("as",))
 """What stands between a letter and the word that spells it: `C as in Charlie`."""
+_W_SOUNDS = ("u", "you", "yoo")
+"""What follows `double` in the name of the letter W."""
 _PREFIX = re.compile(r"[a-z]{2,3}")
 _PREFIX_CAPITALS = re.compile(r"\b[A-Z]{2,4}\b")
 _NOT_A_PREFIX = to_word_set(
@@ -59,6 +64,12 @@ def _parse_code(text: str, *, has_letters: bool) -> str | None:
     return None
 
 
+def is_code_word(word: str) -> bool:
+    """Return whether a code can begin with a word: a number, a letter, or a word that stands for one."""
+    is_number = any(char.isdigit() for char in word) or word in NUMBER_WORDS or word in REPEATS
+    return is_number or word in CODE_WORDS or word in LETTER_NAMES or (len(word) == 1 and word.isalpha())
+
+
 class _CodeReader:
     """Reads the digits and letters among the words of a caller."""
 
@@ -85,6 +96,8 @@ class _CodeReader:
     def _read_part(self, place: int) -> tuple[str, int] | None:
         """Return the characters that stand at a place, and how many words they take."""
         word = self._words[place]
+        if self._has_letters and word == "double" and self._word(place + 1) in _W_SOUNDS:
+            return "W", 2 + self._count_spelling(place + 1, "w")
         if word in REPEATS:
             repeated = self._read_single(place + 1)
             return None if repeated is None else (repeated[0] * REPEATS[word], 1 + repeated[1])
@@ -114,9 +127,12 @@ class _CodeReader:
     def _read_letters(self, place: int) -> tuple[str, int] | None:
         word = self._words[place]
         if len(word) == 1:
-            return None if self._is_plain_word(place) else (word.upper(), 1 + self._count_spelling(place))
+            return None if self._is_plain_word(place) else (word.upper(), 1 + self._count_spelling(place, word))
         if word in CODE_WORDS:
             return CODE_WORDS[word], 1
+        letter = LETTER_NAMES.get(word) or (SHORT_LETTER_NAMES.get(word) if self._is_between(place) else None)
+        if letter is not None:
+            return letter, 1 + self._count_spelling(place, letter.lower())
         if any(char.isdigit() for char in word):
             return word.upper(), 1
         if self._is_prefix(place):
@@ -128,12 +144,18 @@ class _CodeReader:
         following = self._word(place + 1)
         if self._words[place] not in ("a", "i") or len(following) < 2 or following in _BETWEEN or following in REPEATS:
             return False
-        return self._count_spelling(place) == 0 and self._read_part(place + 1) is None
+        return self._count_spelling(place, self._words[place]) == 0 and self._read_part(place + 1) is None
 
-    def _count_spelling(self, place: int) -> int:
+    def _is_between(self, place: int) -> bool:
+        """Return whether parts of a code stand on both sides of a word, or two right after it."""
+        before, after, last = (self._word(each) if each >= 0 else "" for each in (place - 1, place + 1, place + 2))
+        if is_code_word(after) or after == "ray":
+            return is_code_word(before) or is_code_word(last)
+        return after in SHORT_LETTER_NAMES and is_code_word(last)
+
+    def _count_spelling(self, place: int, letter: str) -> int:
         """Return how many words after a letter only spell it: three for `C as in Charlie`."""
-        letter = self._words[place]
-        if letter == "x" and self._word(place + 1) == "ray":
+        if letter == "x" and self._word(place + 1) == "ray":  # `x-ray`, `ex ray`
             return 1
         if CODE_WORDS.get(self._word(place + 1)) == letter.upper():
             return 1

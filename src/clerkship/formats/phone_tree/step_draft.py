@@ -47,7 +47,7 @@ class StepDraft(Generic[SessionT]):
 
     def get_values(self) -> dict[str, str]:
         """Return all values: of the line, and of this call."""
-        return {**self.values, **self.session.values}
+        return dict(self.values)
 
     def render(self, text: str) -> str:
         """Return a prompt with its values."""
@@ -73,6 +73,10 @@ class IvrDraft(StepDraft[IvrSession]):
 
     speech: str = ""
     """What the caller said during the prompts before this node; the next input node may use it."""
+
+    def get_values(self) -> dict[str, str]:
+        """Return all values: of the line, and of this call."""
+        return {**self.values, **self.session.values}
 
     def speak(self, *texts: str) -> bool:
         """Say texts one after the other. Return False, and do nothing, if none of them has words."""

@@ -9,10 +9,19 @@ from typing import Any
 
 from clerkship.payer.answer import Authorization, Benefit, EligibilityAnswer, PayerClaim
 from clerkship.payer.eligibility import find_coverage
-from clerkship.payer.inquiry import ClaimQuery, EligibilityInquiry, PartyQuery, PersonQuery
+from clerkship.payer.inquiry import ClaimQuery, EligibilityInquiry, PartyQuery, PersonQuery, ServiceType
 from clerkship.payer.matching import identify_parties
+from clerkship.payer.plan import find_service_type
 from clerkship.payer.state import PayerState
-from clerkship.simulators.voice.hooks.contract import Hook, HookContext, HookResult, is_same_reference, read_date
+from clerkship.simulators.voice.hooks.contract import (
+    Hook,
+    HookContext,
+    HookResult,
+    is_same_reference,
+    normalize_reference,
+    read_date,
+)
+from clerkship.text.spoken_words import split_words
 
 PAYER = "payer"
 PARTIES = ("payer_id", "npi", "member_id", "birth_date")
@@ -33,6 +42,16 @@ _SPOKEN_STATUSES = {
     "need_more_info": "waiting for more information",
     "pended": "pending",
 }
+
+_SERVICE_WORDS: Mapping[ServiceType, tuple[str, ...]] = {
+    "mri_ct": ("mri", "mris", "ct", "cat scan", "mra", "magnetic resonance", "scan"),
+    "physical_therapy": ("physical therapy", "physiotherapy", "pt", "therapy visits", "occupational therapy"),
+    "chiropractic": ("chiropractic", "chiropractor"),
+    "mental_health": ("psychotherapy", "counseling", "mental health", "psychiatry", "psychiatric"),
+    "dental": ("dental",),
+    "vision": ("eye exam", "vision"),
+}
+"""Words of a question that name a service without its code."""
 
 
 def find_member(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
@@ -71,8 +90,28 @@ def check_eligibility(context: HookContext, arguments: Mapping[str, str]) -> Hoo
     return HookResult("active", {**values, **amounts})
 
 
+def check_requirement(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
+    """Check whether a procedure needs an authorization under the member's plan, and whether one was requested."""
+    payer, action = context.action.domain(PayerState)
+    query, code = _build_query(arguments), normalize_reference(arguments.get("procedure_code", ""))
+    if not query:
+        return NOT_FOUND
+    inquiry = EligibilityInquiry(**query, service_types=(find_service_type(code),), procedure_codes=(code,))
+    answer = payer.check_eligibility(action, inquiry)
+    benefit = next((each for each in answer.benefits if each.procedure_code == code), None)
+    if answer.coverage is None or benefit is None:
+        return NOT_FOUND
+    values = {"service": code, "plan_name": answer.coverage.plan_name}
+    if benefit.kind == "not_covered":
+        return HookResult("not_covered", values)
+    filed = find_authorization(context, {**arguments, "reference": ""})
+    if filed.outcome != "not_found":
+        return HookResult("requested", {**filed.values, **values})
+    return HookResult("required" if benefit.authorization_required else "not_required", values)
+
+
 def find_authorization(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
-    """Find an authorization by its number; without a number, the newest one of the member that is not cancelled."""
+    """Find an authorization by its number or procedure; else the newest one of the member that is not cancelled."""
     payer, action = context.action.domain(PayerState)
     query = _build_query(arguments)
     if not query:
@@ -82,10 +121,22 @@ def find_authorization(context: HookContext, arguments: Mapping[str, str]) -> Ho
     number = next((each for each in filed if each and is_same_reference(reference, each)), reference)
     known = payer.find_authorizations(action, party, number or None).authorizations
     matches = [each for each in known if reference or each.status != "cancelled"]
+    matches = [each for each in matches if _is_for(each, arguments)]
     if not matches:
         return NOT_FOUND
     newest = max(matches, key=lambda each: each.requested)
     return HookResult(_OUTCOMES_BY_STATUS[newest.status], _describe_authorization(newest))
+
+
+def _is_for(authorization: Authorization, arguments: Mapping[str, str]) -> bool:
+    """Return whether an authorization is for the service that is named: by its code, else by words of the question."""
+    codes = {each.procedure_code for each in authorization.services}
+    code = normalize_reference(arguments.get("procedure_code", ""))
+    if code:
+        return code in map(normalize_reference, codes)
+    question = f" {' '.join(split_words(arguments.get('question', '')))} "
+    types = {type for type, words in _SERVICE_WORDS.items() if any(f" {word} " in question for word in words)}
+    return not types or not types.isdisjoint(map(find_service_type, codes))
 
 
 def find_claim(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
@@ -194,14 +245,24 @@ HOOKS = (
         PAYER,
     ),
     Hook(
+        "payer.check_requirement",
+        "Check whether a procedure code needs an authorization, and whether one is `requested` for the member already.",
+        (*PARTIES, "procedure_code"),
+        ("required", "not_required", "requested", "not_covered", "not_found"),
+        ("service", "plan_name", "reference", "status", "valid_from", "valid_until", "reason"),
+        check_requirement,
+        PAYER,
+    ),
+    Hook(
         "payer.find_authorization",
-        "Find an authorization of a member by its number, or the newest one. A cancelled one is `denied`.",
+        "Find an authorization of a member by its number, its procedure code or the service that a "
+        "`question` names; the newest one if several match. A cancelled one is `denied`.",
         PARTIES,
         ("approved", "pending", "denied", "not_found"),
         ("reference", "status", "service", "valid_from", "valid_until", "reason"),
         find_authorization,
         PAYER,
-        ("reference",),
+        ("reference", "procedure_code", "question"),
     ),
     Hook(
         "payer.find_claim",
