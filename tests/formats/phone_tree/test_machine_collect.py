@@ -271,3 +271,11 @@ def test_entry_that_is_corrected_is_read_back_again() -> None:
     call.listen()
     call.say("Yes, one two three five is right")
     assert call.session.values == {"entered": "1235"}
+
+
+def test_sentence_that_reads_an_entry_back_can_be_set() -> None:
+    call = call_collect(confirm=True, confirmation="I have {entry|digits}. Right?")
+    call.press("1234#")
+    assert call.spoken[-1] == "I have 1, 2, 3, 4. Right?"
+    call.say("yes")
+    assert call.session.values == {"entered": "1234"}

@@ -172,3 +172,27 @@ def test_menu_without_words_listens_at_once() -> None:
     assert (call.session.phase, call.result.timer_seconds) == ("listening", 1.0)
     call.fire()
     assert (call.session.phase, call.rejections) == ("listening", [("no_input", 1)])
+
+
+def build_operator_call(**fields: Any) -> TreeCall:
+    """Return a call to a menu and a data entry, with a node for callers who ask for a person."""
+    ask = {"type": "collect", "prompt": "Your number?", "variable": "number", "next": "goodbye"}
+    menu = build_menu(choices=[{"key": "1", "next": "ask"}])
+    person = {"type": "transfer", "prompt": "One moment.", "number": "+15550100123"}
+    return TreeCall(build_tree({"main": menu, "ask": ask, **({"person": person} if fields else {})}, **fields))
+
+
+@pytest.mark.parametrize("words", ["Operator!", "I want a representative", "Can I talk to a person?"])
+def test_operator_is_reached_from_menus_and_data_entry(words: str) -> None:
+    for keys in ("", "1"):
+        call = build_operator_call(operator="person")
+        if keys:
+            call.press(keys)
+        call.say(words)
+        assert call.path[-1] == "person"
+
+
+def test_operator_is_not_understood_unless_the_tree_has_one() -> None:
+    call = build_operator_call()
+    call.say("Operator!")
+    assert call.rejections == [("no_match", 1)]

@@ -294,3 +294,20 @@ def test_opening_time_is_a_local_time(at: Any) -> None:
         IvrTree.model_validate(
             build_fields({"main": {"type": "hours", "hours": hours, "opened": "done", "closed": "done"}, "done": END})
         )
+
+
+def test_operator_must_be_a_node_and_counts_as_a_way_to_it() -> None:
+    assert find_problems({"main": MENU, "done": END, "desk": END}, operator="desk") == []
+    [problem] = find_problems({"main": MENU, "done": END}, operator="desk")
+    assert problem.startswith("`operator`: there is no node `desk`")
+
+
+@pytest.mark.parametrize(
+    ("fields", "problem"),
+    [
+        ({"confirmation": "{entry}?"}, "it is never said without `confirm: true`"),
+        ({"confirm": True, "confirmation": "Right?"}, "`{entry}` is missing: what the caller entered"),
+    ],
+)
+def test_sentence_that_reads_an_entry_back_needs_the_entry(fields: dict[str, Any], problem: str) -> None:
+    assert find_problems({"main": {**COLLECT, **fields}, "done": END}) == [f"node `main`, `confirmation`: {problem}"]

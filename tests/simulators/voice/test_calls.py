@@ -412,3 +412,54 @@ def test_calls_are_read_from_a_log_with_events_of_voicemails_among_them() -> Non
         assert VoicemailLeft in {type(event.payload) for event in events}
         [(_, read)] = read_calls(events).items()
         assert [turn.text for turn in read.turns] == [turn.text for turn in phone.find(call).turns]
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "service"),
+    [
+        ("911", "emergency_number", "emergency services"),
+        ("9-1-1", "emergency_number", "emergency services"),
+        ("988", "short_number", "the suicide and crisis lifeline"),
+        ("411", "short_number", "directory assistance"),
+    ],
+)
+def test_a_short_number_is_refused_and_the_event_says_what_it_is(number: str, code: str, service: str) -> None:
+    with OfficePhone() as phone:
+        error = phone.post("/calls", to=number)["error"]
+        assert error["code"] == code
+        assert f"{number} reaches {service}" in error["message"]
+        [refused] = phone.events("call.refused")
+        assert (refused.to_number, refused.code, refused.service) == (number, code, service)
+        assert phone.events("call.started") == []
+
+
+def test_a_speech_that_is_too_long_is_interrupted_and_the_rest_is_not_heard() -> None:
+    with OfficePhone() as phone:
+        call = phone.reach_menu()
+        phone.act(call, "say", text="I have a long story to tell. " * 100 + "Billing.")
+        assert phone.listen(call, 120).startswith("I'm sorry, I didn't understand that.")
+        turn = next(each for each in phone.find(call).turns if each.speaker == "agent")
+        assert turn.is_cut
+        assert (turn.end - turn.start).total_seconds() == 60
+        assert phone.path(call)[-1] == "office/main"
+
+
+def test_the_length_of_a_speech_can_be_set_and_a_mailbox_records_it_all() -> None:
+    speech = "Please call us back. " * 20
+    with OfficePhone(max_speech="10s") as phone:
+        call = phone.dial(ANSWERPHONE)
+        phone.listen(call)
+        phone.act(call, "say", text=speech)
+        phone.act(call, "hang-up")
+        [turn] = [each for each in phone.find(call).turns if each.speaker == "agent"]
+        assert not turn.is_cut
+
+
+def test_hear_reports_that_a_call_rang_and_was_answered_once() -> None:
+    with OfficePhone() as phone:
+        call = phone.post("/calls", to=MENU)
+        assert call["status"] == "ringing"
+        first = phone.act(call["id"], "hear")
+        assert [each["status"] for each in first["progress"]] == ["ringing", "answered"]
+        assert first["progress"][1]["at"] == first["heard"][0]["start"]
+        assert "progress" not in phone.act(call["id"], "hear", seconds=1)

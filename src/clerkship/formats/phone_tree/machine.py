@@ -61,7 +61,8 @@ class IvrMachine:
 
     def start(self, context: StepContext) -> StepResult:
         """Answer a call: enter the start node."""
-        draft = IvrDraft(IvrSession(node=self.tree.start, phase="speaking"), context, self._values)
+        session = IvrSession(node=self.tree.start, phase="speaking")
+        draft = IvrDraft(session, context, self._values, operator=self.tree.operator)
         return self._follow(draft, self.tree.start)
 
     def step(self, session: IvrSession, stimulus: Stimulus, context: StepContext) -> StepResult:
@@ -69,7 +70,7 @@ class IvrMachine:
 
         A node that the tree does not have, because the tree was replaced during the call, ends the call.
         """
-        draft = IvrDraft(session, context, self._values)
+        draft = IvrDraft(session, context, self._values, operator=self.tree.operator)
         if session.phase == "ended":
             return draft.to_result()
         node = self.tree.nodes.get(session.node)
@@ -346,8 +347,20 @@ MAX_REJECTED_TEXT = 500
 """Characters of what the caller said that a rejection quotes."""
 MIN_CORRECTION = 4
 """Characters of an entry that corrects another one: "No, it is 4 7 1 2". Shorter ones may be the key of an answer."""
+ENTRY = "entry"
+"""The name of the entry in the sentence that reads it back."""
 _YES, _NO, _REPEAT = "yes", "no", "repeat"
 _ANSWERS = (Choice(key="1", next=_YES), Choice(key="2", next=_NO))
+_OPERATOR_CHOICES = (
+    Choice(
+        speech=(
+            *("operator", "representative", "agent", "live agent", "real person", "live person", "human", "attendant"),
+            *("speak to someone", "speak with someone", "talk to someone", "talk to a person", "speak to a person"),
+            *("customer service", "receptionist"),
+        ),
+        next="operator",
+    ),
+)
 _REPEAT_CHOICES = (Choice(speech=("repeat", "say that again", "say it again"), next=_REPEAT),)
 _CONFIRMATION = "You entered {entry%s}. If this is correct, press 1 or say yes. To enter it again, press 2 or say no."
 _FILTERS: dict[EntryFormat, str] = {
@@ -377,6 +390,8 @@ def ask(draft: IvrDraft, node: InputStep) -> NodeName | None:
             value = _parse_valid_entry(node, text)
             if value is not None:
                 return _take_entry(draft, node, value)
+        if draft.operator is not None and match_choice(_OPERATOR_CHOICES, text) is not None:
+            return draft.operator
     if draft.speak(_build_question(draft, node)):
         return None
     return start_listening(draft, node)
@@ -419,6 +434,8 @@ def use_speech(draft: IvrDraft, node: InputStep, text: str) -> NodeName | None:
             return _take_entry(draft, node, value)
         if value is not None:
             return _reject(draft, node, "invalid", text)
+    if draft.operator is not None and match_choice(_OPERATOR_CHOICES, text) is not None:
+        return draft.operator
     if node.repeat_key is not None and match_choice(_REPEAT_CHOICES, text) is not None:
         return ask(draft, node)
     return _reject(draft, node, "no_match", text)
@@ -525,5 +542,6 @@ def _reject(draft: IvrDraft, node: InputStep, reason: RejectionReason, text: str
 def _build_question(draft: IvrDraft, node: InputStep) -> str:
     """Return the prompt of a node, or the question whether an entry is right."""
     if draft.session.entry and isinstance(node, CollectNode):
-        return render_prompt(_CONFIRMATION % _FILTERS[node.format], {"entry": draft.session.entry})
+        sentence = node.confirmation or _CONFIRMATION % _FILTERS[node.format]
+        return render_prompt(sentence, {**draft.get_values(), ENTRY: draft.session.entry})
     return draft.render(node.prompt)

@@ -98,6 +98,10 @@ class CollectNode(InputNode):
     max_length: Annotated[Whole, Field(ge=1, le=60)] = 30
     end_key: Annotated[Key | None, Field(description="the key that ends the entry")] = "#"
     confirm: Annotated[Flag, Field(description="whether the line reads the entry back: press 1 if it is right")] = False
+    confirmation: Annotated[
+        Prompt | None,
+        Field(description="how it reads the entry back: a sentence with `{entry}`"),
+    ] = None
     next: NodeName
 
 
@@ -226,4 +230,8 @@ class UncheckedTree(Frozen):
     version: Annotated[str, Field(max_length=40, description="which version of the menus it is")] = "1"
     start: NodeName
     values: Annotated[dict[ValueName, str], Field(description="values that prompts and hooks may use")] = {}
+    operator: Annotated[
+        NodeName | None,
+        Field(description="where a caller goes who says `operator` or `representative` at any menu or data entry"),
+    ] = None
     nodes: Annotated[dict[NodeName, IvrNode], Field(min_length=1, max_length=500)]

@@ -31,7 +31,7 @@ _W_SOUNDS = ("u", "you", "yoo")
 """What follows `double` in the name of the letter W."""
 _PREFIX = re.compile(r"[a-z]{2,3}")
 _PREFIX_CAPITALS = re.compile(r"\b[A-Z]{2,4}\b")
-_NOT_A_PREFIX = to_word_set(
+_NOT_A_PREFIX = SHORT_LETTER_NAMES.keys() | to_word_set(
     "id is my its the it for was dob npi and are has him her his our you one two six ten per no nr hi yes of to in on "
     "at by so as or an am be we us me ssn mrn ok uh um er ref tax fax he she but not old new can may did do"
 )
@@ -147,11 +147,12 @@ class _CodeReader:
         return self._count_spelling(place, self._words[place]) == 0 and self._read_part(place + 1) is None
 
     def _is_between(self, place: int) -> bool:
-        """Return whether parts of a code stand on both sides of a word, or two right after it."""
+        """Return whether parts of a code stand on both sides of a word, or a letter and another part after it."""
         before, after, last = (self._word(each) if each >= 0 else "" for each in (place - 1, place + 1, place + 2))
-        if is_code_word(after) or after == "ray":
-            return is_code_word(before) or is_code_word(last)
-        return after in SHORT_LETTER_NAMES and is_code_word(last)
+        if is_code_word(after) and (is_code_word(before) or before in SHORT_LETTER_NAMES):
+            return True
+        is_letter = after in SHORT_LETTER_NAMES or after in LETTER_NAMES or after in CODE_WORDS or after == "ray"
+        return (is_letter or (len(after) == 1 and after.isalpha())) and is_code_word(last)
 
     def _count_spelling(self, place: int, letter: str) -> int:
         """Return how many words after a letter only spell it: three for `C as in Charlie`."""

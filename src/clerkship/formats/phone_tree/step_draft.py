@@ -71,6 +71,8 @@ class StepDraft(Generic[SessionT]):
 class IvrDraft(StepDraft[IvrSession]):
     """The result of a step of a phone tree."""
 
+    operator: str | None = None
+    """The node for callers who ask for a person, wherever they are."""
     speech: str = ""
     """What the caller said during the prompts before this node; the next input node may use it."""
 

@@ -19,6 +19,7 @@ from clerkship.formats.phone_tree.nodes import (
 )
 from clerkship.formats.phone_tree.prompts import check_prompt, find_names
 from clerkship.formats.phone_tree.tree_graph import (
+    Edges,
     build_edges,
     find_loops,
     find_reachable,
@@ -37,6 +38,8 @@ HookOutputs = Mapping[str, Sequence[str]]
 _ANSWER_KEYS = "12"
 """The keys that answer whether an entry is right."""
 
+_OWN_NAMES = {"announcement": {"position"}, "confirmation": {"entry"}}
+"""Names of values that only one text of a node has."""
 _LISTS = ("choices", "hours")
 _ADD_EXIT = "it reaches no end, transfer or voicemail node; lead to one from here"
 _REACH = "lead to it from another node, or remove it"
@@ -87,8 +90,9 @@ def find_tree_problems(tree: UncheckedTree, outputs: HookOutputs | None = None) 
 
 
 def _check_targets(tree: UncheckedTree) -> Iterator[TreeProblem]:
-    if tree.start not in tree.nodes:
-        yield TreeProblem("", "start", f"there is no node `{tree.start}`{_suggest(tree.start, tree.nodes)}")
+    for key, named in (("start", tree.start), ("operator", tree.operator)):
+        if named is not None and named not in tree.nodes:
+            yield TreeProblem("", key, f"there is no node `{named}`{_suggest(named, tree.nodes)}")
     for name, node in tree.nodes.items():
         for target in list_targets(node):
             if target.node not in tree.nodes:
@@ -104,10 +108,19 @@ def _suggest(name: str, known: Collection[str], heading: str = "expected") -> st
     return f"; did you mean `{nearest}`?" if nearest else ""
 
 
+def _build_edges(tree: UncheckedTree) -> Edges:
+    """Return which nodes each node leads to, by its own targets or because the caller asks for the operator there."""
+    edges = build_edges(tree.nodes, list_targets)
+    if tree.operator not in tree.nodes:
+        return edges
+    inputs = {name for name, node in tree.nodes.items() if isinstance(node, MenuNode | CollectNode)}
+    return {name: (*targets, tree.operator) if name in inputs else targets for name, targets in edges.items()}
+
+
 def _check_reachable(tree: UncheckedTree) -> Iterator[TreeProblem]:
     if tree.start not in tree.nodes:
         return
-    reachable = find_reachable(build_edges(tree.nodes, list_targets), [tree.start])
+    reachable = find_reachable(_build_edges(tree), [tree.start])
     for name in tree.nodes:
         if name not in reachable:
             yield TreeProblem(name, "", f"it cannot be reached from the start node `{tree.start}`; {_REACH}")
@@ -118,7 +131,7 @@ def _check_loops(tree: UncheckedTree) -> Iterator[TreeProblem]:
 
     A node with a target that does not exist counts as an exit: it may be meant to be one.
     """
-    edges = build_edges(tree.nodes, list_targets)
+    edges = _build_edges(tree)
     exits = [name for name, node in tree.nodes.items() if is_exit(node) or _has_unknown_target(tree, node)]
     closed = set(tree.nodes) - find_reachable(reverse_edges(edges), exits)
     for loop in find_loops(edges, closed):
@@ -206,6 +219,10 @@ def _find_second(choices: Sequence[Choice], key: str) -> int:
 
 
 def _check_collect(node: CollectNode) -> Iterator[tuple[str, str]]:
+    if node.confirmation is not None and not node.confirm:
+        yield "confirmation", "it is never said without `confirm: true`"
+    elif node.confirmation is not None and "entry" not in find_names(node.confirmation):
+        yield "confirmation", "`{entry}` is missing: what the caller entered"
     if node.min_length > node.max_length:
         yield "min_length", f"{node.min_length} is greater than `max_length`, which is {node.max_length}"
     if node.repeat_key is not None and node.repeat_key == node.end_key:
@@ -223,8 +240,8 @@ def _check_names(tree: UncheckedTree, outputs: HookOutputs | None) -> Iterator[T
         names = known.get(name)
         if names is None:
             continue
-        own = {"position"} if isinstance(node, QueueNode) else set()
         for key, text in _list_texts(node):
+            own = _OWN_NAMES.get(key, set())
             for used in find_names(text):
                 if used not in names | own:
                     yield TreeProblem(name, key, f"{{{used}}} {_describe_unset(used, names | own)}")
@@ -238,7 +255,7 @@ def _describe_unset(name: str, known: Collection[str]) -> str:
 
 def _find_known_names(tree: UncheckedTree, outputs: HookOutputs | None) -> dict[NodeName, set[str]]:
     """Return the names that may be set when a node is entered. A node after a hook of unknown outputs is left out."""
-    edges = build_edges(tree.nodes, list_targets)
+    edges = _build_edges(tree)
     known = {name: set(tree.values) for name in tree.nodes}
     for name, node in tree.nodes.items():
         added = _find_set_names(node, outputs)
@@ -263,7 +280,7 @@ def _find_set_names(node: IvrNode, outputs: HookOutputs | None) -> set[str] | No
 
 def _list_texts(node: IvrNode) -> Iterator[tuple[str, str]]:
     """Yield the texts of a node that may contain values, each with its key."""
-    for key in ("prompt", "no_input", "no_match", "announcement"):
+    for key in ("prompt", "no_input", "no_match", "announcement", "confirmation"):
         text = getattr(node, key, None)
         if text is not None:
             yield key, text

@@ -255,7 +255,9 @@ class CallTable:
         if isinstance(payload, AgentSpoke):
             turn.is_heard, turn.listener = payload.is_heard, call.find_listener()
             if payload.is_heard and call.session is not None:
-                self.schedule(call, "speech", turn.end, event.seq)
+                is_limited = call.session.type in ("ivr", "representative") and not call.mailbox
+                limit = start + self._settings.max_speech
+                self.schedule(call, "speech", min(turn.end, limit) if is_limited else turn.end, event.seq)
         else:
             turn.node = payload.node
             if call.status == "ringing":

@@ -9,6 +9,21 @@ from clerkship.simulators.voice.records import PhoneCall
 
 MAX_DIGITS = 60
 """Keys pressed at once."""
+EMERGENCY = "emergency services"
+SHORT_NUMBERS = {
+    "112": EMERGENCY,
+    "211": "community and social services",
+    "311": "the services of a city",
+    "411": "directory assistance",
+    "511": "traffic information",
+    "611": "the phone company's customer service",
+    "711": "the relay service for people who are deaf or hard of hearing",
+    "811": "the office that marks buried lines before digging",
+    "911": EMERGENCY,
+    "988": "the suicide and crisis lifeline",
+}
+"""Numbers of three digits that are the same everywhere in the United States, and what they reach."""
+_SEPARATORS = re.compile(r"[\s().-]+")
 _DIGITS = re.compile(r"[0-9*#]+")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
@@ -19,6 +34,22 @@ def check_number(text: str) -> str:
     if number is None:
         raise Refusal(400, "bad_number", f"{clean(text)!r} is not a phone number (expected one such as +15550100123)")
     return number
+
+
+def find_short_service(text: str) -> str:
+    """Return what a short number such as 911 reaches; empty if a text is no such number."""
+    return SHORT_NUMBERS.get(_SEPARATORS.sub("", text[:MAX_DIGITS].removeprefix("tel:")), "")
+
+
+def check_dialled(text: str) -> str:
+    """Return the number that is dialled, in E.164; refused if it is none, or a short number, which no line has."""
+    service = find_short_service(text)
+    if not service:
+        return check_number(text)
+    code = "emergency_number" if service == EMERGENCY else "short_number"
+    raise Refusal(
+        403, code, f"{clean(text)} reaches {service}, which is never called from a test; the call was not placed"
+    )
 
 
 def check_own_number(text: str | None, settings: VoiceConfig) -> str:

@@ -90,6 +90,9 @@ class VoiceConfig(CheckedModel):
     webhook: Annotated[str | None, Field(description="URL of the agent that is called for each incoming call")] = None
     ring_timeout: Annotated[Duration, Field(description="how long an incoming call rings")] = timedelta(seconds=25)
     max_call_length: Annotated[Duration, Field(description="after this a call is dropped")] = timedelta(hours=2)
+    max_speech: Annotated[
+        Duration, Field(description="how long a phone tree or a representative listens; then it interrupts the agent")
+    ] = timedelta(minutes=1)
     max_open_calls: Annotated[Whole, Field(ge=1, le=10_000)] = 2_000
     max_calls: Annotated[Whole, Field(ge=1, le=1_000_000)] = 50_000
     max_text: Annotated[Whole, Field(ge=1, le=100_000, description="characters that are said at once")] = 5_000

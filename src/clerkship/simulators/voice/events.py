@@ -99,6 +99,7 @@ class CallRefused(Payload, kind="voice.call.refused"):
     to_number: str
     code: str
     reason: str
+    service: Annotated[str, Field(description="what a short number reaches, such as `emergency services` for 911")] = ""
 
 
 class CallAnswered(CallEvent, kind="voice.call.answered"):

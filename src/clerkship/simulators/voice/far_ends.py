@@ -417,9 +417,7 @@ def end_call(
     """End a call. What is being said is cut, and what was recorded is left in the mailbox, unless that is full."""
     check_open(call)
     cut_far_end(action, call)
-    own = call.agent_turn
-    if own is not None and own.end > action.now:
-        action.emit(_cut_turn(action, call, own))
+    cut_agent(action, call)
     recording = collect_recording(call, action.now)
     if recording is not None and state.mailboxes.is_full:
         reason = f"{reason}; {MESSAGE_LOST}"
@@ -427,6 +425,13 @@ def end_call(
         message = build_voicemail(state.mailboxes.new_id(), call.mailbox, call.from_number, recording, call.id)
         state.mailboxes.leave(action, message)
     action.emit(CallEnded(call=call.id, by=by, outcome=outcome, reason=reason))
+
+
+def cut_agent(action: ActionContext, call: PhoneCall) -> None:
+    """Cut what the agent says now."""
+    own = call.agent_turn
+    if own is not None and own.end > action.now:
+        action.emit(_cut_turn(action, call, own))
 
 
 def cut_far_end(action: ActionContext, call: PhoneCall) -> None:

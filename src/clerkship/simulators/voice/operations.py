@@ -111,6 +111,7 @@ def hear(context: Context, listening: Listening) -> dict[str, Any]:
 
     Returns {"status", "heard": [{"text", "start", "end"} or {"sound", "start"}]}: what was heard since you last
     listened. Sounds are music, a busy tone, or the beep of a voicemail. A text with `unfinished` still goes on.
+    `progress` has when it began to ring, was answered or ended, if that is new.
     """
     call = context.state.find_call(listening.id)
     check_answered(call)
@@ -228,13 +229,18 @@ def _phase(call: PhoneCall) -> str:
     return "" if call.session is None else call.session.phase
 
 
+def _is_speaking(call: PhoneCall, now: datetime) -> bool:
+    """Return whether the agent speaks in a call, and was not interrupted."""
+    return call.status != "ended" and call.agent_speech_end is not None and call.agent_speech_end > now
+
+
 def _finish_speaking(context: Context, call: PhoneCall, check: Callable[[PhoneCall], None] | None = None) -> Context:
     """Let time pass until the agent has said what it is saying, and check the call again if time has passed."""
     end = call.agent_speech_end
     now = context.action.now
     if end is None or end <= now:
         return context
-    context = _pass(context, (end - now).total_seconds(), call, lambda now: call.status == "ended")
+    context = _pass(context, (end - now).total_seconds(), call, lambda now: not _is_speaking(call, now))
     if check is not None:
         check(call)
     return context
@@ -503,6 +509,10 @@ def view_heard(call: PhoneCall, last: HeardMark, now: datetime) -> dict[str, Any
         "now": now.isoformat(),
         "heard": list_heard(call, last, HeardMark(now, len(call.sounds))),
     }
+    times = (("ringing", call.started_at), ("answered", call.answered_at), ("ended", call.ended_at))
+    news = [(status, at) for status, at in times if at is not None and (last.at is None or at > last.at)]
+    if news:
+        view["progress"] = [{"status": status, "at": at.isoformat()} for status, at in news]
     if call.status == "ended":
         view |= {"outcome": call.outcome, "ended_by": _name_party(call)}
     return view

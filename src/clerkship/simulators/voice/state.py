@@ -22,10 +22,11 @@ from clerkship.sandbox.state import ActionContext, DueWork
 from clerkship.simulators.voice.callers import repeats_opening
 from clerkship.simulators.voice.checks import (
     check_connected,
-    check_number,
+    check_dialled,
     check_open,
     check_own_number,
     clean,
+    find_short_service,
 )
 from clerkship.simulators.voice.conversation import PhoneConversation
 from clerkship.simulators.voice.dialling import NOT_IN_SERVICE, is_person_busy, plan_call
@@ -43,6 +44,7 @@ from clerkship.simulators.voice.far_ends import (
     build_recorder,
     choose_far_end,
     connect_far_end,
+    cut_agent,
     cut_far_end,
     end_call,
     find_tree,
@@ -70,10 +72,11 @@ class VoiceState(PhoneTables):
     def dial(self, action: ActionContext, to: str, from_number: str | None = None) -> PhoneCall:
         """Call a number. It rings; whether it is answered shows later."""
         try:
-            number, own = check_number(to), check_own_number(from_number, self.config)
+            number, own = check_dialled(to), check_own_number(from_number, self.config)
             self.check_count()
         except Refusal as refusal:
-            action.emit(CallRefused(to_number=clean(to), code=refusal.code, reason=refusal.reason))
+            service = find_short_service(to)
+            action.emit(CallRefused(to_number=clean(to), code=refusal.code, reason=refusal.reason, service=service))
             raise
         plan = plan_call(self, number)
         started = action.apply_faults(
@@ -178,7 +181,8 @@ def _run_work(state: VoiceState, action: ActionContext, call: PhoneCall, kind: D
             step_far_end(state, action, call, TimerFired(), done="timer")
         case "speech":
             assert call.agent_turn is not None
-            understood = _understand_speech(state, action, call, call.agent_turn.text)
+            cut_agent(action, call)  # who speaks for longer than `max_speech` is interrupted
+            understood = _understand_speech(state, action, call, call.agent_turn.heard)
             step_far_end(state, action, call, SpeechEnded(understood), done="speech")
         case "hang_up":
             if call.status == "connected":
