@@ -57,7 +57,7 @@ def read_lines(name: str) -> Iterator[tuple[str, CallerLine, bool]]:
             yield label["says"], line, is_understood(script, line, label)
 
 
-@pytest.mark.parametrize(("name", "floor"), [("caller_lines.yml", 0.95)])
+@pytest.mark.parametrize(("name", "floor"), [("caller_lines.yml", 0.95), ("caller_lines_held_out.yml", 0.9)])
 def test_share_of_callers_lines_that_is_understood(name: str, floor: float) -> None:
     lines = list(read_lines(name))
     share = sum(is_right for _, _, is_right in lines) / len(lines)
