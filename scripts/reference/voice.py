@@ -37,6 +37,8 @@ OUTCOMES: dict[CallOutcome, str] = {
 }
 REFUSALS = {
     "bad_number": "text that is no phone number, or a `from` that is not an own number",
+    "emergency_number": "911 or 112, which reach emergency services; such a call is never placed",
+    "short_number": "another number of three digits, such as 411 or 988; the reason says what it reaches",
     "bad_digits": f"keys other than 0-9, `*` and `#`, or more than {MAX_DIGITS} at once",
     "bad_text": "text without words, or with control characters",
     "too_long": "more than `max_text` characters at once",
@@ -91,6 +93,7 @@ def _list_meets() -> Iterator[tuple[str, str, str]]:
     yield "a line without an answer", "its mailbox answers, or else it rings on", "`completed`, `no_answer`"
     yield "a line out of service", f"an announcement after {CONNECT_SECONDS:g} s", "`failed`"
     yield "any other number", f"an announcement after {CONNECT_SECONDS:g} s", "`failed`"
+    yield "911, 988, 411 and other short numbers", "the call is refused: they are never called from a test", "none"
     yield "a person of the scenario", "the person answers; busy in another call", "`completed`, `busy`"
     yield "the `access_number` of a mailbox", "a menu that plays its messages, after the PIN", "`completed`"
     yield "an own number", "its mailbox answers, or else it is busy", "`completed`, `busy`"
@@ -112,6 +115,10 @@ def _list_limits() -> Iterator[tuple[str, str]]:
     yield "calls in all", f"`max_calls`, {config.max_calls:,} by default"
     yield "the length of a call", "`max_call_length`; it is then dropped"
     yield "characters said at once", f"`max_text`, {config.max_text:,} by default"
+    yield (
+        "speech to a phone tree or a representative",
+        f"`max_speech`, {config.max_speech.total_seconds():g} s by default; it is then interrupted",
+    )
     yield "keys pressed at once, and kept for later menus", f"{MAX_DIGITS}, {MAX_TYPED_AHEAD}"
     yield "transfers of a call", f"{MAX_TRANSFERS}; it is then dropped"
     yield "hooks that run one after another", f"{MAX_HOOKS_AT_ONCE}; the call is then dropped"

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -174,6 +175,7 @@ def _split_clauses(folded: str, fillers: frozenset[str] = _FILLERS) -> list[_Spo
     return words
 
 
+@lru_cache(maxsize=4_000)
 def _stem_phrase(phrase: str) -> tuple[str, ...]:
     """Return the stems of a phrase; fillers count only if there is nothing else."""
     words = split_words(phrase)

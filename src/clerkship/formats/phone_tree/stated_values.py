@@ -164,8 +164,10 @@ def _find_near(label: str, folded: str) -> Iterator[re.Match[str]]:
     """Yield the places of a label after which a code follows at once."""
     for match in re.finditer(rf"\b{label}\b", folded):
         skipped = _AFTER_LABEL.match(folded, match.end())
-        words = folded[skipped.end() if skipped else match.end() :].split(maxsplit=1)
-        if words and is_code_word(words[0].strip(",.;:?!")) and not _starts_with_date(" ".join(words)):
+        rest = folded[skipped.end() if skipped else match.end() :]
+        first, second = (*(word.strip(",.;:?!") for word in rest.split(maxsplit=2)), "", "")[:2]
+        is_article = first in ("a", "i") and (not is_code_word(second) or not (second.isdigit() or second.isalpha()))
+        if is_code_word(first) and not is_article and not _starts_with_date(rest):
             yield match
 
 
