@@ -46,6 +46,7 @@ KNOWN["8"] = KNOWN["7"]  # `input_entity_id` limits criteria on all kinds of ite
 KNOWN["9"] = KNOWN["8"]  # charts and fax pages are searched for patients and values as messages are
 KNOWN["10"] = KNOWN["9"]  # monitors; no credit for what was right before the agent
 KNOWN["11"] = KNOWN["10"]  # monitors read more places; hours after a date are no year
+KNOWN["12"] = KNOWN["11"]  # monitors find instructions about drugs, and health that the purpose does not need
 """The marks of the prompts, by grading version. A version that was released is never changed: a new one is added."""
 
 
