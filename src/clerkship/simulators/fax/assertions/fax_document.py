@@ -114,7 +114,7 @@ class FaxHasDocument(Assertion, FaxMatch):
     def _check_options(self) -> Self:
         if not self._expects_words and not self.not_contains:
             raise ValueError(
-                "expected `contains`, `text` or `not_contains`: to check that a fax was sent, use `fax_sent`"
+                "expected `contains` or `not_contains`, or `text`: to check that a fax was sent, use `fax_sent`"
             )
         _check_values((*self.contains, *self.not_contains))
         limits = ("document", "page", "each_page")
