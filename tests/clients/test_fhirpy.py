@@ -8,7 +8,10 @@ import pytest
 from fhirpy import AsyncFHIRClient, SyncFHIRClient
 from fhirpy.base.exceptions import AuthorizationError, MultipleResourcesFound, OperationOutcome, ResourceNotFound
 
+from clerkship.playground.listeners import ListenerPool
 from tests.clients.conftest import MRN, Ehr, observation, patient
+from tests.simulators.agent_server import AgentServer
+from tests.waiting import wait_until
 
 BIRTH = "urn:uuid:61ebe359-bfdc-4613-8bf2-c5e300945f0a"
 TOGETHER: dict[str, Any] = {
@@ -116,6 +119,23 @@ def test_fhirpy_get_or_create_is_refused(ehr: Ehr) -> None:
     once = sync_client(ehr, **{"If-None-Exist": f"identifier={MRN}|MRN3"})
     assert once.execute("Patient", data=dict(again))["id"] == "p3"
     assert client.resources("Patient").count() == 7
+
+
+def test_fhirpy_subscribes_and_its_endpoint_gets_new_results(ehr: Ehr) -> None:
+    client, pool, endpoint = sync_client(ehr), ListenerPool(ehr.gateway), AgentServer()
+    channel = {"type": "rest-hook", "endpoint": endpoint.url, "payload": "application/fhir+json"}
+    hook = client.resource("Subscription", status="requested", reason="potassium", channel=channel)
+    hook["criteria"] = "Observation?code=http://loinc.org|2823-3"
+    hook.save()
+    assert hook["status"] == "active"
+    known = observation(1)
+    result = client.resource("Observation", status="final", code=known["code"], subject=known["subject"])
+    result.save()
+    wait_until(lambda: bool(endpoint.posted))
+    assert (endpoint.posted[0].method, endpoint.posted[0].path) == ("PUT", f"/Observation/{result['id']}")
+    assert endpoint.posted[0].json == ehr.handle.read("Observation", result["id"])
+    pool.close()
+    endpoint.close()
 
 
 def test_fhirpy_transaction_is_atomic(ehr: Ehr) -> None:
