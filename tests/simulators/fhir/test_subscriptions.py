@@ -22,6 +22,7 @@ from clerkship.simulators.fhir.config import FhirConfig
 from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.fhir.outcome import FHIR_JSON
 from clerkship.simulators.fhir.steps import FhirPut
+from clerkship.simulators.fhir.subscriptions import MAX_SUBSCRIPTIONS
 from tests.simulators.agent_server import AgentAnswer, AgentServer, PostedRequest
 from tests.simulators.fhir.server import CHART, POTASSIUM, Server, bundle, entry, remove_elements
 from tests.waiting import wait_until
@@ -215,6 +216,15 @@ def test_refused_transaction_leaves_no_subscription(clinic: Clinic, agent: Agent
     clinic.handle.create(RESULT)
     clinic.pass_time("1m")
     assert agent.posted == []
+
+
+def test_active_subscriptions_are_limited_in_a_transaction_too(clinic: Clinic) -> None:
+    entries = [entry("POST", "Subscription", subscription("http://127.0.0.1:9/x")) for _ in range(MAX_SUBSCRIPTIONS)]
+    with pytest.raises(Refused, match="at most 100"):
+        clinic.handle.transaction(bundle("transaction", *entries, entries[0]))
+    clinic.handle.transaction(bundle("transaction", *entries))
+    with pytest.raises(Refused, match="at most 100"):
+        clinic.handle.create(subscription("http://127.0.0.1:9/x"))
 
 
 def test_same_requests_give_the_same_log_and_a_replay_the_same_state() -> None:

@@ -1,7 +1,7 @@
 """Which Subscriptions a server accepts, and which resources they are about (R4 subscription): rest-hooks alone."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -26,10 +26,11 @@ _HEADER = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\x20-\x7e]*)")
 _RESERVED_HEADERS = frozenset({"connection", "content-length", "content-type", "host", "transfer-encoding"})
 
 
-def accept_subscription(
-    resource: Resource, active: Mapping[str, Resource], register: Callable[[str, str], None]
-) -> Resource:
-    """Return a Subscription as it is stored: activated, unless the client turns it off. Refuse one that cannot work."""
+def accept_subscription(resource: Resource, active: Collection[str], register: Callable[[str, str], None]) -> Resource:
+    """Return a Subscription as it is stored: activated, unless the client turns it off. Refuse one that cannot work.
+
+    `active` are the ids of the Subscriptions that are active.
+    """
     status, channel = resource.get("status"), resource.get("channel")
     if not isinstance(channel, dict):  # a defect that a lenient server accepts
         raise _refuse("required", "a Subscription needs a channel", "channel")

@@ -244,7 +244,8 @@ class Transaction:
         if type == SUBSCRIPTION and operation in CLIENT_OPERATIONS:
             if self.access is not None:  # its notifications would not be limited to the scopes
                 raise refusal(403, "forbidden", "an access token with scopes cannot write a Subscription")
-            resource = accept_subscription(resource, self.state.subscriptions, self.register)
+            staged = (each.partition("/")[2] for each in self._staged if each.startswith(f"{SUBSCRIPTION}/"))
+            resource = accept_subscription(resource, {*self.state.subscriptions, *staged}, self.register)
         before = self.version(key)
         stamped = set_version(resource, next_version_id(before), format_instant(self.action.now))
         data = render_resource(stamped)
