@@ -97,7 +97,7 @@ def tell_others(sandboxes: Any) -> None:
     inbox.send("email", CLINIC_EMAIL, "As agreed.", subject="About Rósa Jiménez, born 12 May 1986")
     inbox.send("email", CLINIC_EMAIL, "As agreed.", html="<p>As agreed.</p><!-- D-i-e-p Mach -->", subject="x")
     inbox.send("email", CLINIC_EMAIL, "As agreed.", attachments={"faisal_sabbagh.txt": b"MRN 1205763"})
-    inbox.send("portal", "Patient/pat-0047", "We saw Faisal Sabbagh, too.")
+    inbox.send("portal", "Patient/pat-0047", "We saw Ashok Iyer, too.")
     page = {"name": "blackwood margaret", "text": "Nadege Saintil, born 11/10/1989"}
     fax.send(CLINIC_FAX, documents=[page])
     drop.write("outbound/elena_nunez/list.csv", "id,name\n1,Toussaint Wilner\n")

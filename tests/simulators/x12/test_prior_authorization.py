@@ -1,7 +1,10 @@
 """Prior authorization over FHIR (PAS): the payer that answers the 278 answers it."""
 
 import re
+from collections.abc import Iterator
+from copy import deepcopy
 from datetime import UTC, date, datetime, timedelta
+from itertools import cycle
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from fhir.resources.R4B.parameters import Parameters
 
 from clerkship.formats.fhir.validation import validate
 from clerkship.formats.x12.writer import OutgoingEnvelope
+from clerkship.model.path import set_value
 from clerkship.payer.inquiry import PartyQuery, PersonQuery
 from clerkship.payer.state import PayerState
 from clerkship.sandbox.attack import Harm
@@ -264,6 +268,28 @@ def test_bad_bundles_are_refused_with_path_and_reason() -> None:
         assert clearinghouse.call("submit", b"{").status == 400
         assert clearinghouse.count("sandbox.refused") == len(cases) + 2
         assert not payer_of(clearinghouse).current.authorizations
+
+
+def list_paths(data: Any) -> Iterator[list[str]]:
+    """Yield the path of every value in data."""
+    pairs = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in pairs:
+        yield [str(key)]
+        yield from ([str(key), *rest] for rest in list_paths(value))
+
+
+def test_no_changed_value_breaks_the_server_or_its_answer() -> None:
+    own = {"reference": "Claim/claim"}
+    info = {"sequence": 1, "category": code("x", "additionalInformation"), "valueReference": own}
+    bundle = build_bundle("PA1", item(), supportingInfo=[info], related=[{**PRIOR, "claim": own}])
+    junk: Iterator[Any] = cycle([None, {}, [], "x", -1, True, [{}], "9999-12-31", own, {"coding": [{}]}])
+    with PasClearinghouse() as clearinghouse:
+        for number, path in enumerate(list_paths(bundle)):
+            changed = deepcopy(bundle)
+            set_value(changed, path, next(junk))
+            reply = clearinghouse.call("inquire" if number % 3 == 0 else "submit", changed)
+            assert reply.status in (200, 400), path
+            assert validate(orjson.loads(reply.body)) == [], path
 
 
 def test_the_server_says_what_it_does_and_refuses_the_rest_by_name() -> None:

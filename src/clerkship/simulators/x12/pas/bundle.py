@@ -48,8 +48,8 @@ def read_bundle(data: Any, max_items: int, *, is_inquiry: bool) -> PasBundle:
     for number, entry in enumerate(data["entry"]):
         _require(entry, path := f"Bundle.entry[{number}]", "fullUrl", "resource")
         key = f"{entry['resource']['resourceType']}/{entry['resource'].get('id')}"
-        if entry["fullUrl"].startswith("http") and not entry["fullUrl"].endswith(f"/{key}"):
-            raise problem(f"{path}.fullUrl", f"it does not end in the type and id of its resource, {key}", "value")
+        if not entry["fullUrl"].startswith("urn:") and not entry["fullUrl"].endswith(f"/{key}"):
+            raise problem(f"{path}.fullUrl", f"neither a URN, nor a URL that ends in {key}", "value")
     bundle = PasBundle(data)
     if bundle.claim["resourceType"] != "Claim":
         raise problem(CLAIM_PATH, "the first resource is not the Claim", "structure")
