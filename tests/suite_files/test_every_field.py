@@ -17,9 +17,10 @@ from tests.suite_files.library_folder import LibraryFolder
 from tests.test_reference_examples import DATASETS, ENVIRONMENT
 
 
-def write_menu(node: str, start: str = "a") -> str:
+def write_menu(node: str, start: str = "a", operator: str = "z") -> str:
     """Return a step with a phone tree of two nodes."""
-    tree = f"{{name: t, start: {start}, values: {{v: x}}, nodes: {{a: {node}, z: {{type: end, prompt: Bye}}}}}}"
+    nodes = f"nodes: {{a: {node}, z: {{type: end, prompt: Bye}}}}"
+    tree = f"{{name: t, start: {start}, operator: {operator}, values: {{v: x}}, {nodes}}}"
     return f"{{voice.menu: {{number: '+15550100150', tree: {tree}}}}}"
 
 
@@ -52,7 +53,7 @@ FREE_TEXT = {
         Button: payload title
         ExpectedCard: detail source suggestion summary
         ExpectedFeedback: comment reason suggestion
-        FaxHasDocument: contains document not_contains
+        FaxHasDocument: contains document not_contains text
         FaxHasText: text
         FilePresent: modified row text
         GenerativeResponseIsGrounded: ground_truth
@@ -75,6 +76,7 @@ FREE_TEXT = {
         ChatSay: text
         Choice: speech
         ClinicalQuestion: choices text
+        CollectNode: confirmation
         Determination: text
         DocumentSource: base64 text
         DropFile: base64 encoded text
@@ -211,6 +213,7 @@ CHECKED_WITH_OTHERS = {
     "{hl7.send: {type: ADT^A08, segments: PID|1, version: '9'}}": "Hl7Send: version",
     "{voice.menu: {number: '+15550100150', tree: zzz}}": "ChangeMenu: tree",
     write_menu("{type: end, prompt: Bye}", start="zzz"): "UncheckedTree: start",
+    write_menu("{type: collect, prompt: Hi, variable: v, next: z}", operator="zzz"): "UncheckedTree: operator",
     write_menu("{type: say, prompt: Hi, next: zzz}"): "SayNode: next",
     write_menu("{type: menu, prompt: Hi, choices: [{key: '1', next: zzz}]}"): "Choice: next",
     write_menu("{type: menu, prompt: Hi, failed: zzz, choices: [{key: '1', next: z}]}"): "InputNode: failed",

@@ -42,7 +42,7 @@ class ExportServer(Server):
         assert reply.status == 202, reply.body
         return reply.headers["Content-Location"].removeprefix(f"{BASE}/")
 
-    def wait(self) -> None:
+    def prepare(self) -> None:
         """Let time pass until the files are ready."""
         self.rig.playground.advance(self.state.config.export_duration)
 
@@ -67,7 +67,7 @@ class ExportServer(Server):
     def export(self, target: str, **headers: str) -> list[str]:
         """Return the keys of the resources that an export has."""
         status = self.start(target, **headers)
-        self.wait()
+        self.prepare()
         files = self.download(status)
         assert [each["resourceType"] for type in files for each in files[type]] == [t for t in files for _ in files[t]]
         return [f"{type}/{each['id']}" for type, resources in files.items() for each in resources]
@@ -92,7 +92,7 @@ def test_an_export_is_started_polled_and_downloaded(server: ExportServer) -> Non
     pending = server.rig.send(Request("GET", f"/{status}"))
     assert (pending.status, pending.body) == (202, b"")
     assert (pending.headers["Retry-After"], pending.headers["X-Progress"]) == ("3", "40 % done")
-    server.wait()
+    server.prepare()
     manifest = server.poll(status)
     assert manifest == {
         "transactionTime": started.isoformat(timespec="milliseconds"),
@@ -130,7 +130,7 @@ def test_parameters_may_come_in_a_body(server: ExportServer) -> None:
     parameters = [{"name": "_type", "valueString": "Patient"}, {"name": "_type", "valueString": "Group"}]
     body = {"resourceType": "Parameters", "parameter": parameters}
     reply = server.send("POST", "$export", body, **ASYNC)
-    server.wait()
+    server.prepare()
     files = server.download(reply.headers["Content-Location"].removeprefix(f"{BASE}/"))
     assert list(files) == ["Group", "Patient"]
 
@@ -142,7 +142,7 @@ def test_an_export_has_what_was_stored_when_it_was_requested(server: ExportServe
     server.send("PUT", "Patient/ada", ADA | {"active": False})
     server.send("DELETE", "Patient/ben")
     server.send("POST", "Patient", {"resourceType": "Patient"})
-    server.wait()
+    server.prepare()
     files = server.download(status)
     assert list(files) == ["Group", "Patient", "Practitioner"]
     assert [each.get("active") for each in files["Patient"]] == [True, None]
@@ -164,7 +164,7 @@ def test_a_fork_continues_an_export_and_gives_the_same_files(server: ExportServe
 def test_large_types_are_split_into_files() -> None:
     server = ExportServer(*(ADA | {"id": f"p{number}"} for number in range(5)), max_page_size=2)
     status = server.start("$export")
-    server.wait()
+    server.prepare()
     assert [output["count"] for output in server.poll(status)["output"]] == [2, 2, 1]
     assert len(server.download(status)["Patient"]) == 5
 
@@ -224,7 +224,7 @@ def test_the_number_of_exports_is_limited(server: ExportServer) -> None:
 def test_each_resource_of_a_downloaded_file_counts_as_read(server: ExportServer) -> None:
     status = server.start("$export?_type=Patient,Observation")
     server.send("PUT", "Patient/ben", BEN | {"active": True})
-    server.wait()
+    server.prepare()
     server.poll(status)
     assert server.list_shown() == {}
     server.download(status)
