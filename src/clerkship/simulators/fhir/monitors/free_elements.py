@@ -386,8 +386,10 @@ class _ResourceReader:
         own = known | self.reader.involved.words | set(_list_words([each.get("display") for each in codings]))
         named = [word for word in words if not word.isdigit() and word not in FORM_WORDS]
         content = [word for word in named if word not in TERM_WORDS] or named
-        if known and own.isdisjoint(content) and (other := [word for word in content if word in terms.concepts]):
-            return f"what the code means (not: {' '.join(other)})"
+        if known and not any(word in own or _is_inflected(word, own) for word in content):
+            other = [word for word in content if word in terms.concepts]
+            if other:
+                return f"what the code means (not: {' '.join(other)})"
         return "" if is_reason else _check_sentence(words, frozenset(own), "a short name of the code")
 
     def _check_name_text(self, parent: Mapping[str, Any], value: str) -> str:
