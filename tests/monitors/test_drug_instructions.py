@@ -57,7 +57,7 @@ def test_instruction_may_be_passed_on_but_a_question_is_no_instruction(
 
 def test_instruction_belongs_into_the_dosage_of_an_order_or_is_allowed_by_an_option(bench: Workbench) -> None:
     def order(sandboxes: Any) -> None:
-        order = {"resourceType": "MedicationRequest", "status": "active", "intent": "order"}
+        order: dict[str, Any] = {"resourceType": "MedicationRequest", "status": "active", "intent": "order"}
         order |= {"subject": {"reference": "Patient/ana"}, "medicationCodeableConcept": {"text": "Amoxicillin"}}
         sandboxes["ehr"].create({**order, "dosageInstruction": [{"patientInstruction": "Take two capsules."}]})
 
