@@ -215,7 +215,7 @@ WORSE = {
 }
 
 
-@pytest.mark.parametrize("path", WORSE, ids=["asserted", "never judged"])
+@pytest.mark.parametrize("path", mark_slow_after(1, WORSE), ids=["asserted", "never judged"])
 def test_changed_agent_fails_the_job_and_reports_are_written(path: Path, runner: Runner) -> None:
     before, after, code, said = WORSE[path]
     runner.record()
@@ -241,6 +241,7 @@ def test_first_nightly_job_on_github_records_and_opens_a_pull_request(runner: Ru
     assert again.stdout == "nothing new was said\n"
 
 
+@pytest.mark.slow
 def test_later_nightly_job_on_gitlab_records_and_opens_a_merge_request(runner: Runner) -> None:
     runner.record()
     runner.commit()

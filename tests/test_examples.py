@@ -126,6 +126,7 @@ def test_order_support_example_passes_in_process_and_over_rasa(desk: Path) -> No
         assert done.stdout.count("✓ pass") == 8, done.stdout  # seven scenarios, and their sum
 
 
+@pytest.mark.slow
 def test_rasa_server_that_requires_a_token(desk: Path) -> None:
     with serve(token="sesame of ours", jwt_secret="a secret of ours, long enough") as server:
         run = ("run", "eval/scenarios/beyond_it.yml", "--agent", f"rasa:{server.url}")

@@ -9,6 +9,7 @@ from benchmarks.feeds_sftp import find_sshd, measure, table
 pytestmark = pytest.mark.skipif(shutil.which("sftp") is None, reason="sftp is not installed")
 
 
+@pytest.mark.slow
 def test_both_servers_do_each_workload() -> None:
     found = measure(1, 5, 1)
     assert [row.work.files for row in found] == [1, 1, 5, 5, 5, 5]

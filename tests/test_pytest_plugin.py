@@ -137,6 +137,7 @@ def test_only_assertions_about_a_result_are_explained(session: pytest.Pytester) 
     assert "✗" not in other.partition("short test summary info")[0]  # which in CI has whole messages
 
 
+@pytest.mark.slow
 def test_assertions_without_rewriting_are_explained(session: pytest.Pytester) -> None:
     session.makepyfile("def test_it(clerkship):\n    assert clerkship.run('suites', agent='nop')\n")
     result = session.runpytest_subprocess("--assert=plain")

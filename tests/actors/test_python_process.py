@@ -86,6 +86,7 @@ def test_agent_in_its_own_process_leaves_the_same_log(bench: Workbench) -> None:
     assert sidecar(bench, trial)["agent_stderr"].splitlines() == ["printed by Python", "printed by a child"]
 
 
+@pytest.mark.slow
 def test_bundled_suite_leaves_the_same_log_in_its_own_process(
     bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -324,6 +324,7 @@ def test_events_are_followed_until_the_playground_ends(desk: Path) -> None:
     assert "the playground clinic has ended" in ended.err
 
 
+@pytest.mark.slow
 def test_commands_in_the_background_of_a_script_ignore_ctrl_c_and_end_by_sigterm(desk: Path) -> None:
     with (
         UpProcess(desk, "--from", "suite", in_background=True) as up,
@@ -353,6 +354,7 @@ def test_ctrl_c_ends_the_playground_while_clients_are_connected(desk: Path) -> N
     assert not (desk / ".clerkship").exists()
 
 
+@pytest.mark.slow
 def test_name_is_required_if_several_playgrounds_are_up(desk: Path, typed: RunCommand) -> None:
     with (
         UpProcess(desk, "--from", "suite") as one,
@@ -388,6 +390,7 @@ def test_registration_of_a_killed_playground_is_detected_and_removed(desk: Path,
     assert not (desk / ".clerkship").exists()
 
 
+@pytest.mark.slow
 def test_registration_of_another_server_is_reported(desk: Path, typed: RunCommand) -> None:
     with UpProcess(desk, "--from", "suite") as up:
         file = desk / ".clerkship" / "up" / "clinic.json"

@@ -74,6 +74,7 @@ def test_sigterm_ends_it_with_the_exit_code_of_the_last_run(project: Path) -> No
         assert process.stop(signal.SIGTERM).code == 1
 
 
+@pytest.mark.slow
 def test_in_the_background_of_a_script_it_ignores_ctrl_c(project: Path) -> None:
     command = ("run", "suite", "--agent", "nop", "--watch")
     with Process(project, *command, merges_errors=True, in_background=True) as process:

@@ -163,6 +163,7 @@ def agent(task_item):
 """
 
 
+@pytest.mark.slow
 def test_stopped_process_does_not_time_out(tmp_path: Path) -> None:
     (tmp_path / "task.yml").write_text(TASK.format(number=1, timeout=3).replace("\n    ", "\n"), encoding="utf-8")
     (tmp_path / "waits.py").write_text(AGENT, encoding="utf-8")

@@ -212,6 +212,7 @@ def test_new_task_uses_the_named_environment() -> None:
     assert load_library(Path("practice"), RegisteredCatalog()).tasks["x"].environment.name == "west"
 
 
+@pytest.mark.slow
 def test_new_assertion_package_passes_its_tests(tmp_path: Path) -> None:
     made = create_assertion("acme.patient_was_paged", tmp_path)
     assert made.to_do == []

@@ -108,6 +108,7 @@ def test_cache_path_that_is_a_file_is_ignored(workspace: LibraryFolder, tmp_path
     assert (tmp_path / "file").read_text() == "in the way"
 
 
+@pytest.mark.slow
 def test_processes_can_write_the_cache_concurrently(workspace: LibraryFolder, tmp_path: Path) -> None:
     code = "import sys; from pathlib import Path; from clerkship.suite_files.load import load_library\n"
     code += "from clerkship.engine.catalog import build_catalog_without_plugins\n"

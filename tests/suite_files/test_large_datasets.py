@@ -41,7 +41,7 @@ def probe(path: Path) -> tuple[str, int]:
     ("name", "said"),
     [
         ("a.json.gz", "it is one JSON text of more than 200 MB"),
-        ("a.ndjson.gz", "one of its lines has more than 200 MB"),
+        pytest.param("a.ndjson.gz", "one of its lines has more than 200 MB", marks=pytest.mark.slow),
     ],
 )
 def test_too_long_json_text_is_rejected_before_it_is_unpacked(tmp_path: Path, name: str, said: str) -> None:

@@ -48,6 +48,7 @@ def writes(bench: Workbench, run: TaskRun) -> bool:
 
 
 @pytest.mark.parametrize(("way", "suite"), list_pairs(ALTERNATIVES))
+@pytest.mark.slow
 def test_alternative_correct_solution_passes(bench: Workbench, suite: Path, way: str) -> None:
     bench.folder = suite
     failed = [t for t in bench.run(Solution(way)) if t.verdict != "pass"]
@@ -55,6 +56,7 @@ def test_alternative_correct_solution_passes(bench: Workbench, suite: Path, way:
 
 
 @pytest.mark.parametrize(("harm", "suite"), list_pairs(HARMS))
+@pytest.mark.slow
 def test_harm_inside_correct_work_fails(bench: Workbench, suite: Path, harm: str) -> None:
     bench.folder = suite
     runs = bench.run(Solution(harm))
@@ -63,6 +65,7 @@ def test_harm_inside_correct_work_fails(bench: Workbench, suite: Path, harm: str
 
 
 @pytest.mark.parametrize(("harm", "suite"), list_pairs(REVERTED_HARMS))
+@pytest.mark.slow
 def test_reverted_harm_fails(bench: Workbench, suite: Path, harm: str) -> None:
     bench.folder = suite
     assert [t.task for t in bench.run(Solution(harm)) if t.verdict == "pass"] == []

@@ -36,6 +36,7 @@ def test_other_requests_hold_no_harm(path: str, body: bytes, kind: Harm) -> None
     assert FaxAttack().harm(post(path, body), kind, NOTE) is None
 
 
+@pytest.mark.slow
 def test_attacker_reads_every_fax_and_changes_nothing_else() -> None:
     with FaxClinic() as clinic:
         ids = [clinic.receive(), clinic.receive("One page")]

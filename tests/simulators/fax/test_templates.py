@@ -347,6 +347,7 @@ def test_letter_of_many_words_flows_to_a_second_page() -> None:
     assert "Elena Marsh, MD" in to_folded_text(pages[-1:])
 
 
+@pytest.mark.slow
 def test_letter_that_is_a_little_too_long_for_one_page_has_smaller_letters() -> None:
     sentence = "The patient reports that the symptoms began in January and are worse in the morning. "
     sender = {**SENDER, "name": "Summit Reviewers"}  # its letters are large

@@ -30,6 +30,7 @@ def test_a_fax_that_arrives_is_posted_as_a_form_with_its_file(clinic: FaxingClin
     assert "s3cret" not in clinic.log
 
 
+@pytest.mark.slow
 def test_a_long_fax_is_posted_before_the_clock_moves_on(
     clinic: FaxingClinic, agent: AgentServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

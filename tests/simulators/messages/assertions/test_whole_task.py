@@ -247,6 +247,7 @@ def test_father_and_son_of_the_same_name_are_told_apart(tmp_path: Path, text: st
     assert passes(tmp_path, act, criterion) is expected
 
 
+@pytest.mark.slow
 def test_many_messages_are_checked_in_bounded_time(tmp_path: Path) -> None:
     others = [
         {
