@@ -114,6 +114,8 @@ class RecordingDelivery(OutboundDelivery):
     name: ClassVar[str] = "calls"
     addresses: ClassVar[list[str]] = []
     seen: ClassVar[list[str]] = []
+    looked_for: ClassVar[list[str]] = []
+    """An entry each time it looked for messages: from the first on, it hears of events."""
     is_broken: ClassVar[bool] = False
     retry = RetryPolicy()
 
@@ -124,6 +126,7 @@ class RecordingDelivery(OutboundDelivery):
     def pending(self, state: State[Any]) -> list[str]:
         if self.is_broken:
             raise ZeroDivisionError("a bug in a delivery")
+        self.looked_for.append(self.address)
         return []
 
     async def send(self, message_id: str, resolved: ResolvedAddress) -> None:
@@ -197,7 +200,8 @@ class ListenerSite:
 @pytest.fixture
 def site() -> Iterator[ListenerSite]:
     PlainListener.opened = 0
-    for messages in (PlainListener.gone_from, RecordingDelivery.addresses, RecordingDelivery.seen):
+    delivery = RecordingDelivery
+    for messages in (PlainListener.gone_from, delivery.addresses, delivery.seen, delivery.looked_for):
         messages.clear()
     built = ListenerSite()
     yield built
@@ -319,6 +323,7 @@ def test_registering_an_address_starts_deliveries(site: ListenerSite) -> None:
     info = site.connection_info(playground)
     assert ask(info, "/link/127.0.0.1:6661")[0] == 200
     wait_until(lambda: RecordingDelivery.addresses == ["127.0.0.1:6661"])
+    wait_until(lambda: RecordingDelivery.looked_for)
     playground.inject(ErrorFault(sandbox="box", times=1))
     assert ask(info)[0] == 503
     wait_until(lambda: RecordingDelivery.seen == ["fault.injected"])
