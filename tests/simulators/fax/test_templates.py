@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from clerkship.formats.fax_pages.canvas import DrawnPage
+from clerkship.formats.fax_pages.canvas import WHITE, Canvas, DrawnPage
 from clerkship.formats.fax_pages.image import to_image
+from clerkship.formats.fax_pages.marks import EMBLEM_BITS, add_logo
 from clerkship.formats.fax_pages.page import FaxPage, PageWords, Resolution
 from clerkship.simulators.fax.templates.fields import LetterheadFields
 from clerkship.simulators.fax.templates.look import LETTERHEADS, look_of
@@ -184,13 +185,13 @@ FULL: Mapping[str, dict[str, Any]] = {
 NOT_WRITTEN = {"circled", "blots", "punch_holes", "confidentiality"}
 """Fields that add no words of their own."""
 PAGE_HASHES = {
-    "cover_sheet": ["92dde52b80530779"],
-    "denial_letter": ["42a65bf43e806a96"],
-    "laboratory_report": ["b5f906a426a5a087"],
-    "plain_letter": ["cee871c826381326"],
-    "prior_authorization_cover": ["926970ee147d4d33"],
-    "records_request": ["367b381080f7e1fd"],
-    "referral_letter": ["b74270e4fdb45e55"],
+    "cover_sheet": ["83e90c39d305fa1f"],
+    "denial_letter": ["2edf23c3626633a3"],
+    "laboratory_report": ["ce07b7a32b2ac7fc"],
+    "plain_letter": ["c1f226dd84d197d0"],
+    "prior_authorization_cover": ["5453198feb5f755b"],
+    "records_request": ["1d4e5e5018c46cec"],
+    "referral_letter": ["5e98292a98038f87"],
 }
 """Of the examples with seed 7. The OCR texts that ship are found by such hashes."""
 LOOKS = ["Lakeside Cardiology Associates", "Harbor Home Health", "Cedar Valley Imaging", "Northgate Orthopedics"]
@@ -445,6 +446,30 @@ def test_punch_holes_are_at_the_left_edge(holes: int) -> None:
 
     runs = [run for run in edge.replace(b"\xff", b" ").split() if len(run) > 20]
     assert len(runs) == holes
+
+
+def test_logos_of_two_thousand_senders_differ() -> None:
+    canvas, drawn = Canvas(), set()
+    for number in range(2000):
+        look = look_of(LetterheadFields(name=f"Practice {number}"))
+        canvas.fill(0, 0, 24, 24, WHITE)
+        add_logo(canvas, look.logo, 0, 0, 24, look.emblem)
+        drawn.add(canvas.sheet.image.crop((0, 0, 24, 24)).tobytes())
+
+    assert len(drawn) == 2000
+
+
+@pytest.mark.parametrize("size", [96, 120, 130])
+def test_each_bit_of_an_emblem_changes_the_logo(size: int) -> None:
+    def draw_logo(emblem: int) -> bytes:
+        canvas = Canvas(height=200)
+        add_logo(canvas, "leaf", 0, 0, size, emblem)
+        return canvas.sheet.image.crop((0, 0, size, size)).tobytes()
+
+    plain = draw_logo(0)
+    for bit in range(EMBLEM_BITS):
+        changed = sum(one != other for one, other in zip(plain, draw_logo(1 << bit), strict=True))
+        assert changed >= 36  # a square of six dots each way
 
 
 def test_page_lists_the_fields_of_each_field() -> None:

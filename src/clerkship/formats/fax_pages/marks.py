@@ -213,17 +213,35 @@ LOGOS: Mapping[str, Callable[[int, int], bool]] = {
 """Whether a point from -100 to 100 is black."""
 
 
-def add_logo(canvas: Canvas, name: str, x: int, y: int, size: int) -> None:
-    """Draw a logo with its left upper corner at a position."""
-    canvas.dots(_logo_points(name, size), 1, (x, y))
+EMBLEM_SIDE = 9
+EMBLEM_BITS = EMBLEM_SIDE * 5
+"""An emblem has nine rows and nine columns of squares; its right half mirrors the left one."""
+
+
+def add_logo(canvas: Canvas, name: str, x: int, y: int, size: int, emblem: int = 0) -> None:
+    """Draw a logo with its left upper corner at a position. Each bit of the emblem inverts squares in its middle."""
+    canvas.dots([*(_shape_points(name, size) ^ _emblem_points(size, emblem))], 1, (x, y))
 
 
 @lru_cache(maxsize=32)
-def _logo_points(name: str, size: int) -> tuple[tuple[int, int], ...]:
+def _shape_points(name: str, size: int) -> frozenset[tuple[int, int]]:
     is_black = LOGOS[name]
-    return tuple(
+    return frozenset(
         (across, down)
         for down in range(size)
         for across in range(size)
         if is_black(across * 200 // size - 100, down * 200 // size - 100)
+    )
+
+
+def _emblem_points(size: int, emblem: int) -> frozenset[tuple[int, int]]:
+    square = size * 2 // 3 // EMBLEM_SIDE
+    start = (size - square * EMBLEM_SIDE) // 2
+    return frozenset(
+        (start + column * square + across, start + row * square + down)
+        for row in range(EMBLEM_SIDE)
+        for column in range(EMBLEM_SIDE)
+        if emblem >> (row * 5 + min(column, EMBLEM_SIDE - 1 - column)) & 1
+        for down in range(square)
+        for across in range(square)
     )

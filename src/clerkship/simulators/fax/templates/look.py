@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from clerkship.formats.fax_pages.canvas import WHITE
 from clerkship.formats.fax_pages.fonts import Family, FontStyle, wrap
 from clerkship.formats.fax_pages.layout import PageFlow, TableLook
-from clerkship.formats.fax_pages.marks import LOGOS, add_logo
+from clerkship.formats.fax_pages.marks import EMBLEM_BITS, LOGOS, add_logo
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.simulators.fax.templates.fields import LetterheadFields
 
@@ -22,6 +22,8 @@ class Look:
     title: FontStyle
     letterhead: str
     logo: str
+    emblem: int
+    """What distinguishes the logo from others of the same shape."""
     headings: str
     table: TableLook
     margin: int
@@ -56,6 +58,7 @@ def look_of(organization: LetterheadFields) -> Look:
         table=random.choice(TABLES),
         margin=random.choice((130, 150, 165)),
         has_boxed_patient=random.choice((False, True)),
+        emblem=random.getrandbits(EMBLEM_BITS),
     )
 
 
@@ -75,7 +78,7 @@ def draw_letterhead(flow: PageFlow, look: Look, organization: LetterheadFields) 
 
 def _draw_left(flow: PageFlow, look: Look, organization: LetterheadFields) -> None:
     """Logo and name at the left, the address at the right, a double rule."""
-    add_logo(flow.canvas, look.logo, flow.left, flow.y, 120)
+    add_logo(flow.canvas, look.logo, flow.left, flow.y, 120, look.emblem)
     small = look.body.sized(8)
     lines = [part for line in address_lines(organization) for part in wrap(line, small, flow.width * 3 // 10)]
     name = wrap(organization.name, look.title, flow.width * 7 // 10 - 180)
@@ -94,7 +97,7 @@ def _draw_left(flow: PageFlow, look: Look, organization: LetterheadFields) -> No
 def _draw_center(flow: PageFlow, look: Look, organization: LetterheadFields) -> None:
     """Everything in the middle, with the logo on top."""
     middle = (flow.left + flow.right) // 2
-    add_logo(flow.canvas, look.logo, middle - 48, flow.y - 24, 96)
+    add_logo(flow.canvas, look.logo, middle - 48, flow.y - 24, 96, look.emblem)
     flow.skip(80)
     for line in wrap(organization.name, look.title, flow.width):
         flow.canvas.text(middle, flow.y, line, look.title, "center")
@@ -126,7 +129,7 @@ def _draw_bar(flow: PageFlow, look: Look, organization: LetterheadFields) -> Non
 
 def _draw_right(flow: PageFlow, look: Look, organization: LetterheadFields) -> None:
     """Name and address at the left, the logo at the right, a thick rule."""
-    add_logo(flow.canvas, look.logo, flow.right - 130, flow.y, 130)
+    add_logo(flow.canvas, look.logo, flow.right - 130, flow.y, 130, look.emblem)
     top = flow.y
     for line in wrap(organization.name, look.title, flow.width - 170):
         flow.canvas.text(flow.left, flow.y, line, look.title)
