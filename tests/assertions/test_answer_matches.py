@@ -84,6 +84,8 @@ OBJECT = {"fields": [{"path": "mrn", "expected": "4188190"}, {"path": "found", "
     [
         (OBJECT, '{"mrn": "4188190", "found": true}'),
         (OBJECT, 'It is this one:\n```json\n{"mrn": "4188190", "found": true}\n```\nAnything else?'),
+        (OBJECT, 'I found her. {"mrn": "4188190", "found": true} Anything else?'),
+        (OBJECT, 'It is this one:\n{\n  "mrn": "4188190",\n  "found": true\n}'),
         (133.7, "133.7"),
         ({"approx": {"value": 133.7, "tolerance": 0.05}}, "133.71"),
         (["a"], '["a"]'),
@@ -97,7 +99,18 @@ def test_json_in_text_answer_is_parsed(args: Any, answer: str) -> None:
     assert check(args, answer).passed
 
 
-@pytest.mark.parametrize(("args", "answer"), [({"not": 5}, "5"), (5, "about 5"), (True, "1"), ("5", "6")])
+@pytest.mark.parametrize(
+    ("args", "answer"),
+    [
+        ({"not": 5}, "5"),
+        ({"not": {"contains": "Ana"}}, 'Ana {"a": 1}'),
+        (5, "about 5"),
+        (True, "1"),
+        ("5", "6"),
+        (OBJECT, 'It is {"mrn": "4188190", "found": true} or {"mrn": "4188190", "found": true}'),
+        (OBJECT, '{"a": 1} is no good; it is {"mrn": "4188190", "found": true}'),
+    ],
+)
 def test_parsed_text_answer_can_fail(args: Any, answer: str) -> None:
     assert not check(args, answer).passed
 
@@ -118,6 +131,7 @@ def test_long_answer_with_open_fence_is_parsed_in_linear_time() -> None:
 def test_single_fenced_block_is_parsed() -> None:
     assert parse_answer('Here it is: ```json\n{"a": 1}\n```\nDone.') == {"a": 1}
     assert parse_answer("```\n[1]\n```\n```\n[2]\n```") is MISSING
+    assert parse_answer('```\n{"a": 1}\n```\n```\n[2]\n```') is MISSING
 
 
 @pytest.mark.parametrize("answer", [None, "I could not find it."])

@@ -1,5 +1,6 @@
 """`answer_matches`: the answer of the agent is as expected."""
 
+from contextlib import suppress
 from typing import Annotated, Any, ClassVar
 
 import orjson
@@ -16,12 +17,17 @@ _FENCE = "```"
 
 
 def parse_answer(text: str) -> Any:
-    """Parse an answer as JSON: the whole text, or the one fenced block in it. Return MISSING if it is not JSON."""
+    """Parse an answer as JSON: the whole text, or the one fenced block or the one object in it. Return MISSING if there
+    is none.
+    """
     blocks = _find_fenced_blocks(text)
-    try:
-        return orjson.loads(blocks[0] if len(blocks) == 1 else text)
-    except orjson.JSONDecodeError:
-        return MISSING
+    parts = blocks if len(blocks) == 1 else [text]
+    if not blocks:  # from the first brace to the last; that is no JSON if there are two objects
+        parts.append(text[text.find("{") : text.rfind("}") + 1])
+    for part in parts:
+        with suppress(orjson.JSONDecodeError):
+            return orjson.loads(part)
+    return MISSING
 
 
 def read_answer(evidence: Evidence, path: str) -> Any:
@@ -48,8 +54,8 @@ def _find_fenced_blocks(text: str) -> list[str]:
 
 
 class AnswerMatches(Assertion):
-    """The answer as a whole, or fields of it, is as expected. Text that is JSON, or that has one JSON block, is parsed,
-    since many agents can only answer in text.
+    """The answer as a whole, or fields of it, is as expected. Text that is JSON, or that has one JSON block or one
+    JSON object, is parsed, since many agents can only answer in text.
     """
 
     name: ClassVar[str] = "answer_matches"
@@ -82,9 +88,9 @@ class AnswerMatches(Assertion):
         data = answer if parsed is MISSING else parsed
         checks = [field.compare(data) for field in self.fields]
         if "expected" in self.model_fields_set:
-            # Apply `not` to the parsed value: as text, an answer of "5" would always pass `not: 5`.
+            # Apply `not` to the text and the parsed value: as text, an answer of "5" would always pass `not: 5`.
             denies = isinstance(self.expected, dict) and is_matcher(self.expected) and "not" in self.expected
-            as_text = parsed is MISSING or (matches_expected(self.expected, answer) and not denies)
+            as_text = parsed is MISSING or matches_expected(self.expected, answer) != denies
             checks.append(compare_value("answer", self.expected, answer if as_text else parsed))
         failed = [check.path for check in checks if not check.passed]
         if failed and self.fields and isinstance(data, str | None):  # it has no fields, so none of them is right
