@@ -76,19 +76,7 @@ def answer_with_status_as_code(task_item, sandboxes, reference):
 
 
 def answer_as_biller(task_item, sandboxes, reference):
-    """Answer with a sentence, the status with a capital letter, and dollars with their sign."""
+    """Answer with a sentence, and the status with a capital letter."""
     answer = reference(task_item, sandboxes)
     status = answer["status"].capitalize()
-    data = json.dumps({**answer, "status": status, "paid": f"${answer['paid']:.2f}"})
-    return f"Just heard back from the plan. They have it as: {status}.\n{data}"
-
-
-def write_in_small_letters(task_item, sandboxes, reference):
-    """Write the code of a Task in small letters, and answer with a day such as 02-Mar-2026."""
-
-    def create(original, resource):
-        return original({**resource, "code": {"text": resource["code"]["text"].lower()}})
-
-    answer = reference(task_item, override_methods(sandboxes, {"ehr.create": create}))
-    day = answer["status_date"]
-    return {**answer, "status_date": day and f"{datetime.strptime(day, '%Y-%m-%d'):%d-%b-%Y}"}
+    return f"Just heard back from the plan. They have it as: {status}.\n{json.dumps({**answer, 'status': status})}"
