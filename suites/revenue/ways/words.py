@@ -80,3 +80,14 @@ def answer_as_biller(task_item, sandboxes, reference):
     answer = reference(task_item, sandboxes)
     status = answer["status"].capitalize()
     return f"Just heard back from the plan. They have it as: {status}.\n{json.dumps({**answer, 'status': status})}"
+
+
+def answer_with_remark(task_item, sandboxes, reference):
+    """Answer with the answer as JSON and a sentence after it."""
+    return f"{json.dumps(reference(task_item, sandboxes), sort_keys=True)}\n\nThat is what they have as of today."
+
+
+def answer_as_letter(task_item, sandboxes, reference):
+    """Answer with the answer as JSON between a greeting and a closing."""
+    answer = json.dumps(reference(task_item, sandboxes), indent=4)
+    return f"Dear colleague,\n\nthe plan has this about our claim:\n\n{answer}\n\nKind regards"
