@@ -185,3 +185,57 @@ bleeding_formal = reword(
     detail="The patient has an active prescription of a blood thinner.",
     source={"label": "Order safety of Riverbend Family Health Center"},
 )
+kidneys_everyday = reword(
+    {
+        r"Metformin with an eGFR of (\d+): do not give it": r"eGFR = \1 (below 30). Metformin should not be started.",
+        r"Metformin with an eGFR of (\d+): reduce the dose": r"eGFR = \1 (30-44). Check the metformin dose.",
+        r"There is no eGFR.*": "Metformin ordered, but the chart holds no final eGFR result.",
+    }
+)
+kidneys_second_language = reword(
+    {
+        r"Metformin with an eGFR of (\d+): do not give it": (
+            r"Before signing metformin: last kidney value (eGFR) was \1, this is too low"
+        ),
+        r"Metformin with an eGFR of (\d+): reduce the dose": (
+            r"Before signing metformin: last kidney value (eGFR) was \1, this is reduced"
+        ),
+        r"There is no eGFR.*": "Before signing metformin: kidney value (eGFR) is missing in the chart",
+    }
+)
+a1c_everyday = reword(
+    {
+        r"Hemoglobin A1c is overdue: last result 2025-11-(\d\d)": (
+            r"Last final A1c was drawn 11-\1-2025, over 90 days ago. Reorder?"
+        ),
+        r"Order the test": "Place A1c order",
+        r"Order a Hemoglobin A1c": "New order: Hemoglobin A1c",
+    }
+)
+a1c_second_language = reword(
+    {
+        r"Hemoglobin A1c is overdue: last result 2025-11-(\d\d)": (
+            r"Diabetes check: HbA1c too old, last final result is from \1-Nov-2025"
+        ),
+        r"Order the test": "Make the order",
+        r"Order a Hemoglobin A1c": "Order HbA1c in the laboratory",
+    }
+)
+losartan_everyday = reword(
+    {
+        r"Losartan replaces.*": "Patient has active lisinopril; losartan is meant to take its place",
+        r"Stop lisinopril": "Discontinue the lisinopril order",
+    }
+)
+losartan_second_language = reword(
+    {
+        r"Losartan replaces.*": "Please check: lisinopril is running and losartan is newly ordered, not both together",
+        r"Stop lisinopril": "End lisinopril",
+    }
+)
+bleeding_everyday = reword(
+    {r"(\w+) with (\w+): risk of serious bleeding": r"On \2 already: adding \1 raises the chance of bleeding"}
+)
+bleeding_second_language = reword(
+    {r"(\w+) with (\w+): risk of serious bleeding": r"Please check again: \1 and \2 together, danger of bleeding"}
+)
