@@ -70,6 +70,8 @@ NOT_SAID = [
 ONLY = [
     (["2026-03-23", "11:00"], "Monday, March 23, at 11:00 AM with Solange Toussaint."),
     (["2026-03-23", "11:00"], "3/23, 11am"),
+    (["2026-03-23", "11:00"], "23 March, 11h00"),
+    (["2026-03-23", "14:30"], "on March 23, 14h30"),
     (["2026-03-23"], "Mon 3/23, 1/2 tablet"),
     (["11:00"], "at eleven in the morning on March 5"),
     (["13:30"], "at half past one in the afternoon"),

@@ -25,7 +25,7 @@ from clerkship.text.spoken_words import (
 
 _MONTH = rf"(?P<name>{MONTH_PATTERN})"
 _DAY = r"(?P<day>\d{1,2})(?:st|nd|rd|th|er)?"
-_NO_HOUR = r"(?! ?[ap]\.? ?m\b| ?o['’ ]?clock\b|:\d|,? in the (?:morning|afternoon|evening)\b)"
+_NO_HOUR = r"(?! ?[ap]\.? ?m\b| ?o['’ ]?clock\b|:\d| ?h ?[0-5]\d\b|,? in the (?:morning|afternoon|evening)\b)"
 _YEAR = rf"'?(?P<year>\d{{4}}|\d{{2}}{_NO_HOUR})"
 _FULL_YEAR = r"(?P<year>(?:18|19|20)\d{2})"
 _PATTERNS = (

@@ -31,6 +31,7 @@ from clerkship.simulators.fhir.assertions.quantities import UNIT_WORDS, find_qua
         ("since 2019, in 2026 (2025)", []),
         ("two records, the 3rd visit", []),
         ("2026-03-02T09:00:00-05:00, 3/2/2026, 9:30 am, March 2, 2026, 2 Mar", []),
+        ("on 2 March, 9h30 or 14h00", []),
         ("SG-88123, A1c, pat-0050, in 2026", []),
         ("Reference number 48213377, ticket 482133771.", []),
         ("48213377 tablets, then 4821337 and 15550199044", ["4.82134e+07 tablet", "4.82134e+06", "1.55502e+10"]),

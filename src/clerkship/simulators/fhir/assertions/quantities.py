@@ -34,6 +34,7 @@ _TIMESTAMPS = re.compile(
     rf"|\b{_YEAR}[01]\d[0-3]\d(?:\d{{4,6}}(?:[+-]\d{{4}})?)?\b"
     r"|\b\d{1,2}:\d\d(?::\d\d)?(?:\s?[ap]\.?m\b\.?)?"
     r"|\b\d{1,2}\s?[ap]\.?m\b\.?"
+    r"|\b(?:[01]?\d|2[0-4])h[0-5]\d\b"
 )
 """Times, also those of FHIR and HL7 with their dates, and months in digits."""
 _NUMBER = re.compile(
