@@ -239,3 +239,19 @@ bleeding_everyday = reword(
 bleeding_second_language = reword(
     {r"(\w+) with (\w+): risk of serious bleeding": r"Please check again: \1 and \2 together, danger of bleeding"}
 )
+a1c_hurried = reword(
+    {
+        r"Hemoglobin A1c is overdue: last result 2025-11-(\d\d)": r"A1c 3+ months old (\1 Nov 25), pls order",
+        r"Order the test": "Order it",
+        r"Order a Hemoglobin A1c": "A1c order",
+    }
+)
+a1c_old_fashioned = reword(
+    {
+        r"Hemoglobin A1c is overdue: last result 2025-11-(\d\d)": (
+            r"May I remind you that the latest final Hemoglobin A1c dates from the \1th of November 2025?"
+        ),
+        r"Order the test": "Request the test anew",
+        r"Order a Hemoglobin A1c": "Request a Hemoglobin A1c",
+    }
+)
