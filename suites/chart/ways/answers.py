@@ -34,6 +34,16 @@ def start_in_utc(task_item, sandboxes, reference):
     return {"start": f"{read_start(task_item, sandboxes, reference).astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"}
 
 
+def start_day_first(task_item, sandboxes, reference):
+    """Answer with the day before the month, and 24 hours."""
+    return {"start": f"{read_start(task_item, sandboxes, reference):%A %-d %B %Y, %H:%M}"}
+
+
+def start_in_american_numbers(task_item, sandboxes, reference):
+    """Answer with month, day and year in numbers, and 12 hours."""
+    return {"start": f"{read_start(task_item, sandboxes, reference):%-m/%-d/%Y %-I:%M%p}"}
+
+
 def read_start(task_item, sandboxes, reference):
     """Return when the visit begins."""
     return datetime.fromisoformat(reference(task_item, sandboxes)["start"])
