@@ -41,6 +41,12 @@ def test_phone_number_with_repeated_digits_is_found(text: str) -> None:
     assert is_said(f"Please call {text}.", "+15550100100")
 
 
+def test_count_is_found_after_its_noun() -> None:
+    assert is_said("Dispense forty-five, refills times two.", "2 refills")
+    assert is_said("refills times three", "3 refills", loose=True)
+    assert not is_said("refills times twelve", "2 refills")
+
+
 def test_digits_within_a_longer_row_of_digits_count_when_they_are_forbidden() -> None:
     assert is_said("the code is 3 4 1 2 5", "412", loose=True)
     assert not is_said("the code is 34125", "412", loose=True)

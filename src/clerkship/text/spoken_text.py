@@ -226,13 +226,15 @@ def _list_readings(plain: str) -> list[SpokenReading]:
 
 @lru_cache(maxsize=4096)
 def _list_forms(value: str) -> tuple[ValueForm, ...]:
-    """Return a value as it is compared; a phone number also without its country code."""
+    """Return a value as it is compared; a phone number also without its country code, and a count after its noun."""
     plain = fold(value)
     form = ValueForm(tuple(token.text for token in _read_numbers(plain, _split(plain))))
     if form.text.isdigit() and len(form.text) == 11 and form.text.startswith("1") and plain.strip().startswith("+"):
         return form, ValueForm((form.text[1:],))
     if form.text.isdigit() and len(form.text) == 10:
         return form, ValueForm((f"1{form.text}",))
+    if len(form.words) == 2 and form.words[0].isdigit() and form.words[1].isalpha():
+        return form, ValueForm((form.words[1], "times", form.words[0]))  # `refills times two`
     return (form,)
 
 
