@@ -35,7 +35,8 @@ _KEPT = frozenset({"need", "needs", "your"})
 _OTHER_PERSON = re.compile(r"\b(?:(?:another|next|other|different|second) (?:patient|member|one|person)|born|birth)\b")
 """What says that a caller now speaks of another person."""
 _NO_MEANING = re.compile(
-    r"\b(?<!do )(?<!does )(?<!would )(?<!will )(?:i|we|you|they) (?:just |only |also |really |would |will |do )*need\b"
+    r"\b(?<!do )(?<!does )(?<!would )(?<!will )(?:i|we|you|they)(?:ll|d)? "
+    r"(?:just |only |also |really |would |will |do )*need\b"
     r"|\bcall(?:ing|ed)\b|\b(?:never|didnt|wasnt|isnt|arent|doesnt|cant|cannot|wont|havent|hasnt)\b"
 )
 """What does not tell what a question is about: that the caller needs something, or that something did not happen."""
