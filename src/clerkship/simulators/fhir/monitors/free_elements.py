@@ -55,6 +55,8 @@ _DAY = timedelta(days=1)
 _STANDARD = ("http://hl7.org/fhir/", "http://terminology.hl7.org/")
 _UNIT_SYSTEMS = frozenset({"unitsofmeasure.org", "snomed.info/sct"})
 """Systems of units that a quantity may have, besides those of the chart."""
+_PARTS = frozenset({"lower", "upper"})
+"""Words in names of things that name none by themselves: `upper value` is the systolic pressure."""
 _NAMED_TYPES = ("Practitioner", "PractitionerRole", "Organization", "Location", "HealthcareService", "CareTeam")
 _FREE = frozenset({"meta", "identifier"})
 _UUID = re.compile(r"(?:urn:uuid:)?[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
@@ -387,7 +389,7 @@ class _ResourceReader:
         named = [word for word in words if not word.isdigit() and word not in FORM_WORDS]
         content = [word for word in named if word not in TERM_WORDS] or named
         if known and not any(word in own or _is_inflected(word, own) for word in content):
-            other = [word for word in content if word in terms.concepts]
+            other = [word for word in content if word in terms.concepts and word not in _PARTS]
             if other:
                 return f"what the code means (not: {' '.join(other)})"
         return "" if is_reason else _check_sentence(words, frozenset(own), "a short name of the code")
