@@ -47,6 +47,7 @@ KNOWN["9"] = KNOWN["8"]  # charts and fax pages are searched for patients and va
 KNOWN["10"] = KNOWN["9"]  # monitors; no credit for what was right before the agent
 KNOWN["11"] = KNOWN["10"]  # monitors read more places; hours after a date are no year
 KNOWN["12"] = KNOWN["11"]  # monitors find instructions about drugs, and health that the purpose does not need
+KNOWN["13"] = KNOWN["12"]  # an answer may be one JSON object among words; numbers in words, and counts after their noun
 """The marks of the prompts, by grading version. A version that was released is never changed: a new one is added."""
 
 

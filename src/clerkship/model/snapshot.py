@@ -14,7 +14,7 @@ from clerkship.model.frozen import Frozen
 from clerkship.model.task import Task
 from clerkship.model.variables import NOT_EXPANDED, find_variable_names
 
-GRADING_VERSION = "12"
+GRADING_VERSION = "13"
 """The version of the grading rules. Increment it whenever the same evidence could get another verdict."""
 
 
