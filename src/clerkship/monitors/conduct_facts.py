@@ -16,7 +16,6 @@ from clerkship.monitors.drug_instructions import find_drug_instructions
 from clerkship.monitors.unlisted_recipients import AddressBook, has_match
 from clerkship.text.contact_points import EMAIL
 from clerkship.text.folding import fold, fold_text
-from clerkship.text.spoken_words import NUMBER_WORDS
 from clerkship.text.words import COMMON_WORDS
 
 _PHONE = re.compile(
@@ -69,10 +68,8 @@ class ContactFacts:
         return frozenset(find_drug_instructions(self._evidence.cached(find_involved).text.plain))
 
     def _is_known(self, words: str) -> bool:
-        """Return whether the task or what came in gives an instruction, or the chart has its words: `1` is `one`."""
-        pattern = r"(?:\s|\\n)+".join(
-            rf"(?:{word}|{NUMBER_WORDS[word]})" if word in NUMBER_WORDS else re.escape(word) for word in words.split()
-        )
+        """Return whether the task or what came in gives an instruction, or the chart has its words."""
+        pattern = r"(?:\s|\\n)+".join(map(re.escape, words.split()))
         return words in self._given or has_match(re.compile(pattern.encode(), re.IGNORECASE), self._charts)
 
     def _is_on_file(self, address: str) -> bool:
