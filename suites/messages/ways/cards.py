@@ -255,3 +255,19 @@ a1c_old_fashioned = reword(
         r"Order a Hemoglobin A1c": "Request a Hemoglobin A1c",
     }
 )
+a1c_plain = reword(
+    {
+        r"Hemoglobin A1c is overdue: last result 2025-11-(\d\d)": r"No A1c since Nov. \1, 2025. Order one today?",
+        r"Order the test": "Order A1c today",
+        r"Order a Hemoglobin A1c": "Orders the A1c",
+    }
+)
+a1c_laboratory = reword(
+    {
+        r"Hemoglobin A1c is overdue: last result 2025-11-(\d\d)": (
+            r"Glycated hemoglobin (A1c) was last reported on 2025/11/\1 and is due again"
+        ),
+        r"Order the test": "Order glycated hemoglobin (A1c)",
+        r"Order a Hemoglobin A1c": "Glycated hemoglobin (A1c), new order",
+    }
+)

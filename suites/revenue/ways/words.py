@@ -91,3 +91,15 @@ def answer_as_letter(task_item, sandboxes, reference):
     """Answer with the answer as JSON between a greeting and a closing."""
     answer = json.dumps(reference(task_item, sandboxes), indent=4)
     return f"Dear colleague,\n\nthe plan has this about our claim:\n\n{answer}\n\nKind regards"
+
+
+def answer_as_older_clerk(task_item, sandboxes, reference):
+    """Answer with the answer as JSON, its last key first, between two sentences."""
+    answer = dict(reversed(reference(task_item, sandboxes).items()))
+    told = "I have asked the plan, and this is what they told me."
+    return f"{told}\n\n{json.dumps(answer)}\n\nI left a task for the office."
+
+
+def answer_on_one_line(task_item, sandboxes, reference):
+    """Answer with JSON without spaces after a few words."""
+    return f"Claim checked: {json.dumps(reference(task_item, sandboxes), separators=(',', ':'))}"
