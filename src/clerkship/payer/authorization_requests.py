@@ -63,7 +63,7 @@ def _check_duplicate(
     if earlier is None:
         return None
     text = f"The same request exists already: {earlier.id} ({earlier.status})."
-    if not _may_read(records, query.provider_id, earlier):
+    if not records.may_read_authorization(query.provider_id, earlier):
         text = "The same request of another provider exists already."
     return reject("duplicate_request", "request", text)
 
@@ -203,17 +203,11 @@ def find_authorizations(
     matches = [
         each
         for each in known
-        if _may_read(records, query.provider_id, each) and reference in (None, each.id, each.number)
+        if records.may_read_authorization(query.provider_id, each) and reference in (None, each.id, each.number)
     ]
     answer = _answer(parties, *matches)
     action.emit(build_authorization_inquiry(query, reference, answer))
     return answer
-
-
-def _may_read(records: PayerRecords, npi: str, authorization: Authorization) -> bool:
-    """Return whether a provider requested an authorization, or is to perform one of its services."""
-    performers = [service.performer_id for service in authorization.query.services if service.performer_id]
-    return any(records.may_read(npi, owner) for owner in (authorization.query.provider_id, *performers))
 
 
 def decide_due(records: PayerRecords, action: ActionContext, authorization: Authorization, moment: Moment) -> None:

@@ -147,7 +147,7 @@ def read_answers(questions: Sequence[ClinicalQuestion], answers: Answers) -> dic
     for question in questions:
         given = question.id if question.id in answers else ids.get(_simplify_id(question.id))
         if given is not None:
-            value = _read_answer(question, answers[given])
+            value = read_answer(question.type, question.choices, answers[given])
             typed.pop(given, None)
             if value is not None:
                 typed[question.id] = value
@@ -158,15 +158,16 @@ def _simplify_id(id: str) -> str:
     return id.lower().replace("-", "_")
 
 
-def _read_answer(question: ClinicalQuestion, value: str | bool | float) -> str | bool | float | None:
+def read_answer(type: str, choices: Sequence[str], value: str | bool | float) -> str | bool | float | None:
+    """Return an answer as the type of its question defines it; None if it is of another type, or no choice."""
     text = str(value).strip()
-    if question.type == "boolean":
+    if type == "boolean":
         lowered = text.lower()
         return True if lowered in _TRUE else False if lowered in _FALSE else None
-    if question.type == "number":
+    if type == "number":
         return _read_number(value)
-    if question.type == "choice":
-        return next((choice for choice in question.choices if choice.lower() == text.lower()), None)
+    if type == "choice":
+        return next((choice for choice in choices if choice.lower() == text.lower()), None)
     return text or None
 
 

@@ -1,7 +1,8 @@
 """What providers ask a payer. X12, FHIR, the portal and the phone all translate their requests to these."""
 
+from collections.abc import Mapping
 from datetime import date
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Final, Literal
 
 from pydantic import Field
 
@@ -23,9 +24,27 @@ ServiceType = Literal[
     "urgent_care",
 ]
 """A kind of service that a plan pays for. `plan` is the plan as a whole."""
+SERVICE_TYPE_NAMES: Final[Mapping[ServiceType, str]] = {
+    "plan": "Health plan as a whole",
+    "medical": "Medical care",
+    "chiropractic": "Chiropractic",
+    "dental": "Dental care",
+    "hospital": "Hospital",
+    "mri_ct": "MRI or CT scan",
+    "emergency": "Emergency services",
+    "pharmacy": "Pharmacy",
+    "office_visit": "Office visit",
+    "vision": "Vision",
+    "mental_health": "Mental health",
+    "physical_therapy": "Physical therapy",
+    "urgent_care": "Urgent care",
+}
+"""How people call each service type."""
 ReviewType = Literal["admission", "services", "referral"]
 """What an authorization is for."""
 Unit = Literal["units", "visits", "days", "hours", "months"]
+Frequency = Literal["once", "per_week", "per_month", "total"]
+"""How often the quantity of a service is given."""
 
 
 class PersonQuery(Frozen):
@@ -62,6 +81,7 @@ class EligibilityInquiry(PartyQuery):
 class RequestedService(Frozen):
     """One service of an authorization request."""
 
+    omitted_when_empty: ClassVar[frozenset[str]] = frozenset({"frequency"})
     procedure_code: Annotated[str, Field(description="code of the service, such as 72148")]
     modifiers: Annotated[tuple[str, ...], Field(description="modifiers of the code")] = ()
     quantity: Annotated[Number | Whole, Field(gt=0, description="how many")] = 1
@@ -74,6 +94,7 @@ class RequestedService(Frozen):
         Field(description="place of service code, such as 11 for an office, if it differs from the request's"),
     ] = None
     trace: Annotated[str, Field(description="the requester's own number for it, which the answer repeats")] = ""
+    frequency: Annotated[Frequency | None, Field(description="how often the quantity is given")] = None
 
 
 class AuthorizationQuery(PartyQuery):

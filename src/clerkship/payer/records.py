@@ -159,6 +159,11 @@ class PayerRecords:
             return False
         return provider.networks is None or matches_any_code(provider.networks, (plan,))
 
+    def may_read_authorization(self, npi: str, authorization: Authorization) -> bool:
+        """Return whether a provider requested an authorization, or is to perform one of its services."""
+        performers = [service.performer_id for service in authorization.query.services if service.performer_id]
+        return any(self.may_read(npi, owner) for owner in (authorization.query.provider_id, *performers))
+
     def may_read(self, npi: str, owner: str) -> bool:
         """Return whether a provider may read what another one has sent: itself, or one of the same organization."""
         if npi == owner:

@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 from datetime import date, datetime, time
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
@@ -63,6 +63,18 @@ class RecordedAuthorization(Frozen):
         None
     )
     valid_to: Annotated[date | None, Field(description="last day of an approval")] = None
+
+    @model_validator(mode="after")
+    def _check_fields(self) -> Self:
+        if self.status == "approved" and (self.number is None or self.valid_to is None):
+            raise ValueError("an approved request has a `number` and a `valid_to`")
+        if self.status in ("denied", "pending") and (self.number or self.valid_from or self.valid_to):
+            raise ValueError(f"a {self.status} request has no `number`, `valid_from` and `valid_to`")
+        for start, end in (("requested", "decided"), ("valid_from", "valid_to")):
+            first, last = getattr(self, start), getattr(self, end)
+            if first is not None and last is not None and last < first:
+                raise ValueError(f"`{end}` ({last}) is before `{start}` ({first})")
+        return self
 
 
 def set_authorization(

@@ -68,18 +68,6 @@ class PayerSetAuthorization(RecordedAuthorization, MemberStep):
 
     name: ClassVar[str] = "payer.set_authorization"
 
-    @model_validator(mode="after")
-    def _check_fields(self) -> Self:
-        if self.status == "approved" and (self.number is None or self.valid_to is None):
-            raise ValueError("an approved request has a `number` and a `valid_to`")
-        if self.status in ("denied", "pending") and (self.number or self.valid_from or self.valid_to):
-            raise ValueError(f"a {self.status} request has no `number`, `valid_from` and `valid_to`")
-        for start, end in (("requested", "decided"), ("valid_from", "valid_to")):
-            first, last = getattr(self, start), getattr(self, end)
-            if first is not None and last is not None and last < first:
-                raise ValueError(f"`{end}` ({last}) is before `{start}` ({first})")
-        return self
-
     def run(self, host: StepHost) -> None:
         payer, action = host.state(PayerState, self.sandbox)
         payer.set_authorization(action, self.find_member(payer), self)

@@ -1,7 +1,7 @@
 """Codes of FHIR for the words of the payer domain.
 
 R4 and the guides for payers use codes of X12, which are taken from the X12 simulator. `payer_codes.json` has the
-names of service types and the codes that only R4 has.
+codes that only R4 has, and which service types R4's list has.
 """
 
 from pathlib import Path
@@ -10,11 +10,11 @@ from typing import Any, Final, get_args
 import orjson
 
 from clerkship.payer.answer import Rejection, RejectionReason
-from clerkship.payer.inquiry import ServiceType
+from clerkship.payer.inquiry import SERVICE_TYPE_NAMES, ServiceType
 from clerkship.simulators.x12.transactions.codes import CODES, SERVICE_TYPE_CODES, to_aaa
 
 REQUEST_TYPE = "CoverageEligibilityRequest"
-_TABLES: Final[dict[str, dict[str, Any]]] = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
+_TABLES: Final[dict[str, Any]] = orjson.loads(Path(__file__).with_suffix(".json").read_bytes())
 HL7_SYSTEM = "http://terminology.hl7.org/CodeSystem"
 CATEGORY_SYSTEM = f"{HL7_SYSTEM}/ex-benefitcategory"
 """R4's example list of categories. It has some of the service types of X12, under the same codes."""
@@ -38,9 +38,10 @@ def list_category_codes(service_type: ServiceType) -> list[str]:
 
 def build_category(service_type: ServiceType) -> dict[str, Any]:
     """Return a service type as a CodeableConcept, in R4's list if it is there, and in that of X12."""
-    row, code = _TABLES["service_types"][service_type], SERVICE_TYPE_CODES[service_type]
-    systems = [CATEGORY_SYSTEM, SERVICE_TYPE_SYSTEM] if row.get("in_r4") else [SERVICE_TYPE_SYSTEM]
-    return {"coding": [{"system": system, "code": code} for system in systems], "text": row["text"]}
+    code, is_in_r4 = SERVICE_TYPE_CODES[service_type], service_type in _TABLES["service_types"]
+    systems = [CATEGORY_SYSTEM, SERVICE_TYPE_SYSTEM] if is_in_r4 else [SERVICE_TYPE_SYSTEM]
+    coding = [{"system": system, "code": code} for system in systems]
+    return {"coding": coding, "text": SERVICE_TYPE_NAMES[service_type]}
 
 
 def get_rejection_code(rejection: Rejection) -> str:

@@ -55,7 +55,7 @@ class PayerRecordState(SelectionAssertion):
     def _check_consistency(self) -> Self:
         paths: list[tuple[FieldPath, str]] = [(("where", path), path) for path in self.where]
         paths += [(("fields", number, "path"), field.path) for number, field in enumerate(self.fields)]
-        known = _list_names(self.record)
+        known = list_payer_fields(self.record)
         mistakes = [
             (place, f"{self.record} has no `{first}`; {did_you_mean(first, known)}".removesuffix("; "))
             for place, path in paths
@@ -91,7 +91,7 @@ class PayerRecordState(SelectionAssertion):
     def _list_records(self, evidence: Evidence) -> Iterable[tuple[str, dict[str, Any]]]:
         """Return the number and the fields of the records about the patient or record of the criterion."""
         patient = _find_patient(evidence)
-        records = _list_records(evidence.state(PayerState, self.sandbox), self.record)
+        records = list_payer_records(evidence.state(PayerState, self.sandbox), self.record)
         if patient is None:
             return narrow(evidence, records, lambda item: ItemContent(data=item[1]))
         return ((key, data) for key, data in records if data["patient"] == patient)
@@ -119,13 +119,13 @@ def _find_patient(evidence: Evidence) -> str | None:
     return f"Patient/{record.get('id')}" if record.get("resourceType") == "Patient" else None
 
 
-def _list_names(kind: str) -> list[str]:
+def list_payer_fields(kind: str) -> list[str]:
     """Return the names of the fields that a record of a kind has here."""
     own = [name for name in _MODELS[kind].model_fields if name not in _HIDDEN]
     return sorted({*own, *_ADDED, *(("diagnoses",) if kind == "authorization" else ())})
 
 
-def _list_records(state: PayerState, kind: RecordKind) -> Iterator[tuple[str, dict[str, Any]]]:
+def list_payer_records(state: PayerState, kind: RecordKind) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the number and the fields of each record of a kind, as plain data."""
     current = state.current
     if kind == "authorization":
