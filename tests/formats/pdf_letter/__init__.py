@@ -1,0 +1,1 @@
+"""Tests of letters as PDF files."""
