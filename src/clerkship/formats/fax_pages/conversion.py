@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from clerkship.formats.fax_pages.document import MAX_DOCUMENT_BYTES, DocumentFormat, FaxDocument, UnreadableDocument
+from clerkship.formats.fax_pages.file_format import decode_text, find_office_format, find_signature
 from clerkship.formats.fax_pages.page import MAX_CACHED_PAGES, FaxPage, PageWords, Resolution
 from clerkship.formats.fax_pages.text_pages import render_text
 from clerkship.formats.fax_pages.worker import WorkerCrashed, WorkerLimitExceeded, WorkerLimits, WorkerProcess
@@ -25,24 +26,9 @@ from clerkship.model.errors import MissingExtra
 LIMITS = WorkerLimits(memory=1_000_000_000, cpu_seconds=20, wall_seconds=120)
 """What the conversion of one document may take. The wall limit is for a machine with other work to do."""
 MAX_WORKERS = 2
-SIGNATURES: dict[DocumentFormat, tuple[bytes, ...]] = {
-    "pdf": (b"%PDF-",),
-    "tiff": (b"II*\0", b"MM\0*"),
-    "png": (b"\x89PNG\r\n\x1a\n",),
-    "jpeg": (b"\xff\xd8\xff",),
-}
 TEXT_TYPES = ("", "text/plain", "text/csv", "text/markdown", "application/octet-stream")
 TEXT_SUFFIXES = ("", ".txt", ".text", ".md", ".csv", ".log", ".asc")
-BYTE_ORDER_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-CONTROL_BYTES = frozenset(range(32)) - frozenset(b"\t\n\v\f\r\x1b")
-MAX_CONTROL_SHARE = 10
-"""Text has at most a tenth of control characters."""
 _PACKAGES = ("PIL", "pypdfium2", "font_roboto")
-OFFICE_SUFFIXES = frozenset({".docx", ".doc", ".odt", ".rtf", ".xlsx", ".xls", ".pptx", ".ppt", ".html", ".htm"})
-"""Files of office programs, which only such a program lays out."""
-_PACKED_FORMATS = {b"word/": "DOCX", b"xl/": "XLSX", b"ppt/": "PPTX", b"opendocument.text": "ODT"}
-"""What a ZIP archive contains -> the format that it is."""
-_ZIP, _COMPOUND_FILE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 EXPECTED = "expected: PDF, TIFF, PNG, JPEG or plain text"
 
 
@@ -70,29 +56,21 @@ def detect_format(name: str, declared_type: str, data: bytes) -> DocumentFormat:
     Plain text has no signature: what looks like text is text unless its name or its media type says otherwise.
     """
     _check_size(name, data)
-    for format, signatures in SIGNATURES.items():
-        if data.startswith(signatures):
-            return format
-    office = _find_office_format(name, data)
+    format = find_signature(data)
+    if format is not None:
+        return format
+    office = find_office_format(name, data)
     if office:
         reason = f"{name!r} is a file of the format {office}, which is not converted; save it as PDF and send that"
         raise UnreadableDocument("unknown_format", f"{reason} ({EXPECTED})")
     media_type = declared_type.partition(";")[0].strip().lower()
     suffix = PurePath(name).suffix.lower()
-    if _decode_text(data) is None:
+    if decode_text(data) is None:
         raise UnreadableDocument("unknown_format", f"{name!r} has an unknown format ({EXPECTED})")
     if media_type not in TEXT_TYPES or suffix not in TEXT_SUFFIXES:
         claim = f"of type {media_type}" if media_type not in TEXT_TYPES else f"named {suffix}"
         raise UnreadableDocument("unknown_format", f"{name!r} is {claim}, but its content is not ({EXPECTED})")
     return "text"
-
-
-def _find_office_format(name: str, data: bytes) -> str:
-    """Return the format of a file of an office program, such as `DOCX`; empty if it is none."""
-    packed = (format for part, format in _PACKED_FORMATS.items() if data.startswith(_ZIP) and part in data)
-    suffix = PurePath(name).suffix.lower()
-    claimed = suffix.removeprefix(".").upper() if suffix in OFFICE_SUFFIXES else ""
-    return next(packed, claimed or ("DOC" if data.startswith(_COMPOUND_FILE) else ""))
 
 
 def convert(document: FaxDocument, resolution: Resolution) -> list[ConvertedPage]:
@@ -113,25 +91,11 @@ def _check_size(name: str, data: bytes) -> None:
         raise UnreadableDocument("too_large", f"{name!r} has {size}")
 
 
-def _check_libraries() -> None:
-    missing = [package for package in _PACKAGES if find_spec(package) is None]
+def _check_libraries(format: DocumentFormat) -> None:
+    needed = _PACKAGES if format == "text" else _PACKAGES[:2]  # a font is for text only
+    missing = [package for package in needed if find_spec(package) is None]
     if missing:
         raise ConversionUnavailable(missing)
-
-
-def _decode_text(data: bytes) -> str | None:
-    """Return the text of a file; None if it is not text."""
-    encodings = [BYTE_ORDER_MARKS[data[:2]]] if data[:2] in BYTE_ORDER_MARKS else ["utf-8-sig", "cp1252"]
-    for encoding in encodings:
-        try:
-            text = data.decode(encoding)
-        except UnicodeDecodeError:
-            continue
-        controls = sum(text.count(chr(byte)) for byte in CONTROL_BYTES)
-        is_sure = encoding != "cp1252"  # any bytes are text of a one-byte encoding: only clean ones are taken for it
-        if "\0" not in text and controls * MAX_CONTROL_SHARE <= (len(text) if is_sure else 0):
-            return text
-    return None
 
 
 class _PageCache:
@@ -172,13 +136,23 @@ class Converter:
     def convert(self, document: FaxDocument, resolution: Resolution) -> list[ConvertedPage]:
         """Return the pages of a document. Raise UnreadableDocument if it cannot be converted."""
         _check_size(document.name, document.data)
-        _check_libraries()
+        _check_libraries(document.format)
         if document.format != "text":
             return [ConvertedPage(page, None) for page in self._convert_file(document, resolution)]
-        text = _decode_text(document.data)
+        text = decode_text(document.data)
         if text is None:
             raise UnreadableDocument("corrupt", f"{document.name!r} is not text (expected: UTF-8)")
         return [ConvertedPage(page, words) for page, words in render_text(text, resolution)]
+
+    def inspect(self, document: FaxDocument, *, with_text: bool = False) -> list[str]:
+        """Return the text layer of each page of a file that is not plain text: empty without one, and without
+        `with_text`. Raise UnreadableDocument if it cannot be opened.
+        """
+        _check_size(document.name, document.data)
+        _check_libraries(document.format)
+        head = orjson.dumps({"format": document.format, "with_text": with_text})
+        texts: list[str] = _parse_head(document.name, self._call(document, head))["texts"]
+        return texts
 
     def close(self) -> None:
         """End the processes. The next conversion starts another."""
@@ -191,14 +165,15 @@ class Converter:
         key = hashlib.sha256(head + b"\n" + document.data).hexdigest()
         pages = self._cache.get(key)
         if pages is None:
-            pages = self._decode_file(document, head)
+            pages = _parse_pages(document.name, self._call(document, head))
             self._cache.put(key, pages)
         return pages
 
-    def _decode_file(self, document: FaxDocument, head: bytes) -> list[FaxPage]:
+    def _call(self, document: FaxDocument, head: bytes) -> bytes:
+        """Return what a process replies about a file."""
         worker = self._workers.get()
         try:
-            reply = worker.call(head + b"\n" + document.data)
+            return worker.call(head + b"\n" + document.data)
         except WorkerLimitExceeded as error:
             code = "too_large" if error.limit == "memory" else "too_slow"
             raise UnreadableDocument(code, f"{document.name!r} cannot be converted: {error}") from error
@@ -208,20 +183,23 @@ class Converter:
             raise UnreadableDocument("too_large", message) from error
         finally:
             self._workers.put(worker)
-        return _parse_reply(document.name, reply)
 
 
 CONVERTER = Converter()
 """The one that all faxes of this process share. Its processes are started on first use."""
 
 
-def _parse_reply(name: str, reply: bytes) -> list[FaxPage]:
-    head, _, dots = reply.partition(b"\n")
-    result: dict[str, Any] = orjson.loads(head)
+def _parse_head(name: str, reply: bytes) -> dict[str, Any]:
+    result: dict[str, Any] = orjson.loads(reply.partition(b"\n")[0])
     if "code" in result:
         raise UnreadableDocument(result["code"], f"{name!r}: {result['reason']}")
+    return result
+
+
+def _parse_pages(name: str, reply: bytes) -> list[FaxPage]:
     pages, start = [], 0
-    for page in result["pages"]:
+    dots = reply.partition(b"\n")[2]
+    for page in _parse_head(name, reply)["pages"]:
         end = start + page.pop("bytes")
         pages.append(FaxPage(dots=zlib.decompress(dots[start:end]), **page))
         start = end

@@ -34,14 +34,34 @@ NO_FILE, PASSWORD_ERRORS = 2, (4, 5)
 
 
 def convert_request(request: bytes) -> bytes:
-    """Convert the file of a request."""
+    """Convert the file of a request; without a resolution, only open it, and read its text if that is wanted."""
     head, _, data = request.partition(b"\n")
     options = orjson.loads(head)
     try:
+        if "resolution" not in options:
+            texts = list(_read_texts(data, options["format"], with_text=options["with_text"]))
+            return orjson.dumps({"texts": texts})
         pages, dots = _compress(READERS[options["format"]](data, options["resolution"]))
     except UnreadableDocument as error:
         return orjson.dumps({"code": error.code, "reason": error.reason})
     return orjson.dumps({"pages": pages}) + b"\n" + dots
+
+
+def _read_texts(data: bytes, format: str, *, with_text: bool) -> Iterator[str]:
+    """Yield the text layer of each page; a picture has none."""
+    if format == "pdf":
+        document = _open_pages(data)
+        for index in range(len(document)):
+            page = _open_page(document, index)
+            yield page.get_textpage().get_text_bounded() if with_text else ""
+        return
+    with _open_image(data, format.upper()) as image:
+        numbers = list(_tiff_pages(image)) if format == "tiff" else [0]
+        if not numbers:
+            raise UnreadableDocument("no_pages", "it has no pages")
+        for number in numbers:
+            _load_frame(image, number)
+            yield ""
 
 
 def _compress(pages: Iterator[FaxPage]) -> tuple[list[dict[str, Any]], bytes]:
@@ -77,13 +97,19 @@ def _read_picture(format: str) -> Callable[[bytes, Resolution], Iterator[FaxPage
 
 
 def _read_pdf(data: bytes, resolution: Resolution) -> Iterator[FaxPage]:
+    document = _open_pages(data)
+    for index in range(len(document)):
+        yield _render_pdf_page(document, index, resolution)
+
+
+def _open_pages(data: bytes) -> "PdfDocument":
+    """Open a PDF file that has pages, and not too many."""
     document = _open_pdf(data)
     if not len(document):
         raise UnreadableDocument("no_pages", "it has no pages")
     if len(document) > MAX_PAGES:
         raise UnreadableDocument("too_many_pages", f"it has {len(document)} pages (at most {MAX_PAGES})")
-    for index in range(len(document)):
-        yield _render_pdf_page(document, index, resolution)
+    return document
 
 
 READERS: dict[str, Callable[[bytes, Resolution], Iterator[FaxPage]]] = {
@@ -146,6 +172,18 @@ def _read_frame(image: "Image.Image", number: int, resolution: Resolution) -> Fa
         raise _corrupt(error) from error
 
 
+def _load_frame(image: "Image.Image", number: int) -> None:
+    """Decode one image of a file, to see that it is whole."""
+    _check_image_size(image.size)
+    try:
+        image.seek(number)
+        image.load()
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise _corrupt(error) from error
+
+
 def _usable_dpi(image: "Image.Image") -> tuple[float, float] | None:
     """Return the resolution that a file states, if it can be true."""
     try:
@@ -177,19 +215,23 @@ def _open_pdf(data: bytes) -> "PdfDocument":
 
 def _render_pdf_page(document: "PdfDocument", index: int, resolution: Resolution) -> FaxPage:
     """Render a page as a printer does: with annotations that are for print, and with the fields of forms."""
-    import pypdfium2 as pdfium  # noqa: PLC0415
-
-    try:
-        page = document[index]
-        width, height = page.get_size()
-    except pdfium.PdfiumError as error:
-        raise UnreadableDocument("corrupt", f"page {index + 1} cannot be read") from error
+    page = _open_page(document, index)
+    width, height = page.get_size()
     if not (1 <= width < 1e6 and 1 <= height < 1e6):
         raise UnreadableDocument("corrupt", f"page {index + 1} has no usable size")
     _check_pdf_images(page)
     resolution = _own_resolution(page) or resolution
     place = place_on_page((width, height), resolution, (POINTS_PER_INCH, POINTS_PER_INCH))
     return from_grey(_render(document, page, place), resolution)
+
+
+def _open_page(document: "PdfDocument", index: int) -> "PdfPage":
+    from pypdfium2 import PdfiumError  # noqa: PLC0415
+
+    try:
+        return document[index]
+    except PdfiumError as error:
+        raise UnreadableDocument("corrupt", f"page {index + 1} cannot be read") from error
 
 
 def _render(document: "PdfDocument", page: "PdfPage", where: PagePlace) -> "Image.Image":
