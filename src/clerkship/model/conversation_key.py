@@ -16,7 +16,7 @@ _NATIONAL_DIGITS = 10
 ADDRESS_FORMS = {
     "sms": "a phone number such as +15550100123",
     "email": "an e-mail address",
-    "portal": "a portal account such as Patient/pat-0001",
+    "portal": "an account of the patient portal, such as Patient/pat-0001",
     "phone": "a phone number such as +15550100123",
 }
 """What the address of a person on each channel looks like, for errors."""

@@ -1,13 +1,26 @@
 """The base class of all data models: immutable, and unknown keys are errors."""
 
+import base64
+import binascii
 from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Strict
+from pydantic import AfterValidator, BaseModel, ConfigDict, Strict
+
+
+def _check_base64(text: str) -> str:
+    try:
+        base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError("expected base64") from None
+    return text
+
 
 # Strict: by default pydantic converts "5" to 5 and "yes" to True, but quoted YAML is meant as text.
 Flag = Annotated[bool, Strict()]
 Whole = Annotated[int, Strict()]
 Number = Annotated[float, Strict()]
+Base64Text = Annotated[str, AfterValidator(_check_base64)]
+"""Bytes in base64, such as a file in a step."""
 _set = object.__setattr__
 
 

@@ -189,7 +189,11 @@ class ScenarioPerson(Frozen):
     ] = None
     subject: Annotated[
         str | None,
-        Field(min_length=1, max_length=200, description="subject of the first e-mail or portal message they write"),
+        Field(
+            min_length=1,
+            max_length=200,
+            description="subject of the first e-mail or message in the patient portal that they write",
+        ),
     ] = None
     answers_after: Annotated[
         Duration | None, Field(description="simulated time until they read and answer a message; none: at once")
@@ -358,7 +362,9 @@ class ScenarioPerson(Frozen):
         if is_complete and not is_address(self.channel, self.address):
             raise ValueError(f"`address` is not {ADDRESS_FORMS[self.channel]}: {self.address[:80]!r}")
         if self.subject is not None and self.channel in PHONE_CHANNELS:
-            raise ValueError(f"`subject` has no effect on {self.channel}: only e-mail and portal messages have one")
+            raise ValueError(
+                f"`subject` has no effect on {self.channel}: only e-mail and messages in the patient portal have one"
+            )
         if self.subject is None and self.channel not in PHONE_CHANNELS and self.can_begin:
             raise ValueError(f"a person who may write first on {self.channel} needs a `subject`")
         return self

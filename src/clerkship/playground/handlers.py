@@ -12,6 +12,7 @@ from typing import Any, cast
 
 from clerkship.events.event import AgentRequest, Event, Payload
 from clerkship.events.lifecycle import RequestAnswered, RequestRefused
+from clerkship.events.states import find_state
 from clerkship.kit.rng import Ids, Rng
 from clerkship.kit.secrets import equal_in_constant_time
 from clerkship.kit.wall import perf_counter
@@ -35,7 +36,7 @@ from clerkship.sandbox.faults.contract import Fault
 from clerkship.sandbox.operation import OperationAccess, OperationContext, ProtocolCall, ignore_callback
 from clerkship.sandbox.request import IMMEDIATE, Refusal, Reply
 from clerkship.sandbox.route import TOO_LARGE, HttpCall
-from clerkship.sandbox.state import ActionContext
+from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.spec import Spec
 
 CLOCK_SCHEMES: tuple[AuthenticationScheme, ...] = (BearerToken(),)
@@ -69,7 +70,12 @@ def build_unlogged_context(playground: Playground, sandbox: Sandbox) -> ActionCo
     def discard(payload: Payload) -> Event:
         return Event(0, now, sandbox.name, payload.kind, "agent", None, payload)
 
-    return ActionContext("agent", now, Ids(seed), Rng(seed), discard)
+    def find_domain(kind: type[State[Any]], name: str | None) -> tuple[State[Any], ActionContext]:
+        states = {each: domain.state for each, domain in playground.domains.items()}
+        return find_state(states, kind, name)[1], context
+
+    context = ActionContext("agent", now, Ids(seed), Rng(seed), discard, find_domain=find_domain)
+    return context
 
 
 def has_valid_login(call: ProtocolCall, playground: Playground, sandbox: Sandbox) -> bool:

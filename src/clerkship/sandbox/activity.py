@@ -34,8 +34,8 @@ class Disclosure(NamedTuple):
 
     event: Event
     channel: str
-    """`sms`, `email`, `portal`, `fax`, `phone`, `chat`, `x12`, `payer` (a request of the chart), `hl7`, `file`, `card`
-    or `cds_service`; plug-ins may have others."""
+    """`sms`, `email`, `portal` (the patient portal), `fax`, `phone`, `chat`, `x12`, `payer` (a request of the chart),
+    `payer_portal`, `payer_document`, `hl7`, `file`, `card` or `cds_service`; plug-ins may have others."""
     recipients: tuple[str, ...]
     """Addresses and numbers, normalized by their kind; of a request the payer, of a file the folder."""
     parts: tuple[TextPart, ...]
@@ -66,10 +66,20 @@ class WrittenText(NamedTuple):
     parts: tuple[TextPart, ...]
 
 
-Activity = Disclosure | RejectedIdentity | WrittenText
+class OpenedRecord(NamedTuple):
+    """A record of one patient that the agent opened outside the chart, such as a request on the payer portal."""
+
+    event: Event
+    record: str
+    """Its kind and number, such as `request/R123456789`."""
+    patient: str
+    """The key of the patient, such as `Patient/42`."""
+
+
+Activity = Disclosure | RejectedIdentity | WrittenText | OpenedRecord
 ListActivity = Callable[[Evidence, str], Iterable[Activity]]
 """Returns the activity in a sandbox."""
-A = TypeVar("A", Disclosure, RejectedIdentity, WrittenText)
+A = TypeVar("A", Disclosure, RejectedIdentity, WrittenText, OpenedRecord)
 
 
 def list_activity(evidence: Evidence) -> tuple[Activity, ...]:

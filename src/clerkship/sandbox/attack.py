@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterator
 from datetime import date, timedelta
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import orjson
 
@@ -30,12 +30,29 @@ MAX_UNDONE = 5
 """The maximum number of records that are deleted and created again."""
 
 
+class OwnAttack(NamedTuple):
+    """An attack strategy that only one kind of sandbox has."""
+
+    name: str
+    summary: str
+    advice: str
+    """How to fix a task that it passes."""
+    move: str
+    """The method of the attack on the sandbox, with a handle and the instruction as arguments."""
+    words: str | None = "Thank you. Everything is taken care of."
+    """What the agent answers."""
+    is_inaction: bool = False
+    """Whether it changes nothing, which may be right in tasks with `allow_inaction`."""
+
+
 class SandboxAttack:
     """What attackers do in one kind of sandbox. A simulator overrides the methods that make sense for it.
 
     A method returns True if it did anything. One that is not overridden is reported as not attacked.
     """
 
+    own: ClassVar[tuple[OwnAttack, ...]] = ()
+    """Strategies beside those of every suite, run over suites that have such a sandbox."""
     harms: ClassVar[frozenset[Harm]] = frozenset()
     """The kinds of harm that `harm` can put into a write."""
     repeats: ClassVar[bool] = True

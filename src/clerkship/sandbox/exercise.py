@@ -1,6 +1,8 @@
 """The exercise of the conformance suite from files beside a simulator: requests, and the chart they start from."""
 
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import orjson
@@ -9,9 +11,15 @@ from clerkship.model.dataset import Dataset
 from clerkship.sandbox.request import QueryParams, Request
 
 
-def load_requests(folder: Path) -> tuple[Request, ...]:
-    """Return the requests in `exercise.json`. A body is JSON (`body`), or any other text (`text`)."""
-    return tuple(map(_build_request, orjson.loads((folder / "exercise.json").read_bytes())))
+def load_requests(folder: Path, values: Mapping[str, str] = MappingProxyType({})) -> tuple[Request, ...]:
+    """Return the requests in `exercise.json`. A body is JSON (`body`), or any other text (`text`).
+
+    `«name»` in the file stands for a value, such as an id that an earlier request will get.
+    """
+    text = (folder / "exercise.json").read_text(encoding="utf-8")
+    for name, value in values.items():
+        text = text.replace(f"«{name}»", value)
+    return tuple(map(_build_request, orjson.loads(text)))
 
 
 def _build_request(row: dict[str, Any]) -> Request:

@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from clerkship.model.call import AssertionCall
 from clerkship.model.dataset import Dataset
+from clerkship.model.environment import Environment
 from clerkship.model.frozen import Frozen
 from clerkship.model.task import Task
 from clerkship.suite_files.dataset_type import DatasetType
@@ -23,6 +24,10 @@ class ComponentEntry(Protocol):
     @property
     def config(self) -> type[Frozen]:
         """The model of its config."""
+
+    @property
+    def configure(self) -> Callable[[Any, Environment], Frozen]:
+        """A function that completes a config from its environment; raises InputError if the config does not fit it."""
 
     @property
     def dataset(self) -> str | None:

@@ -19,6 +19,7 @@ from clerkship.model.environment import (
     Simulator,
 )
 from clerkship.model.errors import InputError, PlatformError
+from clerkship.model.frozen import Frozen
 from clerkship.model.monitor_settings import ALL
 from clerkship.model.names import did_you_mean
 from clerkship.suite_files.catalog import Catalog, ComponentEntry
@@ -226,11 +227,24 @@ class EnvironmentCheck:
         else:
             config = self.definition.read(entry.config, choice.config, [*path, "config"])
             self.definition.report_mistakes(config, [*path, "config"], info.domains.values())
+            environment = read_as(Environment, self.definition.fields)
+            if config is not None and environment is not None:
+                self._check_in_environment(entry, config, environment, [*path, "config"])
         for number, name in enumerate(choice.datasets or ()):
             if name not in datasets:
                 hint = did_you_mean(name, datasets) or "the environment lists none under `datasets`"
                 message = f"`{name}` is not a dataset of this environment"
                 self.definition.problem([*path, "datasets", number], message, hint)
+
+    def _check_in_environment(
+        self, entry: ComponentEntry, config: Frozen, environment: Environment, path: KeyPath
+    ) -> None:
+        """Check that a config fits the rest of the environment."""
+        try:
+            entry.configure(config, environment)
+        except InputError as error:
+            for problem in error.problems:
+                self.definition.problem(path, problem.message, problem.hint)
 
     def _check_called_domains(self, kind: str, path: KeyPath, info: EnvironmentInfo) -> None:
         """Check that the domains that a simulator's operations call are defined.

@@ -47,6 +47,8 @@ _PATTERNS = {
     r"^[A-Za-z_][A-Za-z0-9_]*$": "a letter, then letters, digits and _",
     r"^[a-z0-9][a-z0-9-]*$": "lower-case letters, digits and -",
     r"^[A-Za-z_][A-Za-z0-9_-]*$": "a letter or _, then letters, digits, - and _",
+    r"^[a-z][a-z0-9_]{0,39}$": "a lower-case letter, then lower-case letters, digits and _, at most 40 characters",
+    r"^[a-z][a-z0-9-]{0,59}$": "a lower-case letter, then lower-case letters, digits and -, at most 60 characters",
     r"^[A-Za-z0-9_]+(::[A-Za-z0-9_]+)?$": "an action, or a test case's name (with _ for spaces), :: and an action",
 }
 

@@ -12,7 +12,7 @@ from clerkship.sandbox.authentication.bearer import BearerToken, ScopedBearerTok
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.operation import Operation, OperationCall
-from clerkship.sandbox.request import Refusal, Reply, Request
+from clerkship.sandbox.request import REDIRECTS, Refusal, Reply, Request
 from clerkship.sandbox.route import Route, find_route
 from clerkship.simulators.spec import Spec
 
@@ -91,11 +91,18 @@ def _check_refused(rig: SimulatorRig, route: Route, request: Request, headers: M
 
 
 def _check_refusal_format(refuse: Callable[[Refusal], Reply], request: Request, reply: Reply) -> None:
-    """Check that a reply is a 401 with the media type and the top-level keys of the simulator's own refusals."""
+    """Check that a reply is a 401 with the media type and the top-level keys of the simulator's own refusals.
+
+    The pages of a website may redirect to the page to sign in instead.
+    """
     title, names = f"{request.method} {request.path}", {name.lower() for name in reply.headers}
+    own = refuse(Refusal(401, "unauthorized", "no"))
+    if own.status in REDIRECTS:
+        is_sign_in = reply.status == own.status and "location" in names
+        require(is_sign_in, f"{title} without a valid credential got a {reply.status}, not a redirect")
+        return
     require(reply.status == 401, f"{title} without a valid credential got a {reply.status}")
     require("www-authenticate" in names, f"{title}: the 401 has no WWW-Authenticate")
-    own = refuse(Refusal(401, "unauthorized", "no"))
     has_format = reply.media == own.media
     if has_format and own.media.partition(";")[0].endswith("json") and request.method != "HEAD":
         has_format = set(orjson.loads(reply.body)) == set(orjson.loads(own.body))

@@ -37,10 +37,13 @@ class CookieSession(PasswordScheme):
     login_path: str = "/login"
     """The path of the login operation, for the connection info of the agent."""
 
-    def open(self, context: OperationContext[Any]) -> str:
-        """Open a session; return the value of `Set-Cookie`. For operations with `access="login"`."""
+    def open(self, context: OperationContext[Any], owner: str = "") -> str:
+        """Open a session; return the value of `Set-Cookie`. For operations with `access="login"`.
+
+        `owner` is what `SandboxCredentials.get_owner` returns for its id, such as the number of a session in the state.
+        """
         assert context.credentials is not None
-        session = context.credentials.issue(SESSION_PREFIX, context.action.now + self.lifetime)
+        session = context.credentials.issue(SESSION_PREFIX, context.action.now + self.lifetime, owner)
         return f"{self.cookie}={session}; Path={_get_cookie_path(context)}; HttpOnly; SameSite=Lax"
 
     def end(self, context: OperationContext[Any], session: str) -> str:

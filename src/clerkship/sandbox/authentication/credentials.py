@@ -79,6 +79,7 @@ class SandboxCredentials:
         "_used",
         "clients",
         "config",
+        "password",
         "sandbox",
         "token",
         "wall_now",
@@ -93,21 +94,29 @@ class SandboxCredentials:
         self.clients: dict[str, KeySet] | None = None
         """The public keys of clients that sign JWTs, by issuer; None until they are first needed."""
         self.token = new_token("clk_sbx")
-        self._issued = SecretTable[datetime]()
+        self._issued = SecretTable[tuple[datetime, str]]()
+        self.password: str | None = None
+        """A password that the user chose instead of the token, to log in with."""
         self._used: dict[str, datetime] = {}
         self._purge_at = PURGE_FROM
 
-    def issue(self, prefix: str, expires: datetime) -> str:
-        """Return a new secret that is valid until a simulated time."""
+    def issue(self, prefix: str, expires: datetime, owner: str = "") -> str:
+        """Return a new secret that is valid until a simulated time. `owner` says whose it is, such as a session's."""
         secret = new_token(prefix)
-        self._issued.add(secret, expires)
+        self._issued.add(secret, (expires, owner))
         if len(self._issued) > MAX_ISSUED:
             self._issued.drop_oldest()
         return secret
 
     def get_expiry(self, secret: str) -> datetime | None:
         """Return when an issued secret expires; None if it was not issued or was withdrawn."""
-        return self._issued.get(secret)
+        issued = self._issued.get(secret)
+        return None if issued is None else issued[0]
+
+    def get_owner(self, secret: str) -> str:
+        """Return whose secret it is; empty if nobody was named, or if it was not issued here."""
+        issued = self._issued.get(secret)
+        return "" if issued is None else issued[1]
 
     def is_valid(self, secret: str, prefix: str, now: datetime) -> bool:
         """Return whether a secret with this prefix was issued here and has not expired."""

@@ -1,7 +1,6 @@
 """The steps of a file drop: put, rename and delete files."""
 
 import base64
-import binascii
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, ClassVar
@@ -10,7 +9,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, Wi
 
 from clerkship.model.duration import parse_duration, render_duration
 from clerkship.model.errors import InputError
-from clerkship.model.frozen import Flag
+from clerkship.model.frozen import Base64Text, Flag
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.files.paths import check_path
 from clerkship.simulators.files.state import FilesState
@@ -56,17 +55,6 @@ INBOX = "inbox"
 _SOURCES = ("text", "base64", "bytes", "template", "dataset")
 
 
-def _check_base64(text: str | None) -> str | None:
-    try:
-        base64.b64decode(text or "", validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("expected base64") from None
-    return text
-
-
-_Encoded = Annotated[str | None, AfterValidator(_check_base64)]
-
-
 class DropFile(Step):
     """Put a file into a drop: text, bytes, a template beside the task's file, or a file of a dataset."""
 
@@ -76,8 +64,8 @@ class DropFile(Step):
     dataset_files: ClassVar[Mapping[str, tuple[str, str]]] = {"file": ("dataset", "base64")}
     path: Annotated[str, AfterValidator(check_path), Field(description="path in the drop; missing folders are created")]
     text: Annotated[str | None, Field(description="its text, written in UTF-8")] = None
-    base64: Annotated[_Encoded, Field(description="its bytes, in base64")] = None
-    encoded: Annotated[_Encoded, Field(alias="bytes", description="the same as `base64`")] = None
+    base64: Annotated[Base64Text | None, Field(description="its bytes, in base64")] = None
+    encoded: Annotated[Base64Text | None, Field(alias="bytes", description="the same as `base64`")] = None
     template: Annotated[str | None, Field(description="a text file beside the task's, its templates filled in")] = None
     dataset: Annotated[str | None, Field(description="a dataset of type files that `file` is in")] = None
     file: Annotated[str | None, Field(description="a file of the dataset, by its path there")] = None

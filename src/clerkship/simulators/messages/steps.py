@@ -1,14 +1,13 @@
 """The steps of messages: let one arrive, add one that was sent earlier, and set the consent of a number."""
 
 import base64
-import binascii
 from typing import Annotated, ClassVar, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from clerkship.model.conversation_key import normalize_address
 from clerkship.model.errors import InputError
-from clerkship.model.frozen import Frozen
+from clerkship.model.frozen import Base64Text, Frozen
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.messages.config import PhoneNumber
 from clerkship.simulators.messages.consent import Consent
@@ -25,21 +24,13 @@ from clerkship.simulators.messages.records import Channel, MessageRecord
 from clerkship.simulators.messages.state import MessagesState
 
 
-def _check_base64(text: str | None) -> str | None:
-    try:
-        base64.b64decode(text or "", validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("expected base64") from None
-    return text
-
-
 class StepAttachment(Frozen):
     """A file that comes with a message, as text or in base64."""
 
     name: str
     content_type: str | None = None
     text: str | None = None
-    base64: Annotated[str | None, AfterValidator(_check_base64)] = None
+    base64: Base64Text | None = None
 
     def build(self) -> NewAttachment:
         data = (self.text or "").encode() if self.base64 is None else base64.b64decode(self.base64)

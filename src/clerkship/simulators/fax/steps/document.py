@@ -1,7 +1,6 @@
 """A document of a fax that a step lets arrive: a filled template, text, or a file."""
 
 import base64
-import binascii
 from collections.abc import Sequence
 from typing import Annotated, Any, Self
 
@@ -12,7 +11,7 @@ from clerkship.formats.fax_pages.document import FaxDocument, UnreadableDocument
 from clerkship.formats.fax_pages.page import Resolution
 from clerkship.formats.fax_pages.text_pages import render_text
 from clerkship.model.errors import InputError
-from clerkship.model.frozen import Frozen
+from clerkship.model.frozen import Base64Text, Frozen
 from clerkship.model.names import did_you_mean
 from clerkship.simulators.fax.outgoing import IncomingDocument, IncomingPage
 from clerkship.simulators.fax.templates.registry import TEMPLATES
@@ -30,15 +29,6 @@ def check_template(name: str | None) -> str | None:
     return name
 
 
-def check_base64(text: str | None) -> str | None:
-    """Return base64; raise ValueError if the text is something else."""
-    try:
-        base64.b64decode(text or "", validate=True)
-    except (binascii.Error, ValueError):
-        raise ValueError("expected base64") from None
-    return text
-
-
 class DocumentSource(Frozen):
     """Where the pages of a document come from."""
 
@@ -51,7 +41,7 @@ class DocumentSource(Frozen):
         None
     )
     base64: Annotated[
-        Annotated[str, AfterValidator(check_base64)] | None,
+        Base64Text | None,
         Field(description="a PDF, TIFF, PNG or JPEG file in base64, instead of a template"),
     ] = None
 
