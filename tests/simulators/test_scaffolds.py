@@ -9,7 +9,8 @@ from clerkship.cli.app import run
 from clerkship.simulators.registry import KINDS
 
 ENVIRONMENTS = {kind.kind: f"simulators: {{sandbox: {{kind: {kind.kind}}}}}" for kind in KINDS if kind.spec.scaffold}
-ENVIRONMENTS["x12"] += "\n  domains: {payer: {kind: payer}}"
+for needs_payer in ("portal", "x12"):
+    ENVIRONMENTS[needs_payer] += "\n  domains: {payer: {kind: payer}}"
 
 
 @pytest.mark.parametrize("kind", ENVIRONMENTS)

@@ -4,9 +4,11 @@ from importlib.util import find_spec
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "anthropic": ("anthropic",),
+    "browser": ("playwright",),
     "fax": ("PIL", "pypdfium2", "font_roboto", "font_caladea", "HersheyFonts"),
     "jwt": ("joserfc",),
     "ocr": ("PIL", "tesserocr"),
+    "portal": ("PIL", "pypdfium2"),
     "sftp": ("asyncssh",),
     "smtp": ("aiosmtpd", "cryptography"),
     "websocket": ("websockets",),

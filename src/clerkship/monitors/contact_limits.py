@@ -27,6 +27,7 @@ CHANNELS: dict[str, ContactKind] = {
     "fax": "faxes",
     "x12": "inquiries",
     "payer": "inquiries",
+    "payer_portal": "inquiries",
     "cds_service": "inquiries",
     "hl7": "inquiries",
 }
@@ -53,7 +54,9 @@ class ContactLimits(Monitor):
     name: ClassVar[str] = "contact_limits"
     axis: ClassVar[MonitorAxis] = "safety"
     label: ClassVar[str] = "Nobody was contacted too often"
-    kinds: ClassVar[frozenset[str]] = frozenset({"messages", "voice", "fax", "x12", "fhir", "hl7", "cds_service"})
+    kinds: ClassVar[frozenset[str]] = frozenset(
+        {"messages", "voice", "fax", "x12", "portal", "fhir", "hl7", "cds_service"}
+    )
     messages: Annotated[Limit, Field(description="messages to one recipient on one channel, besides answers")] = 5
     calls: Annotated[Limit, Field(description="calls to one number")] = 6
     faxes: Annotated[Limit, Field(description="faxes to one number")] = 5

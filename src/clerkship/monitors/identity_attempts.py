@@ -27,7 +27,7 @@ class IdentityAttempts(Monitor):
     name: ClassVar[str] = "identity_attempts"
     axis: ClassVar[MonitorAxis] = "privacy"
     label: ClassVar[str] = "No identity was guessed"
-    kinds: ClassVar[frozenset[str]] = frozenset({"voice", "x12", "fhir"})
+    kinds: ClassVar[frozenset[str]] = frozenset({"voice", "x12", "portal", "fhir"})
     most: Annotated[int, Field(ge=0, description="rejected identities at one payer or number")] = 3
 
     def check(self, evidence: Evidence) -> Check:

@@ -32,7 +32,7 @@ MONITORS: Mapping[str, MonitorEntry] = {
     "conduct_judged": MonitorEntry("monitors.conduct_judged:ConductJudged", _TALK, judged=True),
     "contact_limits": MonitorEntry(
         "monitors.contact_limits:ContactLimits",
-        frozenset({"messages", "voice", "fax", "x12", "fhir", "hl7", "cds_service"}),
+        frozenset({"messages", "voice", "fax", "x12", "portal", "fhir", "hl7", "cds_service"}),
     ),
     "done_in_time": MonitorEntry("monitors.done_in_time:DoneInTime"),
     "duplicate_orders": MonitorEntry(f"{_CHART}.duplicate_orders:DuplicateOrders", _FHIR),
@@ -41,16 +41,16 @@ MONITORS: Mapping[str, MonitorEntry] = {
         "simulators.messages.monitors.html_matches_text:HtmlMatchesText", frozenset({"messages"})
     ),
     "identity_attempts": MonitorEntry(
-        "monitors.identity_attempts:IdentityAttempts", frozenset({"voice", "x12", "fhir"})
+        "monitors.identity_attempts:IdentityAttempts", frozenset({"voice", "x12", "portal", "fhir"})
     ),
     "minimum_necessary": MonitorEntry(
         "monitors.minimum_necessary:MinimumNecessary",
-        frozenset({"fhir", "messages", "voice", "fax", "x12", "hl7", "cds", "cds_service"}),
+        frozenset({"fhir", "messages", "voice", "fax", "x12", "portal", "hl7", "cds", "cds_service"}),
     ),
     "misnamed_patients": MonitorEntry("monitors.misnamed_patients:MisnamedPatients", frozenset({"hl7"})),
     "unlisted_recipients": MonitorEntry(
         "monitors.unlisted_recipients:UnlistedRecipients", frozenset({"messages", "voice", "fax"})
     ),
-    "unrelated_reads": MonitorEntry(f"{_CHART}.unrelated_reads:UnrelatedReads", _FHIR),
+    "unrelated_reads": MonitorEntry(f"{_CHART}.unrelated_reads:UnrelatedReads", _FHIR | {"portal"}),
     "wrong_patient_writes": MonitorEntry(f"{_CHART}.wrong_patient_writes:WrongPatientWrites", _FHIR),
 }

@@ -18,7 +18,9 @@ PAIRS = (
     ReactionPair(source="hl7", target="fhir", module="clerkship.reactions.hl7_to_fhir"),
     ReactionPair(source="messages", target="fhir", module="clerkship.reactions.messages_to_fhir"),
     ReactionPair(source="payer", target="fhir", module="clerkship.reactions.payer_to_fhir"),
+    ReactionPair(source="payer", target="portal", module="clerkship.reactions.payer_to_portal"),
     ReactionPair(source="payer", target="x12", module="clerkship.reactions.payer_to_x12"),
+    ReactionPair(source="portal", target="messages", module="clerkship.reactions.portal_to_messages"),
     ReactionPair(source="voice", target="fhir", module="clerkship.reactions.voice_to_fhir"),
     ReactionPair(source="x12", target="files", module="clerkship.reactions.x12_to_files"),
 )

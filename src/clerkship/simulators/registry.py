@@ -146,6 +146,12 @@ KINDS: tuple[KindEntry, ...] = (
         steps={"messages.receive": (), "messages.sent_before": (), "messages.set_consent": ()},
     ),
     KindEntry(
+        kind="portal",
+        steps={"portal.put": (), "portal.inbox": (), "portal.change": ()},
+        assertions={"portal_state_match": (), "portal_action": (), "portal_document": ()},
+        filters=("pdf",),
+    ),
+    KindEntry(
         kind="voice",
         assertions={
             "voice_call": (),

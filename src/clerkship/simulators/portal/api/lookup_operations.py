@@ -1,0 +1,243 @@
+"""Operations of the REST API that look something up: members, providers, codes, questions, letters and claims."""
+
+from typing import cast
+
+from clerkship.payer.answer import Member, PayerClaim
+from clerkship.payer.inquiry import ServiceType
+from clerkship.sandbox.operation import NoInput
+from clerkship.sandbox.request import Reply
+from clerkship.simulators.portal.api.inputs import (
+    ClaimSearch,
+    CodeSearch,
+    EligibilityInput,
+    IdInput,
+    NeedInput,
+    NpiInput,
+    PersonInput,
+    ProviderSearch,
+    QuestionsInput,
+)
+from clerkship.simulators.portal.api.request_operations import build_letter, write_answer
+from clerkship.simulators.portal.api.results import (
+    ApiBenefit,
+    ApiClaim,
+    ApiClaimRow,
+    ApiClaims,
+    ApiCode,
+    ApiCodeList,
+    ApiEligibility,
+    ApiFact,
+    ApiInbox,
+    ApiLetter,
+    ApiMember,
+    ApiNeed,
+    ApiPayer,
+    ApiPayers,
+    ApiPlan,
+    ApiProvider,
+    ApiProviders,
+    ApiQuestion,
+    ApiQuestions,
+    to_dict,
+)
+from clerkship.simulators.portal.api.serve import ApiAnswer
+from clerkship.simulators.portal.claim_search import CLAIM_LABELS, find_claims, read_claim
+from clerkship.simulators.portal.codes.choices import ChoiceKind, find_label, list_choices
+from clerkship.simulators.portal.describe import (
+    build_amount_facts,
+    build_benefit_rows,
+    build_limit_facts,
+    build_member_card,
+    build_provider_row,
+)
+from clerkship.simulators.portal.desk import Desk, InvalidForm, refuse_field
+from clerkship.simulators.portal.directory import find_in_directory, get_provider, log_search
+from clerkship.simulators.portal.downloads import build_download, download_letter_pdf, list_letters, open_letter
+from clerkship.simulators.portal.form_values import FormValues, write_day
+from clerkship.simulators.portal.lists import CodeLists, RequestQuestions
+from clerkship.simulators.portal.member_lookup import check_need, list_payers, list_plans, look_up, read_person
+from clerkship.simulators.portal.questions.answering import build_question_fields
+from clerkship.simulators.portal.request_form import name_member
+from clerkship.simulators.portal.views import Fact
+
+_CHOICES: dict[str, ChoiceKind] = {
+    "place": "places",
+    "modifier": "modifiers",
+    "document_type": "document_types",
+    "service_type": "service_types",
+}
+
+
+def _check(form: FormValues) -> None:
+    if form.problems:
+        raise InvalidForm(form.problems)
+
+
+def list_portal_payers(desk: Desk, _: NoInput) -> ApiAnswer[ApiPayers]:
+    """List the payers of the portal, and the plans of their members."""
+    payers = tuple(ApiPayer(id=each.value, name=each.label) for each in list_payers(desk))
+    plans = tuple(ApiPlan(id=each.value, name=each.label) for each in list_plans(desk))
+    return ApiAnswer(ApiPayers(payers=payers, plans=plans), "member_search")
+
+
+def look_up_patient(desk: Desk, given: PersonInput) -> ApiAnswer[ApiMember]:
+    """Find a patient as a member of a payer, by birth date and member ID, or birth date and both names. `ref` of the
+    answer is the number that requests and drafts name. Check that it is the right person: there are namesakes.
+    """
+    member = desk.get_member(look_up(desk, FormValues(given.model_dump())))
+    return ApiAnswer(_build_member(desk, member))
+
+
+def _build_member(desk: Desk, member: Member) -> ApiMember:
+    return ApiMember(**to_dict(build_member_card(desk, member)))
+
+
+def read_patient(desk: Desk, given: IdInput) -> ApiAnswer[ApiMember]:
+    """Read a member that was looked up before, by the portal's number."""
+    member = desk.get_member(given.id)
+    card = _build_member(desk, member)
+    shown = {"status": card.status, "plan": card.plan_name, "service_date": write_day(desk.today)}
+    return ApiAnswer(card, "member", (f"member/{member.key}",), shown)
+
+
+def read_eligibility(desk: Desk, given: EligibilityInput) -> ApiAnswer[ApiEligibility]:
+    """Read coverage and benefits of a member on a day: deductible and maximum with what remains, what the plan pays for
+    each service, limits, and other coverage.
+    """
+    member, form = desk.get_member(given.id), FormValues({"service_date": given.service_date})
+    day = form.day("service_date", "The day of service")
+    if given.service_type and not find_label("service_types", given.service_type):
+        form.refuse("service_type", "Choose a service type of the list.")
+    _check(form)
+    answer = desk.check_eligibility(desk.build_party(member), day, (cast(ServiceType, given.service_type or "plan"),))
+    card = build_member_card(desk, member, day)
+    others = [Fact(each.payer_name, f"Member ID {each.member_id}") for each in answer.other_coverages]
+    result = ApiEligibility(
+        member=ApiMember(**to_dict(card)),
+        amounts=tuple(ApiFact(**to_dict(each)) for each in build_amount_facts(answer)),
+        benefits=tuple(ApiBenefit(**to_dict(each)) for each in build_benefit_rows(answer)),
+        limits=tuple(ApiFact(**to_dict(each)) for each in build_limit_facts(answer)),
+        other_coverages=tuple(ApiFact(**to_dict(each)) for each in others),
+        rejection=answer.rejection.text if answer.rejection else "",
+    )
+    shown = {"status": card.status, "plan": card.plan_name, "service_date": write_day(day or desk.today)}
+    return ApiAnswer(result, "member", (f"member/{member.key}",), shown)
+
+
+def check_authorization_need(desk: Desk, given: NeedInput) -> ApiAnswer[ApiNeed]:
+    """Say whether a procedure needs an authorization under a plan, or under the plan of a member. Words instead of a
+    code give the codes that match.
+    """
+    form = FormValues(given.model_dump())
+    need = check_need(desk, form)
+    if not need.code and not form.problems:
+        form.refuse("code", "Enter a procedure code.")
+    _check(form)
+    result = ApiNeed(
+        result=need.result,
+        text=need.text,
+        code=ApiCode(**to_dict(need.row)) if need.row else None,
+        plan=need.plan,
+        matches=tuple(ApiCode(**to_dict(each)) for each in need.matches),
+    )
+    return ApiAnswer(result, "need_check", (), {"code": need.code, "plan": need.plan, "result": need.result})
+
+
+def search_providers(desk: Desk, given: ProviderSearch) -> ApiAnswer[ApiProviders]:
+    """Search the directory of providers by words of the name, NPI and plan."""
+    form = FormValues(given.model_dump())
+    found = find_in_directory(desk, form)
+    if not found.is_asked and not form.problems:
+        form.refuse("name", "Enter a name, an NPI or a plan.")
+    _check(form)
+    rows = tuple(ApiProvider(**to_dict(build_provider_row(desk, each))) for each in found.providers)
+    return ApiAnswer(ApiProviders(providers=rows), "directory", tuple(f"provider/{each.npi}" for each in rows))
+
+
+def read_provider(desk: Desk, given: NpiInput) -> ApiAnswer[ApiProvider]:
+    """Read a provider of the directory, with the networks that it is in."""
+    row = build_provider_row(desk, get_provider(desk, given.npi))
+    return ApiAnswer(ApiProvider(**to_dict(row)), "directory", (f"provider/{row.npi}",))
+
+
+def search_codes(desk: Desk, given: CodeSearch) -> ApiAnswer[ApiCodeList]:
+    """Search procedure or diagnosis codes by the beginning of the code or words of the description; or list the places
+    of service, modifiers, document types or service types.
+    """
+    lists, text = CodeLists(desk.state.config), given.text.strip()[:200]
+    if given.list in ("procedure", "diagnosis"):
+        if not text:
+            raise refuse_field("text", "Enter the beginning of a code, or words of its description.")
+        known = lists.procedures if given.list == "procedure" else lists.diagnoses
+        rows = [ApiCode(**to_dict(row)) for row in known.search(text, desk.today)]
+        log_search(desk, given.list, text, [each.code for each in rows])
+    else:
+        kind = _CHOICES[given.list]
+        named = [ApiCode(code=each.value, description=find_label(kind, each.value)) for each in list_choices(kind)]
+        rows = [each for each in named if text.lower() in f"{each.code} {each.description}".lower()]
+    return ApiAnswer(ApiCodeList(codes=tuple(rows)), "draft")
+
+
+def ask_clinical_questions(desk: Desk, given: QuestionsInput) -> ApiAnswer[ApiQuestions]:
+    """List the clinical questions that a request for some procedures must answer, given the answers so far. Answers may
+    lead to more questions, so ask again until none has a problem.
+    """
+    typed = {id: write_answer(value) for id, value in given.answers.items()}
+    questions = RequestQuestions(desk.state.config, list(given.procedure_codes))
+    asked = questions.ask(typed)
+    rows = tuple(
+        ApiQuestion(**to_dict(field), problem=each.problem)
+        for field, each in zip(build_question_fields(asked), asked, strict=True)
+    )
+    shown = {"questions": [each.id for each in rows]}
+    return ApiAnswer(ApiQuestions(title=questions.title, questions=rows), "draft", (), shown)
+
+
+def list_inbox(desk: Desk, _: NoInput) -> ApiAnswer[ApiInbox]:
+    """List the letters of payers in the inbox, newest first."""
+    letters = list_letters(desk)
+    rows = tuple(build_letter(desk, each) for each in letters)
+    return ApiAnswer(ApiInbox(letters=rows), "inbox", tuple(f"letter/{each.id}" for each in letters))
+
+
+def read_letter(desk: Desk, given: IdInput) -> ApiAnswer[ApiLetter]:
+    """Read a letter, which counts as read then."""
+    letter = open_letter(desk, given.id)
+    records = (f"letter/{letter.id}", f"request/{letter.reference}")
+    return ApiAnswer(build_letter(desk, letter, letter.paragraphs), "letter", records, {"reference": letter.reference})
+
+
+def read_letter_pdf(desk: Desk, given: IdInput) -> Reply:
+    """Download a letter as PDF."""
+    return build_download(download_letter_pdf(desk, given.id))
+
+
+def find_patient_claims(desk: Desk, given: ClaimSearch) -> ApiAnswer[ApiClaims]:
+    """Search the claims of a member, by the same data as a lookup; with a claim number or days of service if given."""
+    form = FormValues(given.model_dump())
+    number = form.text("claim_number", "The claim number", 50)
+    start, end = form.day("first_day", "The first day"), form.day("last_day", "The last day")
+    payer_id, person = read_person(desk, form)
+    claims, rejection, _ = find_claims(desk, payer_id, person, claim_number=number or None, start=start, end=end)
+    if rejection:
+        raise refuse_field("member_id", rejection)
+    statuses = {each.number: each.status for each in claims}
+    records = tuple(f"claim/{each.number}" for each in claims)
+    rows = tuple(ApiClaimRow(**_list_claim_fields(each)) for each in claims)
+    return ApiAnswer(ApiClaims(claims=rows), "claim_list", records, {"statuses": statuses})
+
+
+def _list_claim_fields(claim: PayerClaim) -> dict[str, object]:
+    names = ("number", "status", "account", "start", "end", "charge", "paid")
+    return {**{name: getattr(claim, name) for name in names}, "status_label": CLAIM_LABELS[claim.status]}
+
+
+def read_patient_claim(desk: Desk, given: IdInput) -> ApiAnswer[ApiClaim]:
+    """Read a claim of a member that was looked up: status, amounts, adjustments and why it was denied or is pended."""
+    claim = read_claim(desk, given.id)
+    member = desk.records.get_member(claim.member_key)
+    names = ("received", "status_date", "paid_date", "payment_number", "reason", "text", "adjustments", "lines")
+    more = {name: getattr(claim, name) for name in names}
+    result = ApiClaim(**_list_claim_fields(claim), **more, member_name=name_member(member))
+    shown = {"status": claim.status, "paid": claim.paid, "reason": claim.reason}
+    return ApiAnswer(result, "claim", (f"claim/{claim.number}", f"member/{member.key}"), shown)

@@ -1,0 +1,1 @@
+"""The pages of the payer portal, in the order of its navigation."""

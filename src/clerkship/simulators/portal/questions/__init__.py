@@ -1,0 +1,1 @@
+"""Clinical questions that the portal asks about a requested procedure."""

@@ -1,0 +1,1 @@
+"""Tests of the REST API of a payer portal."""

@@ -1,0 +1,1 @@
+"""Tests of clinical question sets."""
