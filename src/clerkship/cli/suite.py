@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Column, Table
 
 from clerkship.checks.attacks.contract import PASSES, AttackStrategy
-from clerkship.checks.attacks.registry import STRATEGIES
+from clerkship.checks.attacks.registry import STRATEGIES, list_strategies
 from clerkship.cli.agent_console import agents_print_to_stderr
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import number_column, out, plain_table, print_json
@@ -20,7 +20,7 @@ from clerkship.cli.options import Json
 from clerkship.cli.progress import ProgressBar
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
-from clerkship.service.attacking import AttackOptions, AttackOutcome, AttackReport, AttackRequest, choose_strategies
+from clerkship.service.attacking import AttackOptions, AttackOutcome, AttackReport, AttackRequest, list_attacks
 from clerkship.service.attacking import attack as attack_suite
 from clerkship.service.running import TrialObserver
 from clerkship.settings import load_settings
@@ -74,7 +74,7 @@ def attack(
     if path is None:
         raise InputError.of("PATH is missing", hint="give a folder or a file; --list lists the strategies")
     request = AttackRequest(path=path, only=tuple(only or ()), store=store, **vars(options))
-    total = len(choose_strategies(request.only))
+    total = len(request.only or STRATEGIES)
     with agents_print_to_stderr(), AttackProgress(out(), total, quiet=json) as progress:
         report = attack_suite(request, load_settings(), build_catalog(), progress.follow)
     if json:
@@ -85,13 +85,14 @@ def attack(
 
 
 def _print_strategies(*, json: bool) -> None:
+    strategies = list_strategies(list_attacks(build_catalog()))
     if json:
         print_json(
-            [{"name": strategy.name, "summary": strategy.summary, "advice": strategy.advice} for strategy in STRATEGIES]
+            [{"name": strategy.name, "summary": strategy.summary, "advice": strategy.advice} for strategy in strategies]
         )
         return
-    width = max(len(strategy.name) for strategy in STRATEGIES)
-    for strategy in STRATEGIES:
+    width = max(len(strategy.name) for strategy in strategies)
+    for strategy in strategies:
         out().print(f"[bold]{strategy.name:<{width}}[/]  {strategy.summary}", soft_wrap=True)
 
 

@@ -1,20 +1,21 @@
 """Attack a suite: run every attack strategy over its tasks, and report the tasks that a strategy passes."""
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 from clerkship.checks.attacks.contract import Attacker, AttackKnowledge, AttackStrategy
 from clerkship.checks.attacks.reference import ReferenceStrategy
-from clerkship.checks.attacks.registry import STRATEGIES
+from clerkship.checks.attacks.registry import OwnStrategy, list_strategies
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.models import NO_JUDGE
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.sandbox.attack import SandboxAttack
 from clerkship.service.checking import load_domain
 from clerkship.service.planning.options import (
     Concurrency,
@@ -143,22 +144,27 @@ def attack(
     follow: WatchFactory = lambda strategy, total: ignore_trial,
 ) -> AttackReport:
     """Run the attack strategies over the tasks."""
-    chosen = choose_strategies(request.only)
     domain = load_domain(split_case(request.path)[0], request.domain)
-    attacks = {kind: spec.attack for kind, spec in catalog.simulators.items()}
+    attacks = list_attacks(catalog)
+    chosen = choose_strategies(request.only, attacks)
     knowledge = AttackKnowledge(attacks, catalog.assertion, domain)
     with open_attack_store(request.store, settings) as store:
         campaign = AttackRunner(request, settings, catalog, knowledge, store, follow)
         return campaign.run(chosen)
 
 
-def choose_strategies(only: Sequence[str]) -> tuple[AttackStrategy, ...]:
+def list_attacks(catalog: RegisteredCatalog) -> dict[str, SandboxAttack]:
+    """Return the attack on each kind of sandbox."""
+    return {kind: spec.attack for kind, spec in catalog.simulators.items()}
+
+
+def choose_strategies(only: Sequence[str], attacks: Mapping[str, SandboxAttack]) -> tuple[AttackStrategy, ...]:
     """Return the strategies of these names, or all if none is named."""
-    known = {strategy.name: strategy for strategy in STRATEGIES}
+    known = {strategy.name: strategy for strategy in list_strategies(attacks)}
     for name in only:
         if name not in known:
             raise InputError.of(f"unknown strategy `{name}`", hint=did_you_mean(name, known))
-    return tuple(known[name] for name in only) or STRATEGIES
+    return tuple(known[name] for name in only) or tuple(known.values())
 
 
 @dataclass
@@ -178,10 +184,11 @@ class AttackRunner:
     def run(self, strategies: Sequence[AttackStrategy]) -> AttackReport:
         """Run the strategies one after the other. If one needs the reference solutions, run those first."""
         plan = self.prepare(strategies[0])
+        kinds_used = {spec.kind for snapshot in plan.snapshots for spec in snapshot.environment.simulators.values()}
+        strategies = [each for each in strategies if not isinstance(each, OwnStrategy) or each.kind in kinds_used]
         if any(strategy.needs_solution for strategy in strategies):
             self.find_unsolved_tasks()
         outcomes = [self._attack(strategy) for strategy in strategies if not self.cancelled]
-        kinds_used = {spec.kind for snapshot in plan.snapshots for spec in snapshot.environment.simulators.values()}
         attacks = {kind: self.knowledge.attack(kind) for kind in sorted(kinds_used)}
         untouched = {
             strategy.name: kinds

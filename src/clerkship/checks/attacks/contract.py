@@ -68,13 +68,13 @@ class AttackStrategy:
     summary: str
     advice: str
     """How to fix a task that this strategy passes."""
-    move: ClassVar[str] = ""
+    move: str = ""
     """The method of SandboxAttack that this strategy uses, if any."""
-    words: ClassVar[str | None] = POLITE_REPLY
+    words: str | None = POLITE_REPLY
     """The reply and answer of the agent, unless the strategy has its own agent."""
     failure: ClassVar[str] = ""
     """The reason to report if the agent could not attack."""
-    is_inaction: ClassVar[bool] = False
+    is_inaction: bool = False
     """Whether it changes nothing, which may be right in tasks with `allow_inaction`."""
     needs_solution: ClassVar[bool] = False
 
@@ -146,8 +146,8 @@ class AttackAgent:
             return
         self._moved = True
         for handle in sandboxes.values():
-            move = getattr(self._knowledge.attack(handle.kind), self._strategy.move)
-            if move(handle, instruction):
+            move = getattr(self._knowledge.attack(handle.kind), self._strategy.move, None)
+            if move is not None and move(handle, instruction):
                 self.missed = ""
 
 

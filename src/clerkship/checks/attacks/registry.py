@@ -1,5 +1,7 @@
 """All strategies, in the order in which they are run and shown, and those that need no code of their own."""
 
+from collections.abc import Mapping
+
 from clerkship.checks.attacks.claims import ReportEverything
 from clerkship.checks.attacks.contract import AttackStrategy
 from clerkship.checks.attacks.reference import (
@@ -12,6 +14,7 @@ from clerkship.checks.attacks.reference import (
     WorkLate,
 )
 from clerkship.checks.attacks.variants import OtherWays, WrongSolutions
+from clerkship.sandbox.attack import OwnAttack, SandboxAttack
 
 
 class DoNothing(AttackStrategy):
@@ -62,6 +65,28 @@ class DeleteEverything(AttackStrategy):
     advice = "require what must still be there, or forbid other changes"
     move = "delete_everything"
     failure = "there was nothing to delete"
+
+
+class OwnStrategy(AttackStrategy):
+    """A strategy that one kind of sandbox adds."""
+
+    failure = "there was nothing to attack"
+
+    def __init__(self, kind: str, own: OwnAttack) -> None:
+        self.kind, self._own = kind, own
+        self.name = f"{kind}-{own.name}"
+        self.summary, self.advice, self.move, self.words = own.summary, own.advice, own.move, own.words
+        self.is_inaction = own.is_inaction
+
+    def untouched(self, attack: SandboxAttack) -> bool:
+        """Return whether it is a strategy of another kind of sandbox."""
+        return self._own not in attack.own
+
+
+def list_strategies(attacks: Mapping[str, SandboxAttack]) -> tuple[AttackStrategy, ...]:
+    """Return all strategies, with those that only some kinds of sandbox have."""
+    own = (OwnStrategy(kind, each) for kind, attack in sorted(attacks.items()) for each in attack.own)
+    return (*STRATEGIES, *own)
 
 
 STRATEGIES: tuple[AttackStrategy, ...] = (

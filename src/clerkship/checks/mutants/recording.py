@@ -36,6 +36,8 @@ _ID = re.compile(r"\b(?:[A-Za-z]\w*_)?(?=\d*[a-f])[0-9a-f]{12}\b")
 _VERSION = re.compile(r'"(?:version|versionId|modified)":"[^"]*"')
 _NUMBERED = ("id", "interchange")
 """Keys of events with a number that a sandbox counts up, so that one more request changes those of all later ones."""
+_DRAWN = {"portal.request.filed": "reference", "portal.appeal.submitted": "appeal"}
+"""Events with a number that a payer draws, which one more event before it changes."""
 _THANKS = re.compile(r"(?i)\W*(?:thank you|thanks)\b(?:(?!\bnot?\b|n't\b|cannot)[^\d?])*")
 _QUESTION = re.compile(
     r"(?i)(?:^|[.!?:,] )(?:and |so |please |for |on |at |in |to |by |from )*"
@@ -166,6 +168,7 @@ def list_effects(
             is_now = False
         return "now" if is_now else match[0]
 
+    drawn = [str(record["payload"][_DRAWN[record["kind"]]]) for record in listed if record["kind"] in _DRAWN]
     effects: list[str] = []
     for record in listed:
         if not _is_effect(record, events) or _is_mark(record):
@@ -181,6 +184,8 @@ def list_effects(
         effect = [record["source"], kind, payload, record.get("blobs")]
         text = orjson.dumps(effect, option=orjson.OPT_SORT_KEYS).decode()
         text = _VERSION.sub("", _ID.sub("id", _TIME.sub(mask, text)))
+        for number in drawn:
+            text = text.replace(number, "number")
         if kind == _CALL and not with_talk and text in effects:
             continue
         if type != "state" or text != (effects or [""])[-1]:
