@@ -12,6 +12,7 @@ from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.fax_pages import StoredPage, find_pages, summarize_fax_event
 from clerkship.report.outcome import outcome
+from clerkship.report.site_page import SITE_EVENTS, ReadPage, take_page
 
 MAX_BODY_BYTES = 16_384
 """Bytes of a stored body that are shown."""
@@ -29,6 +30,8 @@ class TaskDetail:
     """What was changed in the store after the trial was saved."""
     pages: dict[str, StoredPage] = field(default_factory=dict)
     """Pages of faxes, by their hashes."""
+    site_pages: dict[str, ReadPage] = field(default_factory=dict)
+    """Pages of websites as they were sent, by their hashes."""
 
     @property
     def outcome(self) -> str:
@@ -57,12 +60,15 @@ def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob
     """Build a trial from the bytes of a store; `blob` returns the snapshot and large bodies."""
     events = [parse_line(line) for line in lines]
     pages = find_pages(events, blob)
+    taken = (take_page(event, blob) for event in events if event["kind"] in SITE_EVENTS)
+    site_pages = dict(page for page in taken if page is not None)
     return TaskDetail(
         task_run,
         [_restore_bodies(event, blob) for event in events],
         Snapshot.model_validate_json(blob(task_run.snapshot)),
         orjson.loads(sidecar) if sidecar else {},
         pages=pages,
+        site_pages=site_pages,
     )
 
 

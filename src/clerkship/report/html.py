@@ -24,6 +24,7 @@ from clerkship.report.overview import Overview
 from clerkship.report.page_images import build_page_images
 from clerkship.report.pages import embed_json, read_part, render_json, render_page, strip_backticks
 from clerkship.report.repeats import compute_repeats, group_rates, list_curves
+from clerkship.report.site_pages import build_site_pages
 from clerkship.report.templates import TemplateRates
 from clerkship.report.trial_card import build_body, build_row, list_cited_events, sort_events
 
@@ -37,7 +38,7 @@ MAX_UNFOLDED = 5
 """Rows of each breakdown of the overview that are not folded."""
 _STYLES = ("style.css", "overview.css", "calls.css")
 _SCRIPTS = (
-    *("dom", "value", "filters", "search", "list", "fax_pages"),
+    *("dom", "value", "filters", "search", "list", "fax_pages", "site_pages"),
     *("criteria", "conversation", "calls", "timeline", "trial", "start"),
 )
 
@@ -109,11 +110,14 @@ def render_html(
         for row, task_run in zip(trials, task_runs, strict=True):
             row.update(overview.list_facets(task_run))
     data = {"run": run.id, "outcomes": outcomes, "trials": trials, **build_page_images(urgent_first, trials)}
+    site = build_site_pages(urgent_first, trials)
+    data |= site
     return render_page(
         "page.html",
         {"instant": _format_time},
         style="\n".join(map(read_part, _STYLES)),
         script="\n".join(read_part(f"{name}.js") for name in _SCRIPTS),
+        frame_styles=list(site["site_styles"].values()),
         title=strip_backticks(f"{run.name}: {run.solver}"),
         data=render_json(data).decode(),
         run=run,

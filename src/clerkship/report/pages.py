@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -88,11 +88,21 @@ def _environment() -> "Environment":
 
 
 def render_page(
-    name: str, filters: Mapping[str, Callable[..., Any]], style: str, script: str = "", **values: Any
+    name: str,
+    filters: Mapping[str, Callable[..., Any]],
+    style: str,
+    script: str = "",
+    frame_styles: Sequence[str] = (),
+    **values: Any,
 ) -> str:
-    """Render a page with its style and script, which its policy allows by their hashes."""
+    """Render a page with its style and script, which its policy allows by their hashes.
+
+    `frame_styles` are those of pages that it shows in frames.
+    """
     template, icons = _load_template(name, tuple(filters.items())), read_part("icons.svg")
-    return template.render(policy=policy(style, script), style=style, script=script, icons=icons, **values)
+    return template.render(
+        policy=policy(style, script, frame_styles), style=style, script=script, icons=icons, **values
+    )
 
 
 @cache
@@ -110,10 +120,11 @@ def load_pieces(name: str, *functions: Callable[..., Any]) -> Any:
     return page.get_template(name).module
 
 
-def policy(style: str, script: str = "") -> str:
-    """Return a content security policy that allows only these two texts, by their hashes."""
+def policy(style: str, script: str = "", frame_styles: Sequence[str] = ()) -> str:
+    """Return a content security policy that allows only these texts, by their hashes."""
     scripts = f"script-src {_hash(script)}; " if script else ""
-    rules = f"default-src 'none'; {scripts}style-src {_hash(style)}; img-src data:"
+    styles = " ".join(map(_hash, (style, *frame_styles)))
+    rules = f"default-src 'none'; {scripts}style-src {styles}; img-src data:"
     return f"{rules}; base-uri 'none'; form-action 'none'"
 
 

@@ -110,7 +110,7 @@ function eventRow(view, event) {
   },
     timeElement(trial, event.at),
     track(view, event, odd),
-    el("div", { class: "what" }, toggle, because(trial, event), citedBy(trial, event.seq), faxThumbnails(trial, event), panel));
+    el("div", { class: "what" }, toggle, because(trial, event), citedBy(trial, event.seq), faxThumbnails(trial, event), sitePage(event), panel));
   event.row = row;
   return row;
 }
