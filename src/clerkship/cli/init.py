@@ -18,7 +18,7 @@ def init(
     kind: Annotated[
         ProjectKind | None,
         typer.Option(
-            help="What the tasks are about: a FHIR chart, an HL7 interface, a file drop or a chat. "
+            help="What the tasks are about: a FHIR chart, an HL7 interface, a file drop, a payer portal or a chat. "
             "[default: a chat and a file drop]"
         ),
     ] = None,
