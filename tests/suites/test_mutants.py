@@ -16,6 +16,7 @@ MIN_RATES = {
     "feeds": 0.98,
     "messages": 0.98,
     "phone": 0.98,
+    "portal": 0.98,
     "revenue": 0.98,
 }
 """The rate of caught mutants. A rate is only raised."""
