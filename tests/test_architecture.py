@@ -213,6 +213,10 @@ NAMED = {
     ("model/environment.py", "voice"),
     # A key of a dataset's byte form, which any type of dataset may use.
     ("model/dataset.py", "files"),
+    # The patient portal is a channel on which people write; the kind `portal` is a payer portal.
+    ("model/conversation_key.py", "portal"),
+    ("model/scenario.py", "portal"),
+    ("suite_files/call_check.py", "portal"),
 }
 
 

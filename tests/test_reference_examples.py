@@ -1,5 +1,6 @@
 """The examples of the reference: every assertion, step, fault and simulator has one, and it does what it shows."""
 
+import base64
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from clerkship.model.run import CriterionRun
 from clerkship.sandbox.handle import Dropped, Sandboxes
 from clerkship.sandbox.tools import build_tools
 from clerkship.simulators.cds.handle import Cds, describe_service
+from clerkship.simulators.portal.handle import FormFile, Portal
 from scripts.reference.examples import load_examples
 from tests.workbench import Workbench, written
 
@@ -56,6 +58,7 @@ ENVIRONMENT = {
         "lab": {"kind": "hl7"},
         "desk": {"kind": "messages"},
         "phone": {"kind": "voice"},
+        "portal": {"kind": "portal", "config": {"organization": {"npi": "1234567893"}}},
         "clearing": {"kind": "x12"},
     },
     "domains": {"payer": {"kind": "payer", "config": PAYER}},
@@ -106,9 +109,20 @@ class ScriptedAgent:
             sandboxes.wait(action["wait"])
         if "call" in action:
             self._call(sandboxes, **action["call"])
+        if "sign_in" in action:
+            sandboxes.get_as(Portal).browser().sign_in()
+        if "page" in action:
+            self._use_page(sandboxes, **action["page"])
         if "serve" in action:
             self._serve(sandboxes, **action["serve"])
         return None
+
+    def _use_page(self, sandboxes: Sandboxes, path: str, fields: Any = None, file: Any = None) -> None:
+        browser = sandboxes.get_as(Portal).browser()
+        browser.sign_in()
+        files = [FormFile(file["name"], base64.b64decode(file["data"]))] if file else []
+        page = browser.open(path) if fields is None else browser.post(path, fields, files)
+        assert page.status < 400, page.text
 
     def _serve(self, sandboxes: Sandboxes, hook: str, cards: list[dict[str, Any]]) -> None:
         with sandboxes.get_as(Cds).serve([describe_service(hook, lambda request: cards, id="svc", description="x")]):

@@ -21,6 +21,7 @@ from scripts.reference.hl7 import hl7_page
 from scripts.reference.messages import messages_page, portal_to_fhir_page
 from scripts.reference.payers import fhir_to_payer_page, payer_page
 from scripts.reference.plugins import plugins_page
+from scripts.reference.portal import portal_page
 from scripts.reference.render import render_page
 from scripts.reference.usage import commands_page, prompts_page, pytest_page, reports_page, settings_page
 from scripts.reference.voice import voice_page
@@ -48,6 +49,7 @@ def build_pages() -> dict[str, str]:
         "x12.md": x12_page(),
         "messages.md": messages_page(),
         "fax.md": fax_page(),
+        "portal.md": portal_page(),
         "voice.md": voice_page(),
         "cds.md": cds_page(),
         "portal_to_fhir.md": portal_to_fhir_page(),

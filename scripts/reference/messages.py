@@ -78,7 +78,7 @@ def _list_limits() -> Iterator[tuple[str, str]]:
     config = MessagesConfig()
     yield "messages in the sandbox", f"`max_messages`, {config.max_messages:,} by default"
     yield (
-        "an e-mail or portal message with attachments",
+        "an e-mail or patient portal message with attachments",
         f"`max_message_bytes`, {config.max_message_bytes:,} by default",
     )
     yield "the body of a request over HTTP", f"{MAX_BODY:,} bytes; attachments in base64"
@@ -93,7 +93,7 @@ def _list_limits() -> Iterator[tuple[str, str]]:
 
 
 def portal_to_fhir_page() -> str:
-    """Return the page about portal messages in a chart."""
+    """Return the page about patient portal messages in a chart."""
     return render_page(
         "portal_to_fhir.md",
         medium=PORTAL_MEDIUM,

@@ -44,6 +44,11 @@ CASES = [
     Narrowed({"fhir_was_not_read": {"resource_type": "Observation", "where": {"status": "final"}}}, False, True, False),
     Narrowed({"fhir_was_searched_for": {"resource": RESULT}}, True, False, True),
     Narrowed({"payer_state": {"record": "authorization", "count": 1}}, True, True, False),
+    Narrowed(
+        {"portal_state_match": {"correlate_by": {"resource": "appeals", "key": "id"}, "count": 1}}, True, True, False
+    ),
+    Narrowed({"portal_action": {"action": "appealed", "count": 1}}, True, True, False),
+    Narrowed({"portal_document": {"sent_with": "appeal", "text": has("alpha")}}, True, False, True),
     Narrowed({"hl7_structural": {"type": "ADT", "count": 1}}, True, True, False),
     Narrowed({"hl7_acknowledged": {"type": "ADT"}}, True, False, False),
     Narrowed({"x12_request": {"transaction": "270", "count": 1}}, True, True, False),

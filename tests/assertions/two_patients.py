@@ -14,6 +14,7 @@ from clerkship.simulators.fhir.handle import Fhir
 from clerkship.simulators.files.handle import Files
 from clerkship.simulators.hl7.handle import Hl7
 from clerkship.simulators.messages.handle import Messages
+from clerkship.simulators.portal.handle import Portal
 from clerkship.simulators.x12.handle import X12
 from tests.simulators.hl7.interface import admission
 from tests.simulators.x12.clearinghouse import authorization, eligibility, one
@@ -97,6 +98,10 @@ ENVIRONMENT = {
         "clearing": {"kind": "x12"},
         "advisor": {"kind": "cds_service"},
         "emr": {"kind": "cds"},
+        "site": {
+            "kind": "portal",
+            "config": {"organization": {"npi": "1234567893"}, "attachments": {"formats": ["text"]}},
+        },
     },
     "domains": {
         "payer": {
@@ -104,7 +109,7 @@ ENVIRONMENT = {
             "config": {
                 "providers": {"1234567893": {"name": "Cedar Clinic"}},
                 "authorization_required": [{"procedure_codes": ["72148"]}],
-                "determinations": [{"match": {"procedure_code": "72148"}, "status": "approved"}],
+                "determinations": [{"match": {"procedure_code": "72148"}, "status": "modified", "validity": "30d"}],
             },
         }
     },
@@ -187,6 +192,7 @@ def _care(id: str, sandboxes: Sandboxes) -> None:
         number += 1
     faulty = [_adapt(each, id).replace("DMG*D8", "DMG*D9") for each in eligibility(f"F{id}")]
     sandboxes.get_as(X12).exchange(one("270", faulty, number))
+    _appeal(sandboxes.get_as(Portal), MEMBERS[id], f"Visit note {word} of {who}.")
     order = {**CALL["context"]["draftOrders"]["entry"][0]["resource"], **_build_order(id)}  # type: ignore[index]
     drafts = {"resourceType": "Bundle", "type": "collection", "entry": [{"resource": order}]}
     context = {"userId": "Practitioner/doc", "patientId": id, "draftOrders": drafts}
@@ -194,6 +200,14 @@ def _care(id: str, sandboxes: Sandboxes) -> None:
     prefetch = {"allergies": empty, "medications": empty, "orders": empty}
     instance = str(uuid.uuid5(uuid.NAMESPACE_OID, id))
     sandboxes.get_as(CdsServices).call_service("order-safety", "order-sign", instance, context, prefetch)
+
+
+def _appeal(portal: Portal, member_id: str, note: str) -> None:
+    """Appeal against the decision on the only request of a member, with a note."""
+    [request] = portal.api("GET", "/requests", query={"member_id": member_id})["requests"]
+    document = portal.upload("/documents", "note.txt", note.encode(), "clinical_note")["id"]
+    appeal = {"reason": "More days are needed.", "documents": [document]}
+    portal.api("POST", f"/requests/{request['reference']}/appeal", appeal)
 
 
 def _adapt(segment: str, id: str) -> str:

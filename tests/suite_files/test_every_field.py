@@ -60,6 +60,7 @@ FREE_TEXT = {
         Hl7Acknowledged: text
         JudgedAssertion: statement
         MessageMatch: subject text
+        PortalDocumentSent: text
         UtteranceMatch: text_matches
         VerifiedWhen: values
         VoiceCaseOpened: subject
@@ -73,12 +74,15 @@ FREE_TEXT = {
         CardDecision: comment
         CardLink: label
         CardSource: label
+        ChangePortal: announcement maintenance
         ChatSay: text
         Choice: speech
         ClinicalQuestion: choices text
         CollectNode: confirmation
         Determination: text
         DocumentSource: base64 text
+        DraftContent: contact_name contact_phone note
+        DraftDocument: base64 name text
         DropFile: base64 encoded text
         EndNode: prompt
         ErrorFaultStep: reason
@@ -88,6 +92,7 @@ FREE_TEXT = {
         OverrideWith: comment
         RecordedAuthorization: text
         PayerSetClaim: text
+        PutLetter: subject text
         QueueNode: announcement music
         ReceiveFax: header seed
         ReceiveMessage: subject text
@@ -114,6 +119,7 @@ FREE_TEXT = {
         RecordedAuthorization: number reference
         PayerSetClaim: payment_number
         PayerSetEligibility: group
+        PutLetter: reference
         ReceiveFax: id sender
         ReceiveMessage: sender
         RenameFile: to
@@ -142,11 +148,13 @@ FREE_TEXT = {
     "codes of outside code systems, patterns of them, and codes of the payers' own": """
         Adjustment: reason
         Determination: reason
+        DraftContent: diagnoses place requesting_npi servicing_npi
         MessageWasSent: code
         RecordedAuthorization: diagnoses provider_id reason
         PayerSetClaim: reason
         RequestMatch: diagnosis performer place procedure_code
         RequestedService: modifiers performer_id place procedure_code
+        ServiceLine: code modifiers
     """,
     "paths in data of any form, and the values there: answers, files, contexts of hooks, FHIR resources, questions": """
         CallAssertion: order
@@ -168,6 +176,10 @@ FREE_TEXT = {
         DeleteFile: path
         FilePresent: path
         RenameFile: path
+    """,
+    "numbers of records that a payer or the payer portal gives in the run, and buttons, which may name a row": """
+        PortalActionMatch: button record
+        PortalDocumentSent: reference
     """,
     "quantities, and JSON of a patch, which are checked against the resource in the run": """
         ListedChange: quantities
@@ -191,6 +203,11 @@ CHECKED_WITH_OTHERS = {
     "{fhir_no_other_changes: {must: [{type: Patient, fields: [nam]}]}}": "ListedChange: fields",
     "{fhir_no_other_changes: {must: [{type: Patient, elements: {nam: x}}]}}": "ListedChange: elements",
     "{payer_state: {record: claim, where: {statu: paid}}}": "PayerRecordState: where",
+    "{portal_action: {action: viewed, page: requst}}": "PortalActionMatch: page",
+    "{portal_action: {action: submitted, where: {statu: approved}}}": "PortalActionMatch: where",
+    "{portal_state_match: {correlate_by: {resource: drafts, key: idd}}}": "PortalCorrelation: key",
+    "{portal_state_match: {correlate_by: {resource: appeals, key: status, value: x}}}": "PortalCorrelation: value",
+    "{portal_state_match: {correlate_by: {resource: drafts, key: id}, where: {statu: x}}}": "PortalStateMatch: where",
     "{x12_request: {transaction: '271'}}": "TransactionAssertion: transaction",
     "{x12_request: {transaction: '270', correlate_by: {9999/ZZ*1: x}}}": "TransactionAssertion: correlate_by",
     "{x12_request: {transaction: '270', fields: [{path: 9999/ZZ*1, expected: x}]}}": "X12Field: path",

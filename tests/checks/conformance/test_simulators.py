@@ -1,6 +1,7 @@
 """All registered simulators pass the conformance suite, and each check finds its violation."""
 
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, ClassVar
 
 import orjson
 import pytest
@@ -19,6 +20,7 @@ from clerkship.checks.conformance.checks import (
 )
 from clerkship.checks.conformance.credential_checks import a_credential_is_needed_for_every_operation
 from clerkship.checks.conformance.rig import NotConforming
+from clerkship.events.event import EffectType, Payload
 from clerkship.kit.clock import Clock
 from clerkship.model.frozen import Frozen
 from clerkship.playground.failure import SimulatorBroken
@@ -270,3 +272,26 @@ def test_the_suite_catches_a_scheme_that_accepts_anything() -> None:
 def test_the_suite_catches_a_wrong_status_without_a_credential() -> None:
     with pytest.raises(NotConforming, match="without a valid credential got a 404"):
         a_credential_is_needed_for_every_operation(_changed(refuse=lambda refusal: Reply(404)))
+
+
+class WriteRefused(Payload, kind="files.write.refused"):
+    """A write was refused."""
+
+    effect: ClassVar[EffectType] = "none"
+
+
+class WriteTried(Payload, kind="files.write.tried"):
+    """A write was tried; by its effect, something was done."""
+
+
+@pytest.mark.parametrize(("event", "conforms"), [(WriteRefused, True), (WriteTried, False)])
+def test_a_refusal_may_be_logged_by_an_event_without_effect_only(event: type[Payload], conforms: bool) -> None:
+    def refuse(call: RawCall) -> Reply:
+        call.context.action.emit(event())
+        return json_reply(422, {"error": {"code": "invalid_input", "message": "no"}})
+
+    route = raw_route("PUT", "/files/{path*}", "write_file", refuse)
+    exercise = (Request("PUT", "/files/a"),)
+    spec = _changed(routes=(route,), operations=(route.operation,), events=(event,), exercise=exercise)
+    with nullcontext() if conforms else pytest.raises(NotConforming, match="was refused but changed something"):
+        garbage_is_refused(spec)
