@@ -102,6 +102,7 @@ function eventRow(view, event) {
     el("code", {}, event.kind), " ",
     el("span", { class: "gist" }, faxGist(event) || event.line || summary(event.payload)));
   toggle.addEventListener("click", () => openEvent(view, event, panel.hidden));
+  const [showPage, pageHolder] = sitePage(event);
   const row = el("li", {
     class: `event ${odd ? odd.kind : ""}`,
     id: `t${trial.number}e${event.seq}`,
@@ -110,7 +111,8 @@ function eventRow(view, event) {
   },
     timeElement(trial, event.at),
     track(view, event, odd),
-    el("div", { class: "what" }, toggle, because(trial, event), citedBy(trial, event.seq), faxThumbnails(trial, event), sitePage(event), panel));
+    el("div", { class: "what" }, toggle, because(trial, event), citedBy(trial, event.seq), faxThumbnails(trial, event), showPage, panel),
+    pageHolder);
   event.row = row;
   return row;
 }
