@@ -1,6 +1,8 @@
 """Take screenshots of the sample pages of a layout of the payer portal, at desktop and tablet width.
 
-uv run python -m scripts.portal_screenshots wizard FOLDER [--version 2] [--only draft-]
+Prints what does not fit on a page.
+
+uv run python -m scripts.portal_screenshots wizard FOLDER [--version 2] [--only draft-] [--widths 1280 768]
 """
 
 import argparse
@@ -14,6 +16,7 @@ from clerkship.sandbox.request import Refusal, Request
 from clerkship.simulators.portal.rendering import complete_page, render_page
 from clerkship.transports.assets import AssetFolder
 from tests.report.browser import PROGRAM
+from tests.simulators.portal.page_fit import find_misfits
 from tests.simulators.portal.sample_views import Sample, build_samples
 
 SITE = "http://portal.example"
@@ -21,7 +24,7 @@ FOLDERS = (
     AssetFolder("/static", "clerkship.simulators.portal"),
     AssetFolder("/codes", "clerkship.simulators.portal", "codes"),
 )
-WIDTHS = (1400, 834)
+WIDTHS = (1440, 1280, 768)
 
 
 def main() -> None:
@@ -31,14 +34,16 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--version", type=int, default=1)
     parser.add_argument("--only", default="", help="beginning of the names of the pages")
+    parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS)
     options = parser.parse_args()
     samples = [each for each in build_samples(options.layout, options.version) if each.name.startswith(options.only)]
     options.folder.mkdir(parents=True, exist_ok=True)
     with open_browser() as browser:
-        for width in WIDTHS:
+        for width in options.widths:
             context = open_site(browser, samples, width)
             for sample in samples:
-                take_screenshot(context, sample.name, options.folder / f"{sample.name}-{width}.png")
+                for misfit in take_screenshot(context, sample.name, options.folder / f"{sample.name}-{width}.png"):
+                    print(f"{sample.name} at {width}: {misfit}")
             context.close()
 
 
@@ -75,12 +80,14 @@ def open_site(browser: Browser, samples: list[Sample], width: int = 1400) -> Bro
     return context
 
 
-def take_screenshot(context: BrowserContext, name: str, path: Path) -> None:
-    """Write a picture of a whole page."""
+def take_screenshot(context: BrowserContext, name: str, path: Path) -> list[str]:
+    """Write a picture of a whole page, and return what does not fit on it."""
     page = context.new_page()
     page.goto(f"{SITE}/{name}")
     page.screenshot(path=path, full_page=True)
+    misfits = find_misfits(page)
     page.close()
+    return misfits
 
 
 if __name__ == "__main__":

@@ -227,6 +227,9 @@ def build_wizard_drafts() -> Iterator[DraftSample]:
     search = _at("providers", **{**_PROVIDERS, "servicing": None}, searched="provider", provider_target="servicing")
     yield "draft-providers-search", replace(search, provider_matches=PROVIDERS), {}
     yield "draft-providers-no-results", replace(search, values={"provider_search": "zzyzx"}), {}
+    problem = FieldProblem("servicing_npi", "No provider has this NPI. Search for the provider by name.")
+    unknown = {"requesting_npi": PROVIDERS[0].npi, "servicing_npi": "1234567890"}
+    yield "draft-providers-problem", _at("providers", **{**_PROVIDERS, "values": unknown}, problems=[problem]), {}
     yield "draft-diagnoses-first", _at("diagnoses"), {}
     yield "draft-diagnoses", _at("diagnoses", diagnoses=DIAGNOSES), {}
     yield (

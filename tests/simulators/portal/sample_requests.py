@@ -121,6 +121,7 @@ def build_request_pages() -> Iterator[tuple[str, View]]:
         values={"sort": "-requested", "status": ""},
     )
     yield "request_list", listed
+    yield "request_list-long", replace(listed, rows=(REQUESTS * 4)[:20], paging=Paging(7, 14, 271, 121, 140, ""))
     filtered = {"member_id": "HL4471902", "status": "denied", "requested_from": "03/01/2026", "sort": "-requested"}
     yield (
         "request_list-no-results",

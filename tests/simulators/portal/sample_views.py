@@ -45,11 +45,14 @@ from tests.simulators.portal.sample_drafts import (
 from tests.simulators.portal.sample_requests import DRAFTS, LETTERS, REQUESTS, build_request_pages
 
 NOW = datetime(2026, 3, 18, 10, 42)
+LONG_ORGANIZATION = "Millbrook Landing Center for Physical and Occupational Rehabilitation"
 RIGHTS = ("eligibility", "authorizations", "claims")
 MAINTENANCE = (
     "Planned maintenance on Saturday, March 21, from 9:00 PM to 11:30 PM. "
     "Requests cannot be submitted during this time."
 )
+
+_NPI_PROBLEM = FieldProblem("npi", "An NPI has ten digits. Check the number.")
 
 
 class Sample(NamedTuple):
@@ -61,11 +64,25 @@ class Sample(NamedTuple):
 
 
 def build_samples(layout: str, version: int = 1) -> list[Sample]:
-    """Return the sample pages of a layout."""
-    frame = build_frame(layout, version)
+    """Return the sample pages of a layout; a single-payer site offers no choice of payers."""
+    samples = _list_samples(layout, build_frame(layout, version))
+    if layout == "wizard":
+        return samples
+    return [_with_one_payer(each) if hasattr(each.view, "payers") else each for each in samples]
+
+
+def _with_one_payer(sample: Sample) -> Sample:
+    problems = [each for each in sample.view.problems if each.field != "payer"]
+    changes: dict[str, Any] = {"payers": PAYERS[1:2], "problems": problems}
+    return sample._replace(view=replace(sample.view, **changes))
+
+
+def _list_samples(layout: str, frame: PageFrame) -> list[Sample]:
     drafts = build_wizard_drafts() if layout == "wizard" else build_one_page_drafts()
     return [
         *(Sample(name, signed_out(frame), view) for name, view in _sign_in_pages()),
+        Sample("sign_in-maintenance", replace(signed_out(frame), maintenance=MAINTENANCE), SignInView(title="Sign in")),
+        Sample("message-signed-out", signed_out(frame), _build_message(*MESSAGES[-1])),
         *_home_pages(frame),
         *(Sample(name, replace(frame, current="eligibility"), view) for name, view in _member_pages()),
         *(Sample(name, replace(frame, current="authorizations"), view) for name, view in build_request_pages()),
@@ -184,6 +201,8 @@ def _home_pages(frame: PageFrame) -> Iterator[Sample]:
     at_home = replace(frame, current="home")
     yield Sample("home", at_home, home)
     yield Sample("home-maintenance", replace(at_home, maintenance=MAINTENANCE, notices=("You are signed in.",)), home)
+    long_names = replace(at_home, user_name=LONG_NAME, organization=LONG_ORGANIZATION, unread=128)
+    yield Sample("home-long-names", long_names, home)
     empty = replace(
         home, announcements=[], counts=[(key, label, 0) for key, label, _ in home.counts], recent=[], drafts=[]
     )
@@ -275,6 +294,14 @@ def _member_pages() -> Iterator[tuple[str, View]]:
     asked = {"payer": "HL001", "plan": "harborlight-silver-ppo", "code": "72148"}
     yield "need_check", check
     yield (
+        "need_check-problem",
+        replace(
+            check,
+            values={"payer": "HL001"},
+            problems=[FieldProblem("plan", "Choose a plan or a member."), FieldProblem("code", "Enter a code.")],
+        ),
+    )
+    yield (
         "need_check-required",
         replace(
             check,
@@ -338,6 +365,15 @@ def _claim_pages() -> Iterator[tuple[str, View]]:
             ],
         ),
     )
+    yield (
+        "claim_list-problem",
+        replace(
+            claims,
+            searched=True,
+            values={**asked, "from": "June"},
+            problems=[FieldProblem("from", "Enter the date as MM/DD/YYYY, such as 03/18/2026.")],
+        ),
+    )
     yield "claim_list-no-results", replace(claims, searched=True, values=asked)
     yield (
         "claim_list-rejected",
@@ -374,6 +410,7 @@ def _claim_pages() -> Iterator[tuple[str, View]]:
 def _other_pages() -> Iterator[tuple[str, str, View]]:
     yield "inbox", "inbox", InboxView(title="Inbox", rows=LETTERS)
     yield "inbox-empty", "inbox", InboxView(title="Inbox", rows=[])
+    yield "inbox-long", "inbox", InboxView(title="Inbox", rows=LETTERS * 8)
     paragraphs = [
         "We have your request R7K2-90418 for Rosalind Alvarez and need more information to decide on it.",
         "On which day did physical therapy begin? Send the notes of physical therapy with their dates.",
@@ -386,6 +423,7 @@ def _other_pages() -> Iterator[tuple[str, str, View]]:
     yield "directory", "directory", directory
     found = replace(directory, searched=True, values={"name": "riverbend"}, rows=PROVIDERS)
     yield "directory-results", "directory", replace(found, paging=Paging(1, 3, 24, 1, 10, "name=riverbend"))
+    yield "directory-problem", "directory", replace(found, rows=[], values={"npi": "12"}, problems=[_NPI_PROBLEM])
     yield "directory-no-results", "directory", replace(found, rows=[], values={"name": "zzyzx"})
     yield (
         "profile",
@@ -407,10 +445,13 @@ def _other_pages() -> Iterator[tuple[str, str, View]]:
             ],
         ),
     )
+    for kind, *words in MESSAGES:
+        yield f"message-{kind.replace('_', '-')}", "", _build_message(kind, *words)
+
+
+def _build_message(kind: str, title: str, text: str, what_to_do: str, reference: str) -> MessageView:
     links = [FieldChoice("/requests", "See your requests"), FieldChoice("/", "Go to the first page")]
-    for kind, title, text, what_to_do, reference in MESSAGES:
-        view = MessageView(title=title, kind=kind, text=text, what_to_do=what_to_do, links=links, reference=reference)
-        yield f"message-{kind.replace('_', '-')}", "", view
+    return MessageView(title=title, kind=kind, text=text, what_to_do=what_to_do, links=links, reference=reference)
 
 
 MESSAGES = [

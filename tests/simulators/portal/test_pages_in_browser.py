@@ -6,10 +6,11 @@ from playwright.sync_api import Browser, Page
 
 from clerkship.simulators.portal.rendering import TEMPLATES
 from scripts.portal_screenshots import SITE, open_site
+from tests.simulators.portal.page_fit import find_misfits
 from tests.simulators.portal.sample_views import build_samples
 
 LAYOUTS = [layout for layout in ("wizard", "one_page") if (TEMPLATES / layout).is_dir()]
-FEW = ("request", "draft-problem", "draft-services-problem")
+FEW = ("request", "draft-problem", "draft-services-problem", "sign_in-maintenance")
 
 
 def _find_violations(browser: Browser, layout: str, version: int, names: tuple[str, ...]) -> list[str]:
@@ -36,6 +37,20 @@ def test_axe_finds_no_serious_violation_on_the_main_pages(browser: Browser, layo
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_axe_finds_no_serious_violation_on_any_page(browser: Browser, layout: str, version: int) -> None:
     assert _find_violations(browser, layout, version, ()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [1440, 1280, 768])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_nothing_is_clipped_or_overlaps_at_desktop_and_tablet_width(browser: Browser, layout: str, width: int) -> None:
+    samples = build_samples(layout)
+    context = open_site(browser, samples, width)
+    page, found = context.new_page(), dict[str, list[str]]()
+    for sample in samples:
+        page.goto(f"{SITE}/{sample.name}")
+        found[sample.name] = find_misfits(page)
+    context.close()
+    assert {name: misfits for name, misfits in found.items() if misfits} == {}
 
 
 @pytest.fixture
