@@ -10,7 +10,7 @@ from tests.simulators.portal.page_fit import find_misfits
 from tests.simulators.portal.sample_views import build_samples
 
 LAYOUTS = [layout for layout in ("wizard", "one_page") if (TEMPLATES / layout).is_dir()]
-FEW = ("request", "draft-problem", "draft-services-problem", "sign_in-maintenance")
+FEW = ("request", "draft-problem", "draft-services-problem")
 
 
 def _find_violations(browser: Browser, layout: str, version: int, names: tuple[str, ...]) -> list[str]:
