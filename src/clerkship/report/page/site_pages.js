@@ -18,8 +18,7 @@ function sitePageSource(digest) {
 function sitePage(event) {
   const source = event.page && sitePageSource(event.page);
   if (!source) return [];
-  const [shownTitle] = source.match(/<title>[^<]*<\/title>/) || [""];
-  const title = new DOMParser().parseFromString(shownTitle, "text/html").title;
+  const title = String(event.payload?.title || event.payload?.page || "");
   const holder = el("div", { class: "site-page", hidden: true });
   const word = el("span", {}, "Show");
   const toggle = el("button", { type: "button", class: "show-page", "aria-expanded": "false" }, word, ` the page${title ? `: ${title}` : ""}`);
