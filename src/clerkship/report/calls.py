@@ -111,6 +111,8 @@ def _build_call(call: ShownCall, criteria: Sequence[CriterionRun], names: Mappin
         "number": clip(call.number, 100),
         "name": clip(names.get(call.number, ""), 200),
         "at": call.started_at.isoformat(),
+        "length": round(call.end, 3),
+        "holds": [(round(hold.start, 3), round(hold.end, 3)) for hold in call.moments if hold.sort == "hold"],
         "ending": describe_ending(call),
         "is_completed": call.outcome == "completed",
         "measures": call.measures,

@@ -36,10 +36,10 @@ MAX_RATED = 200
 """Rows of each other table."""
 MAX_UNFOLDED = 5
 """Rows of each breakdown of the overview that are not folded."""
-_STYLES = ("style.css", "overview.css", "calls.css")
+_STYLES = ("style.css", "overview.css", "calls.css", "lanes.css")
 _SCRIPTS = (
     *("dom", "value", "filters", "search", "list", "fax_pages", "site_pages"),
-    *("criteria", "conversation", "calls", "timeline", "trial", "start"),
+    *("criteria", "conversation", "calls", "timeline", "sequence_steps", "lanes", "trial", "start"),
 )
 
 

@@ -16,8 +16,12 @@ function callsSection(trial) {
     left ? el("p", { class: "left-out" }, `${plural(left, "more call")} not shown. Calls that a criterion names come first.`) : null);
 }
 
+function callTitle(call) {
+  return `${call.direction === "outbound" ? "Call to" : "Call from"} ${call.name || call.number}`;
+}
+
 function callCard(trial, call, isOpen) {
-  const title = `${call.direction === "outbound" ? "Call to" : "Call from"} ${call.name || call.number}`;
+  const title = callTitle(call);
   const left = call.moments_left_out;
   return el("article", { class: "call", id: `t${trial.number}c${call.seq}`, "aria-label": title },
     el("div", { class: "heading" }, el("h4", {}, coded(title)),

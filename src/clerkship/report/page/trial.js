@@ -12,6 +12,7 @@ function trialView(trial) {
     facts(trial),
     briefSection(trial),
     criteriaSection(trial),
+    lanesSection(trial),
     qualitySection(trial),
     conversationSection(trial),
     callsSection(trial),

@@ -1,0 +1,220 @@
+"""The sandboxes of a trial over time in the HTML report, with the steps of sequences, in Chromium."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from clerkship.report.detail import TaskDetail
+from clerkship.report.html import render_html
+from tests.report import made_up, made_up_calls, made_up_lanes
+from tests.report.browser import PROGRAM, Browser
+from tests.report.made_up_lanes import CALLED, CHART_READ, FAXED, FILED, four_sandboxes, sequence
+from tests.report.test_calls import call_of
+from tests.simulators.voice.call_log_builder import CallLogBuilder
+
+in_browser = pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
+
+LANES = """[...document.querySelectorAll('.lane-name')].slice(0, -1)
+    .map((cell) => cell.querySelector('b').textContent + ': ' + cell.querySelector('small').textContent)"""
+LABELS = "[...document.querySelectorAll('.lane-mark')].map((mark) => mark.ariaLabel)"
+WORDS = "[...document.querySelectorAll('.lane-words li')].map((line) => line.textContent)"
+BADGES = """[...document.querySelectorAll('.lane-front .step-badge')].map((badge) => {
+    const box = badge.getBoundingClientRect();
+    const rows = [...document.querySelectorAll('.lane-row')];
+    const row = rows.find((one) => one.getBoundingClientRect().bottom > box.top + 1);
+    return [badge.className.split('is-')[1], row.querySelector('b').textContent, Math.round(box.left)];
+})"""
+SETTLED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    """Start Chromium once for all tests of this module."""
+    with Browser(tmp_path_factory.mktemp("profile")) as started:
+        yield started
+
+
+def open_trial(browser: Browser, folder: Path, detail: TaskDetail) -> None:
+    """Open a report about one trial, and wait until its lanes are drawn."""
+    page = folder / "report.html"
+    page.write_text(render_html(made_up.RUN.model_copy(update={"total": 1}), made_up.counts([detail]), [detail]))
+    browser.send("Emulation.setDeviceMetricsOverride", width=1400, height=900, deviceScaleFactor=1, mobile=False)
+    browser.open(page)
+    browser.evaluate(SETTLED)
+
+
+def open_sequence(browser: Browser, folder: Path, log: CallLogBuilder, *steps: Any) -> None:
+    """Open a report about a trial with one `sequencing` criterion."""
+    open_trial(browser, folder, made_up_lanes.trial(log, sequence(log, "In this order", *steps)))
+
+
+def test_call_has_its_length_and_holds_in_seconds() -> None:
+    log = CallLogBuilder()
+    made_up_calls.queue_call(log, announcements=2)
+    call = call_of(log)
+    [(start, end)] = call["holds"]
+    assert (start, end) == (4.0, 124.0)
+    assert call["length"] > end
+
+
+@in_browser
+def test_each_sandbox_has_a_lane_in_the_order_of_the_environment(browser: Browser, tmp_path: Path) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
+    assert browser.evaluate(LANES) == [
+        "ehr: fhir · 3 events",
+        "phone: voice · no events",
+        "portal: 5 events",
+        "fax: 2 events",
+        "drop: files · no events",
+        "run: 5 events",
+    ]
+    assert browser.errors == []
+
+
+@in_browser
+def test_conversation_in_one_sandbox_has_no_lanes(browser: Browser, tmp_path: Path) -> None:
+    open_trial(browser, tmp_path, made_up.detail(made_up.task_run("talk"), made_up.chatter(4)))
+    assert browser.evaluate("document.querySelector('.sandbox-lanes')") is None
+
+
+@in_browser
+def test_missing_step_is_in_the_lane_of_its_sandbox_behind_the_step_before(browser: Browser, tmp_path: Path) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ, CALLED, FILED, FAXED)
+    badges = browser.evaluate(BADGES)
+    assert [(outcome, lane) for outcome, lane, _ in badges] == [
+        ("pass", "ehr"),
+        ("fail", "phone"),
+        ("skipped", "portal"),
+        ("skipped", "fax"),
+    ]
+    assert [x for *_, x in badges] == sorted({x for *_, x in badges})
+    missing = "voice.call.ended where outcome is 'completed'"
+    assert browser.evaluate("document.querySelector('.step-words').textContent") == f"missing: {missing}"
+    assert browser.evaluate(WORDS) == [
+        "1found: fhir.resource.read where type is 'Patient' #3",
+        f"2missing: {missing}",
+        "3not checked, because step 2 is missing: portal.request.filed",
+        "4not checked, because step 2 is missing: fax.queued",
+    ]
+    assert browser.evaluate("document.querySelectorAll('line.is-elsewhere').length") == 0
+
+
+@in_browser
+def test_found_steps_are_above_their_events(browser: Browser, tmp_path: Path) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(), CHART_READ, CALLED, FILED, FAXED)
+    assert [lane for _, lane, _ in browser.evaluate(BADGES)] == ["ehr", "phone", "portal", "fax"]
+    away = """[...document.querySelectorAll('.lane-front .step-badge')].map((badge) => {
+        const mark = document.querySelector(`.lane-mark[href="${badge.getAttribute('href')}"]`);
+        const middle = (node) => node.getBoundingClientRect().left + node.getBoundingClientRect().width / 2;
+        return Math.abs(middle(badge) - middle(mark));
+    })"""
+    assert max(browser.evaluate(away)) < 2
+
+
+@in_browser
+def test_step_that_came_too_early_is_joined_to_its_event(browser: Browser, tmp_path: Path) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(), CALLED, CHART_READ)
+    assert [(outcome, lane) for outcome, lane, _ in browser.evaluate(BADGES)] == [("pass", "phone"), ("fail", "ehr")]
+    assert browser.evaluate("document.querySelectorAll('line.is-elsewhere').length") == 1
+    assert browser.evaluate("document.querySelector('.lane-mark.is-cited').getAttribute('href')") == "#t1e3"
+    assert "✗ In this order" in browser.evaluate("document.querySelector('.lane-mark.is-cited').ariaLabel")
+
+
+@in_browser
+def test_first_failed_sequence_is_chosen_and_another_can_be(browser: Browser, tmp_path: Path) -> None:
+    log = four_sandboxes()
+    found, missing = sequence(log, "Good order", CHART_READ, CALLED), sequence(log, "Bad order", FAXED, FILED)
+    open_trial(browser, tmp_path, made_up_lanes.trial(log, found, missing))
+    select = "document.querySelector('.sequence-picker select')"
+    assert browser.evaluate(f"{select}.selectedOptions[0].textContent") == "✗ Bad order"
+    browser.evaluate(f"{select}.value = 0, {select}.dispatchEvent(new Event('change'))")
+    assert [outcome for outcome, *_ in browser.evaluate(BADGES)] == ["pass", "pass"]
+    browser.evaluate(f"{select}.value = -1, {select}.dispatchEvent(new Event('change'))")
+    assert browser.evaluate(BADGES) == []
+    assert browser.evaluate(WORDS) == []
+
+
+@in_browser
+def test_hours_without_events_are_drawn_short_and_say_how_long(browser: Browser, tmp_path: Path) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
+    gaps = "[...document.querySelectorAll('.lane-gap')].map((gap) => [gap.textContent, gap.clientWidth])"
+    [(text, width)] = browser.evaluate(gaps)
+    assert text == "4 h"
+    assert 40 < width < 60
+    waits = "[...document.querySelectorAll('.lane-bar')].map((bar) => bar.ariaLabel)"
+    assert browser.evaluate(waits) == ["signed in as m.okafor, 4 seconds", "waits, 4 hours"]
+
+
+@in_browser
+def test_calls_and_holds_are_bars(browser: Browser, tmp_path: Path) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(), CHART_READ)
+    bars = browser.evaluate("[...document.querySelectorAll('.lane-bar')].map((bar) => [bar.ariaLabel, bar.hash])")
+    assert bars[:2] == [["Call to +15550100300, 5.1 minutes", "#t1c6"], ["on hold, 5 minutes", "#t1c6"]]
+    assert browser.evaluate("document.getElementById('t1c6').className") == "call"
+
+
+@in_browser
+def test_mark_leads_to_its_event_and_opens_a_page_as_sent(browser: Browser, tmp_path: Path) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
+    browser.evaluate(f"document.querySelector('.lane-mark.pages').click(), {SETTLED}")
+    assert browser.evaluate("location.hash") == "#t1e7"
+    assert browser.evaluate("document.querySelector('.event.aimed').id") == "t1e7"
+    assert browser.evaluate("document.querySelector('.event.aimed iframe').checkVisibility()")
+    assert browser.errors == []
+
+
+@in_browser
+def test_arrow_keys_move_between_marks_and_show_what_they_stand_for(browser: Browser, tmp_path: Path) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
+    press = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: '{}', bubbles: true}}))".format
+    assert browser.evaluate("document.querySelectorAll('.lane-mark[tabindex=\"0\"]').length") == 1
+    browser.evaluate("document.querySelector('.lane-mark[tabindex=\"0\"]').focus()")
+    browser.evaluate(press("ArrowRight"))
+    assert browser.evaluate("document.activeElement.hash") == "#t1e4"
+    tip = "document.querySelector('.lane-tip:not([hidden])')?.textContent"
+    assert "fhir.resource.read" in browser.evaluate(tip)
+    browser.evaluate(press("ArrowDown"))
+    assert browser.evaluate("document.activeElement.hash") == "#t1e6"
+    browser.evaluate(press("Escape"))
+    assert browser.evaluate(tip) is None
+
+
+@in_browser
+def test_refusal_has_a_shape_and_a_word(browser: Browser, tmp_path: Path) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
+    assert browser.evaluate("document.querySelector('.lane-mark.refused use').getAttribute('href')") == "#icon-cancelled"
+    assert "refused: sandbox.refused" in browser.evaluate("document.querySelector('.lane-mark.refused').ariaLabel")
+
+
+@in_browser
+def test_many_events_share_marks_that_list_them(browser: Browser, tmp_path: Path) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(reads=3000), CHART_READ, CALLED)
+    assert len(browser.evaluate(LABELS)) < 60
+    drawing = "(() => { const start = performance.now(); select(DATA.trials[0]); return performance.now() - start; })()"
+    assert browser.evaluate(drawing) < 2000
+    browser.evaluate(SETTLED)
+    browser.evaluate("document.querySelector('.lane-mark.several').click()")
+    assert browser.evaluate("document.querySelectorAll('.lane-group li').length") == 40
+    assert "more events, in the timeline from #43" in browser.evaluate(
+        "document.querySelector('.lane-group p').textContent"
+    )
+    assert browser.errors == []
+
+
+@in_browser
+@pytest.mark.parametrize("width", [1400, 800])
+def test_nothing_is_wider_than_the_window(browser: Browser, tmp_path: Path, width: int) -> None:
+    open_sequence(browser, tmp_path, four_sandboxes(), CALLED, CHART_READ, FAXED)
+    browser.send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
+    browser.evaluate(SETTLED)
+    assert browser.evaluate("document.documentElement.scrollWidth") <= width
+    outside = """(() => {
+        const box = (node) => node.getBoundingClientRect();
+        const { left, right } = box(document.querySelector('.lane-inner'));
+        const names = '.lane-mark, .step-badge, .step-words, .lane-tick';
+        const nodes = [...document.querySelector('.lane-inner').querySelectorAll(names)];
+        return nodes.filter((one) => box(one).right > right + 1 || box(one).left < left).map((one) => one.className);
+    })()"""
+    assert browser.evaluate(outside) == []
