@@ -184,7 +184,9 @@ def test_arrow_keys_move_between_marks_and_show_what_they_stand_for(browser: Bro
 @in_browser
 def test_refusal_has_a_shape_and_a_word(browser: Browser, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
-    assert browser.evaluate("document.querySelector('.lane-mark.refused use').getAttribute('href')") == "#icon-cancelled"
+    assert (
+        browser.evaluate("document.querySelector('.lane-mark.refused use').getAttribute('href')") == "#icon-cancelled"
+    )
     assert "refused: sandbox.refused" in browser.evaluate("document.querySelector('.lane-mark.refused').ariaLabel")
 
 

@@ -123,14 +123,15 @@ function drawLanes(chart) {
   const width = chart.axis.clientWidth;
   if (!width || (width === chart.width && chart.drawn === chart.chosen)) return;
   Object.assign(chart, { width, drawn: chart.chosen });
-  const missing = chart.chosen ? chart.chosen.steps.filter((step) => !step.found).length : 0;
-  chart.scale = buildLaneScale(chart.trial.log, chart.spans, width - LEFT_EDGE - RIGHT_EDGE - missing * STEP_ROOM);
+  chart.scale = buildLaneScale(chart.trial.log, chart.spans, width - LEFT_EDGE - RIGHT_EDGE - (chart.chosen ? chart.chosen.steps.filter(({ found }) => !found).length : 0) * STEP_ROOM);
   for (const lane of chart.lanes) drawLane(chart, lane);
   chart.back.replaceChildren(...chart.scale.breaks.map((one) => inChart(chart, el("i", { class: "lane-break" }), one.x, one.width)));
   drawLaneAxis(chart);
   drawSteps(chart);
   const first = chart.inner.querySelector(".lane-mark");
   if (first) first.tabIndex = 0;
+  const missing = chart.front.querySelector(".step-badge.is-fail");
+  if (missing) chart.inner.parentElement.scrollLeft = missing.offsetLeft - chart.inner.parentElement.clientWidth / 2; // of a wide drawing
 }
 
 function inChart({ width }, node, x, wide) {
@@ -141,10 +142,13 @@ function inChart({ width }, node, x, wide) {
 
 function drawLane(chart, lane) {
   const { byTime } = chart.scale;
+  let captioned = 0;
   const bars = chart.spans.filter((span) => span.lane === lane.name).map((span) => {
     const [x, wide] = [byTime.get(span.start), byTime.get(span.end) - byTime.get(span.start)];
     const text = `${span.text}, ${lasting((span.end - span.start) / 1000)}`;
-    const caption = span.sort === "hold" || wide < 40 ? null : el("span", {}, wide < 110 ? span.text : text);
+    const words = span.sort === "hold" || wide < 40 || x < captioned ? "" : wide < 110 ? span.text : text;
+    if (words) captioned = x + Math.min(wide, words.length * 6);
+    const caption = words ? el("span", {}, words) : null;
     return inChart(chart, el("a", { class: `lane-bar is-${span.sort}`, href: span.href, tabindex: "-1", "aria-label": text, ...withTip(chart, () => [text]) }, caption), x, wide);
   });
   lane.track.replaceChildren(...[...bars, ...groupMarks(chart, lane).map((group) => laneMark(chart, lane, group))].map((node) => el("li", {}, node)));
@@ -273,7 +277,7 @@ function drawLaneAxis(chart) {
     const isNewDay = day(trial, at) !== date;
     nodes.push(inChart(chart, el("span", { class: "lane-tick" }, isNewDay ? el("b", {}, `${day(trial, at)} `) : null, clock(trial, at)), x));
     date = day(trial, at);
-    free = x + TICK_ROOM * (isNewDay ? 2 : 1);
+    free = x + TICK_ROOM * (isNewDay ? 2.1 : 1);
   });
   chart.axis.replaceChildren(...nodes, ...breaks.map((one) => inChart(chart, el("span", { class: "lane-gap" }, one.width > 34 ? shortLasting(one.seconds) : one.width > 10 ? "⋯" : ""), one.x, one.width)));
 }
@@ -287,7 +291,7 @@ function laneLegend({ trial, lanes, spans, cited }) {
   const key = (name, word) => el("span", {}, el("i", { class: `lane-key ${name}` }), word);
   const kinds = new Set(trial.log.map(trouble).filter(Boolean));
   const left = trial.body.events - trial.log.length;
-  return el("p", { class: "legend muted" }, key("by-agent", "done by the agent"), key("", "by others"), trial.log.some(hasPages) ? key("pages", "with pages") : null,
+  return el("p", { class: "legend muted" }, key("by-agent", "done by the agent"), key("", "by others"), key("by-both", "by both"), trial.log.some(hasPages) ? key("pages", "with pages") : null,
     key("several", "several events: press for the list"), key("lane-break", "time passes, drawn short"), spans.some(({ sort }) => sort === "hold") ? key("is-hold", "on hold") : null,
     cited.size ? key("is-cited", "cited by a failed criterion") : null, [...kinds].map((kind) => el("span", { class: kind.kind }, icon(kind.icon), kind.word)),
     left > 0 ? el("span", {}, `${plural(left, "event")} not shown, see the timeline`) : null);
