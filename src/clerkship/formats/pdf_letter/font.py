@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -54,23 +54,32 @@ def _encode_character(character: str) -> bytes:
 
 def measure_text(text: str, style: TextStyle) -> float:
     """Return the width of text in points."""
-    widths = _load_widths(style.is_bold)
-    return sum(widths[code - FIRST_CODE] for code in encode_text(text)) * style.size / 1000
+    return _count_units(text, style.is_bold) * style.size / 1000
+
+
+@lru_cache(maxsize=10_000)
+def _count_units(text: str, is_bold: bool) -> int:
+    """Return the width of text in thousandths of its size. Words return often, so their widths are stored."""
+    widths = _load_widths(is_bold)
+    return sum(widths[code - FIRST_CODE] for code in encode_text(text))
 
 
 def wrap_text(text: str, style: TextStyle, width: float) -> Iterator[str]:
     """Yield the lines of a text that is at most so wide. A line break stays; a word that is too long is cut."""
+    space = _count_units(" ", style.is_bold)
     for paragraph in text.splitlines() or [""]:
-        line = ""
+        line, units = "", 0
         for word in paragraph.rstrip().split(" "):
-            longer = f"{line} {word}" if line else word
-            if line and measure_text(longer, style) > width:
+            own = _count_units(word, style.is_bold)
+            longer, units = (f"{line} {word}", units + space + own) if line else (word, own)
+            if line and units * style.size / 1000 > width:
                 yield line.rstrip()
-                longer = word
-            while measure_text(longer, style) > width and len(longer) > 1:
+                longer, units = word, own
+            while units * style.size / 1000 > width and len(longer) > 1:
                 fitting = _count_fitting(longer, style, width)
                 yield longer[:fitting]
                 longer = longer[fitting:]
+                units = _count_units(longer, style.is_bold)
             line = longer
         yield line
 

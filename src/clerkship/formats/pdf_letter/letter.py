@@ -22,6 +22,15 @@ class LetterTable(NamedTuple):
     has_header: bool = False
 
 
+class Heading(NamedTuple):
+    """The heading of a part; it stays on the page of what follows it."""
+
+    text: str
+
+
+LetterPart = str | Heading | LetterTable
+
+
 @dataclass(frozen=True, kw_only=True)
 class LetterContent:
     """What is in a letter. Parts that are empty are left out."""
@@ -33,8 +42,10 @@ class LetterContent:
     date: str = ""
     addressee: Sequence[str] = ()
     subject: str = ""
-    body: Sequence[str | LetterTable] = ()
-    """Paragraphs and tables. A paragraph `\\f` starts a page."""
+    body: Sequence[LetterPart] = ()
+    """Paragraphs, headings and tables. A paragraph `\\f` starts a page."""
+    page_line: str = ""
+    """A line at the top of each page."""
 
 
 def build_letter(letter: LetterContent) -> bytes:
@@ -44,12 +55,14 @@ def build_letter(letter: LetterContent) -> bytes:
     for part in letter.body:
         if isinstance(part, LetterTable):
             sheets.add_table(part)
+        elif isinstance(part, Heading):
+            sheets.add_heading(part)
         elif part == "\f":
             sheets.start_page()
         else:
             sheets.add_lines(part, BODY)
         sheets.skip(PARAGRAPH_SPACE)
-    return write_pdf(_add_footers(sheets.pages, letter), letter.subject or letter.sender or "Document")
+    return write_pdf(_add_margins(sheets.pages, letter), letter.subject or letter.sender or "Document")
 
 
 def build_text_pdf(text: str) -> bytes:
@@ -92,6 +105,13 @@ class _Sheets:
             self.skip(style.line_height)
             if line:
                 self.page.add_text(LEFT, self.bottom, line, style)
+
+    def add_heading(self, heading: Heading) -> None:
+        """Write a heading, with room for three lines below it."""
+        if self.bottom < TOP:
+            self.skip(PARAGRAPH_SPACE)
+        self.make_room(SUBJECT.line_height + PARAGRAPH_SPACE + 3 * BODY.line_height)
+        self.add_lines(heading.text, SUBJECT)
 
     def add_table(self, table: LetterTable) -> None:
         """Write a table; a row is not divided between pages unless it is longer than one."""
@@ -146,8 +166,12 @@ def _add_head(sheets: _Sheets, letter: LetterContent) -> None:
         sheets.skip(PARAGRAPH_SPACE)
 
 
-def _add_footers(pages: Sequence[PageContent], letter: LetterContent) -> Sequence[PageContent]:
+def _add_margins(pages: Sequence[PageContent], letter: LetterContent) -> Sequence[PageContent]:
+    """Write what is above and below the text of each page."""
     for number, page in enumerate(pages, 1):
+        if letter.page_line:
+            page.add_text(LEFT, TOP + 22, letter.page_line, SMALL)
+            page.add_rule(LEFT, TOP + 14, RIGHT)
         text = f"Page {number} of {len(pages)}"
         page.add_rule(LEFT, 54, RIGHT)
         page.add_text(LEFT, 42, letter.sender, SMALL)
