@@ -296,7 +296,7 @@ def _prepare_component(
 ) -> tuple[Frozen, Mapping[str, Any]]:
     """Parse the config of a simulator or domain, and build its base from the datasets of its type."""
     names = environment.datasets if choice.datasets is None else choice.datasets
-    matching = [datasets[name] for name in names if datasets[name].type == spec.dataset]
+    matching = [datasets[name] for name in names if spec.is_loaded_from(datasets[name].type)]
     return spec.configure(spec.config.model_validate(choice.config), environment), spec.prepare(matching)
 
 

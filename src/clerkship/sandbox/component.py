@@ -49,6 +49,8 @@ class ComponentSpec:
     config: type[Frozen] = NoConfig
     dataset: str | None = None
     """The type of dataset from which it is loaded, if any."""
+    more_datasets: tuple[str, ...] = ()
+    """Other types of dataset from which it is loaded, too."""
     prepare: Callable[[Sequence[Dataset]], Mapping[str, Any]] = merge_files
     """Builds the base that all playgrounds share from the datasets. Called once."""
     configure: Callable[[Any, Environment], Frozen] = keep_config
@@ -64,6 +66,10 @@ class ComponentSpec:
     names: Mapping[str, Callable[[Any, Any], Collection[str]]] = field(default_factory=dict)
     """Functions by sort that list the names which a config and the base define, such as mailboxes. A `NameOf` in a step
     or assertion refers to them."""
+
+    def is_loaded_from(self, type: str) -> bool:
+        """Return whether it is loaded from datasets of a type."""
+        return type == self.dataset or type in self.more_datasets
 
 
 def find_misnamed(spec: ComponentSpec) -> list[str]:

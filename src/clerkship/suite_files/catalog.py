@@ -33,6 +33,9 @@ class ComponentEntry(Protocol):
     def dataset(self) -> str | None:
         """The type of dataset that it is loaded from."""
 
+    def is_loaded_from(self, type: str) -> bool:
+        """Return whether it is loaded from datasets of a type."""
+
     @property
     def prepare(self) -> Callable[[Sequence[Dataset]], Mapping[str, Any]]:
         """A function that returns the initial records of its sandboxes, by key, from its datasets."""

@@ -1,6 +1,7 @@
 """Load the datasets of one folder, each by its type, and select from them."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
@@ -11,7 +12,7 @@ from clerkship.kit.registry import UnknownName
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 from clerkship.model.errors import InputProblem
-from clerkship.suite_files.catalog import Catalog
+from clerkship.suite_files.catalog import Catalog, ComponentEntry
 from clerkship.suite_files.conftest import CONFTEST_STEM
 from clerkship.suite_files.dataset_type import CachedFinder, ConflictingTimes, DatasetCache, DatasetSource, SearchCache
 from clerkship.suite_files.definition import Definition, as_list, as_map
@@ -119,24 +120,23 @@ def find_unused_datasets(
     environment: Environment, datasets: Mapping[str, Dataset], taken: Collection[str], catalog: Catalog
 ) -> Iterator[tuple[KeyPath, str]]:
     """Yield a path and a warning for each unused dataset. `taken` are those from which tasks use records or files."""
-    types = _find_loaded_types(environment, catalog)
+    components = list(_list_components(environment, catalog))
     for number, name in enumerate(environment.datasets):
         dataset = datasets.get(name)
-        if dataset is None or dataset.type in types or name in taken:
+        if dataset is None or name in taken or any(each.is_loaded_from(dataset.type) for each in components):
             continue
         message = f"`{name}` is not used: no simulator of `{environment.name}` is loaded from a dataset of type "
         yield ["datasets", number], f"{message}{dataset.type}, and no task binds a record of it"
 
 
-def _find_loaded_types(environment: Environment, catalog: Catalog) -> set[str | None]:
-    """Return the types of dataset that the simulators of an environment are loaded from."""
-    types: set[str | None] = set()
+def _list_components(environment: Environment, catalog: Catalog) -> Iterator[ComponentEntry]:
+    """Yield the kinds of simulators and domains of an environment."""
     for simulator in environment.simulators.values():
-        try:
-            types.add(catalog.simulator(simulator.kind).dataset)
-        except UnknownName:  # reported with the simulator
-            continue
-    return types
+        with suppress(UnknownName):  # reported with the simulator
+            yield catalog.simulator(simulator.kind)
+    for domain in environment.domains.values():
+        with suppress(UnknownName):
+            yield catalog.domain(domain.kind)
 
 
 @dataclass(frozen=True)

@@ -100,7 +100,7 @@ def collect_environment_names(
         config = read_as(entry.config, choice.config)
         if config is None or any(each not in datasets for each in named):
             return EnvironmentNames(is_complete=False)
-        matching = [datasets[each] for each in named if datasets[each].type == entry.dataset]
+        matching = [datasets[each] for each in named if entry.is_loaded_from(datasets[each].type)]
         base = cache(partial(entry.prepare, matching))
         if name not in targets:  # what a reaction may add is not known before the run
             by_component[name] = {sort: _defer(names, config, base) for sort, names in entry.names.items()}

@@ -53,7 +53,7 @@ def collect_initial_records(
         except UnknownName:
             continue
         if entry.dataset is not None and all(each in datasets for each in named):
-            matching = [datasets[each] for each in named if datasets[each].type == entry.dataset]
+            matching = [datasets[each] for each in named if entry.is_loaded_from(datasets[each].type)]
             records[name] = InitialRecords(simulator.kind, simulator.config, partial(entry.prepare, matching))
     return records
 
