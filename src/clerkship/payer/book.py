@@ -14,6 +14,7 @@ from clerkship.formats.fhir.names import PATIENT
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.errors import InputError, InputProblem
+from clerkship.model.names import did_you_mean
 from clerkship.payer.adjudication import adjudicate
 from clerkship.payer.answer import Coverage, Member, PayerClaim
 from clerkship.payer.config import Accumulators, ClaimEntry, MemberEntry, PayerConfig, PayerEntry, PersonEntry
@@ -28,9 +29,11 @@ from clerkship.payer.members import (
     read_payers,
     read_providers,
 )
-from clerkship.payer.name_sorts import ACCOUNT, CLAIM, MEMBER_ID, PAYER, PLAN, normalize_member_id
+from clerkship.payer.name_sorts import ACCOUNT, CLAIM, MEMBER_ID, PAYER, PLAN, POLICY, normalize_member_id
 from clerkship.payer.person_name import normalize_name
 from clerkship.payer.plan import DEFAULT_PLAN, BenefitPlan, merge_plans
+from clerkship.payer.policies.dataset import read_policies
+from clerkship.payer.policies.policy import Policy
 
 K = TypeVar("K", bound=Hashable)
 MAX_BOOKS = 8
@@ -51,6 +54,7 @@ class PayerDataset(Mapping[str, Any]):
         self.providers = read_providers(records)
         self.members = read_members(records)
         self.claims = read_claims(records, self.members)
+        self.policies = {policy.id: policy for policy in read_policies(datasets)}
         self._by_key: dict[str, Member | ChartClaim] = {f"Member/{key}": member for key, member in self.members.items()}
         self._by_key |= self.claims
         self._books: list[tuple[PayerConfig, str, PayerBook]] = []
@@ -111,6 +115,12 @@ class PayerBook:
     keys_by_patient: Mapping[str, tuple[str, ...]]
     numbers_by_member: Mapping[str, tuple[str, ...]]
     """Key of the member -> numbers of its claims, oldest first."""
+    policies: Mapping[str, Policy]
+    """By id."""
+
+    def list_policies(self, payer_ids: Collection[str]) -> list[Policy]:
+        """Return the policies that apply to one of some payers."""
+        return [each for each in self.policies.values() if each.payer is None or each.payer in payer_ids]
 
     def find_plan(self, id: str) -> BenefitPlan:
         """Return a plan; the default one if the id is unknown."""
@@ -133,6 +143,7 @@ def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
     ]
     claims += [_build_claim(entry) for entry in config.claims]
     _check_members(config, members)
+    _check_policies(dataset, config, plans)
     used = {normalize_member_id(id): amounts for id, amounts in config.accumulators.items()}
     by_number = {claim.number: claim for claim in sorted(claims, key=lambda claim: (claim.start, claim.number))}
     return PayerBook(
@@ -153,6 +164,7 @@ def compile_book(dataset: PayerDataset, config: PayerConfig) -> PayerBook:
         ),
         keys_by_patient=_index((member.patient, key) for key, member in members.items() if member.patient),
         numbers_by_member=_index((claim.member_key, number) for number, claim in by_number.items()),
+        policies=dataset.policies,
     )
 
 
@@ -169,6 +181,22 @@ def _check_members(config: PayerConfig, members: Mapping[str, Member]) -> None:
     if problems:
         hint = "add it to `members`, or correct the id"
         raise InputError([InputProblem(message=f"config of the payer: {text}", hint=hint) for text in problems])
+
+
+def _check_policies(dataset: PayerDataset, config: PayerConfig, plans: Mapping[str, BenefitPlan]) -> None:
+    """Raise InputError if policies name payers or plans that neither the dataset nor the config has."""
+    payers = {*dataset.payers, *config.payers}
+    unknown = [
+        *((each.id, "payer", each.payer, payers) for each in dataset.policies.values() if each.payer),
+        *((each.id, "plan", id, plans) for each in dataset.policies.values() for id in each.plans or ()),
+    ]
+    problems = [
+        InputProblem(message=f"the policy {policy} is of the unknown {sort} `{id}`", hint=did_you_mean(id, known))
+        for policy, sort, id, known in unknown
+        if id not in known
+    ]
+    if problems:
+        raise InputError(problems)
 
 
 def _index(pairs: Iterable[tuple[K, str]]) -> dict[K, tuple[str, ...]]:
@@ -246,5 +274,6 @@ NAMES: Mapping[str, Callable[[PayerConfig, PayerDataset], Collection[str]]] = {
     PLAN.sort: _list_from_book(lambda book: book.plans),
     CLAIM.sort: _list_from_book(lambda book: book.claims),
     ACCOUNT.sort: _list_from_book(lambda book: {claim.account for claim in book.claims.values()}),
+    POLICY.sort: _list_from_book(lambda book: book.policies),
     PATIENT.sort: _list_from_book(lambda book: set(map(PATIENT.normalize, book.keys_by_patient))),
 }

@@ -181,7 +181,8 @@ KINDS: tuple[KindEntry, ...] = (
 DOMAINS: tuple[DomainEntry, ...] = (
     DomainEntry(
         kind="payer",
-        assertions={"payer_state": ()},
+        assertions={"payer_state": (), "policy_cited": ()},
+        dataset_types={"policies": ()},
         steps={
             "payer.determine": (),
             "payer.set_authorization": (),

@@ -33,6 +33,7 @@ SPEC = Spec(
     config=FilesConfig,
     configure=apply_environment_time,
     dataset="files",
+    more_datasets=("policies",),
     prepare=merge_dataset_files,
     names={FILE.sort: lambda config, base: base},
     assertions=(FilePresent, FileWasRead),
