@@ -6,7 +6,9 @@ from clerkship.events.event import EffectType, Payload
 from clerkship.simulators.portal.document_events import DocumentRemoved, DocumentUploaded
 from clerkship.simulators.portal.records import Announcement, Letter, RequestDraft, SessionEnd, SessionStatus
 
-SearchSubject = Literal["member", "authorization_need", "provider", "procedure", "diagnosis", "request", "claim"]
+SearchSubject = Literal[
+    "member", "authorization_need", "provider", "procedure", "diagnosis", "request", "claim", "policy"
+]
 
 
 class SignedIn(Payload, kind="portal.signed_in"):
@@ -77,7 +79,8 @@ class PageViewed(Payload, kind="portal.page.viewed"):
     page: str
     title: str
     records: tuple[str, ...] = ()
-    """What it showed: `member/CM002/CM974622051/0`, `request/R123456789`, `claim/…`, `draft/…`, `letter/…`."""
+    """What it showed: `member/CM002/CM974622051/0`, `request/R123456789`, `claim/…`, `draft/…`, `letter/…`,
+    `policy/CM-RAD-014/2026.1`."""
     shown: dict[str, Any] = {}
     """Values that matter, such as the status of a request."""
     html: bytes = b""
@@ -220,11 +223,11 @@ class LetterOpened(Payload, kind="portal.letter.opened"):
 
 
 class Downloaded(Payload, kind="portal.downloaded"):
-    """A user downloaded a letter or a document."""
+    """A user downloaded a letter, a document or a policy."""
 
     effect: ClassVar[EffectType] = "none"
     session: int
-    what: Literal["letter", "document"]
+    what: Literal["letter", "document", "policy"]
     id: str
 
 

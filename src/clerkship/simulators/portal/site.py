@@ -76,6 +76,7 @@ class PageRequest(Frozen):
     id: str = ""
     """The record in the path."""
     step: str = ""
+    version: str = ""
     path: str = ""
     method: str = "GET"
     fields: dict[str, str] = {}
@@ -261,6 +262,7 @@ def build_frame(desk: Desk, current: str = "", done: str = "", *, is_inside: boo
         now=desk.local_time(desk.action.now),
         idle_minutes=max(1, int(friction.session_length.total_seconds() // 60)),
         notices=(notice,) if notice else (),
+        has_policies=bool(desk.records.book.policies),
         current=current,
     )
 

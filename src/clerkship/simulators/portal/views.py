@@ -44,6 +44,8 @@ class PageFrame:
     """Empty on pages before signing in."""
     organization: str = ""
     rights: tuple[str, ...] = ()
+    has_policies: bool = False
+    """Whether the portal has a library of policies."""
     unread: int = 0
     maintenance: str = ""
     now: datetime
@@ -52,7 +54,8 @@ class PageFrame:
     """Messages about what was just done, such as "The draft was saved."."""
     date_hint: str = "MM/DD/YYYY"
     current: str = ""
-    """The navigation item of the page: home, eligibility, authorizations, claims, inbox, directory, profile."""
+    """The navigation item of the page: home, eligibility, authorizations, claims, inbox, directory, policies or
+    profile."""
 
 
 @dataclass(frozen=True, kw_only=True)

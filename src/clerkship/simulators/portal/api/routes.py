@@ -7,6 +7,7 @@ from clerkship.sandbox.request import Refusal, Reply, json_reply
 from clerkship.sandbox.route import BYTES, Route
 from clerkship.simulators.portal.api import draft_operations as drafts
 from clerkship.simulators.portal.api import lookup_operations as lookups
+from clerkship.simulators.portal.api import policy_operations as policies
 from clerkship.simulators.portal.api import request_operations as requests
 from clerkship.simulators.portal.api.inputs import NewRequest
 from clerkship.simulators.portal.api.openapi import build_description
@@ -72,6 +73,9 @@ OPERATION_ROUTES = (
     _add("GET", "/inbox", lookups.list_inbox),
     _add("GET", "/inbox/{id}", lookups.read_letter),
     _add("GET", "/inbox/{id}/letter.pdf", lookups.read_letter_pdf),
+    _add("GET", "/policies", policies.search_policies, None),
+    _add("GET", "/policies/{id}/{version}", policies.read_policy, None),
+    _add("GET", "/policies/{id}/{version}/policy.pdf", policies.read_policy_pdf, None),
     _add("GET", "/claims", lookups.find_patient_claims, "claims"),
     _add("GET", "/claims/{id}", lookups.read_patient_claim, "claims"),
 )
