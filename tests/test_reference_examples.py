@@ -17,6 +17,7 @@ from clerkship.sandbox.tools import build_tools
 from clerkship.simulators.cds.handle import Cds, describe_service
 from clerkship.simulators.portal.handle import FormFile, Portal
 from scripts.reference.examples import load_examples
+from tests.payer.policy_samples import FEDERAL_RULE, SPINE_POLICY
 from tests.workbench import Workbench, written
 
 PAYER = {
@@ -47,7 +48,7 @@ PAYER = {
 }
 ENVIRONMENT = {
     "name": "example",
-    "datasets": ["chart", "notes"],
+    "datasets": ["chart", "notes", "library"],
     "simulators": {
         "advice": {"kind": "cds_service"},
         "chat": {"kind": "chat"},
@@ -72,6 +73,7 @@ DATASETS = [
             {"resourceType": "Patient", "id": "p2", "name": [{"family": "Delgado"}], "birthDate": "1962-11-02"},
         ],
     },
+    {"name": "library", "type": "policies", "policies": [{**SPINE_POLICY, "payer": "NW001"}, FEDERAL_RULE]},
     {"name": "notes", "type": "files", "files": {"inbox/note.txt": "The patient feels well again."}},
 ]
 MESSAGE = {

@@ -5,7 +5,7 @@ from clerkship.payer.assertions.policy_cited import PolicyCited
 from clerkship.payer.book import NAMES, PayerDataset
 from clerkship.payer.config import PayerConfig, apply_environment_time
 from clerkship.payer.events import EVENTS
-from clerkship.payer.exercise import DATASET, EXERCISE
+from clerkship.payer.exercise import DATASET, EXERCISE, POLICY_DATASET
 from clerkship.payer.policies.dataset import POLICIES, POLICIES_DATASET
 from clerkship.payer.state import PayerState
 from clerkship.payer.steps import PayerDetermine, PayerSetAuthorization, PayerSetClaim, PayerSetEligibility
@@ -26,5 +26,5 @@ SPEC = DomainSpec(
     assertions=(PayerRecordState, PolicyCited),
     steps=(PayerDetermine, PayerSetAuthorization, PayerSetEligibility, PayerSetClaim),
     exercise=EXERCISE,
-    exercise_datasets=(DATASET,),
+    exercise_datasets=(DATASET, POLICY_DATASET),
 )

@@ -13,6 +13,7 @@ from clerkship.payer.inquiry import (
     PersonQuery,
     RequestedService,
 )
+from clerkship.payer.policies.dataset import PoliciesDatasetFile, build_policy_dataset
 from clerkship.payer.scenario_changes import RecordedAuthorization
 from clerkship.payer.state import PayerState
 from clerkship.sandbox.component import DomainCall
@@ -21,6 +22,24 @@ from clerkship.sandbox.state import ActionContext
 
 CLINIC, PAYER = "9999900019", "CM002"
 DATASET = load_chart_lines("a payer", Path(__file__).parent)
+_POLICY = {
+    "id": "CM-RAD-014",
+    "title": "Imaging of the lumbar spine",
+    "publisher": "Cedar Mutual Insurance",
+    "kind": "medical_policy",
+    "payer": PAYER,
+    "versions": [
+        {
+            "number": "2026.1",
+            "effective": "2026-01-01",
+            "services": ["72148"],
+            "sections": [{"heading": "Criteria", "criteria": ["Four weeks of conservative treatment."]}],
+        }
+    ],
+}
+POLICY_DATASET = build_policy_dataset(
+    PoliciesDatasetFile.model_validate({"name": "policies", "type": "policies", "policies": [_POLICY]})
+)
 ANA = PersonQuery(member_id="CM100200300", family="Nunez", given="Ana", birth_date=date(1980, 5, 17))
 MEMBER_KEY = "CM002/CM100200300/0"
 PARTY: dict[str, Any] = {"payer_id": PAYER, "provider_id": CLINIC, "subscriber": ANA}

@@ -1,9 +1,11 @@
 """A payer portal with a payer, and a browser for it."""
 
+from collections.abc import Sequence
 from typing import Any, Self
 
 from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.events.event import Event
+from clerkship.model.dataset import Dataset
 from clerkship.payer import SPEC as PAYER
 from clerkship.payer.config import PayerConfig
 from clerkship.payer.state import PayerState
@@ -74,11 +76,11 @@ MRI_ANSWERS = {"answer_conservative_therapy_weeks": "9", "answer_red_flags": "no
 class PortalSite:
     """A portal and a payer in a playground, used in process."""
 
-    def __init__(self, payer: dict[str, Any] | None = None, **config: Any) -> None:
+    def __init__(self, payer: dict[str, Any] | None = None, datasets: Sequence[Dataset] = (), **config: Any) -> None:
         settings = PortalConfig.model_validate({"organization": {"npi": NPI}, "zone": 0, **config})
         prepared = PreparedSimulator(SPEC, settings, SPEC.prepare(()))
         payer_config = PayerConfig.model_validate({**PAYER_CONFIG, **(payer or {})})
-        domains = {"payer": PreparedComponent(PAYER, payer_config, PAYER.prepare(()))}
+        domains = {"payer": PreparedComponent(PAYER, payer_config, PAYER.prepare(datasets))}
         self.rig = SimulatorRig(SPEC, prepared=prepared, domains=domains)
 
     def __enter__(self) -> Self:

@@ -5,6 +5,10 @@ from dataclasses import replace
 from datetime import date, datetime
 from typing import Any, NamedTuple
 
+from clerkship.payer.policies.document import build_document
+from clerkship.payer.policies.policy import Policy
+from clerkship.simulators.portal.pages.policies import PolicyListView, PolicyView
+from clerkship.simulators.portal.policy_library import PolicyRow
 from clerkship.simulators.portal.views import (
     AnnouncementRow,
     BenefitRow,
@@ -31,6 +35,7 @@ from clerkship.simulators.portal.views import (
     SignInView,
     View,
 )
+from tests.payer.policy_samples import SPINE_POLICY
 from tests.simulators.portal.sample_drafts import (
     DEPENDENT,
     LONG_NAME,
@@ -104,6 +109,7 @@ def build_frame(layout: str, version: int = 1, **changes: Any) -> PageFrame:
         organization="Riverbend Family Health Center",
         rights=RIGHTS,
         unread=2,
+        has_policies=True,
         now=NOW,
     )
     return replace(frame, **changes)
@@ -425,6 +431,7 @@ def _other_pages() -> Iterator[tuple[str, str, View]]:
     yield "directory-results", "directory", replace(found, paging=Paging(1, 3, 24, 1, 10, "name=riverbend"))
     yield "directory-problem", "directory", replace(found, rows=[], values={"npi": "12"}, problems=[_NPI_PROBLEM])
     yield "directory-no-results", "directory", replace(found, rows=[], values={"name": "zzyzx"})
+    yield from _policy_pages()
     yield (
         "profile",
         "profile",
@@ -452,6 +459,22 @@ def _other_pages() -> Iterator[tuple[str, str, View]]:
 def _build_message(kind: str, title: str, text: str, what_to_do: str, reference: str) -> MessageView:
     links = [FieldChoice("/requests", "See your requests"), FieldChoice("/", "Go to the first page")]
     return MessageView(title=title, kind=kind, text=text, what_to_do=what_to_do, links=links, reference=reference)
+
+
+def _policy_pages() -> Iterator[tuple[str, str, View]]:
+    policy = Policy.model_validate(SPINE_POLICY)
+    old, new = (
+        PolicyRow(policy.id, each.number, policy.title, "Medical policy", 3, each.effective, each.until, status, label)
+        for each, status, label in zip(
+            policy.versions, ("superseded", "in_force"), ("Superseded", "In force"), strict=True
+        )
+    )
+    listed = PolicyListView(title="Policies", searched=False, rows=[new, old])
+    yield "policy_list", "policies", listed
+    yield "policy_list-no-results", "policies", replace(listed, searched=True, rows=[], values={"text": "zzyzx"})
+    document = build_document(policy, policy.versions[1])
+    yield "policy", "policies", PolicyView(title=policy.title, row=new, document=document)
+    yield "policy-superseded", "policies", PolicyView(title=policy.title, row=old, document=document)
 
 
 MESSAGES = [

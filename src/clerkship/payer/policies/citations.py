@@ -26,7 +26,10 @@ _FULL_STOP = re.compile(r"[.!?;]\s")
 _SENTENCE_END = re.compile(r"[.!?;]\s|\n")
 _NEXT = "next"
 """Stands for the name that follows: `2026.1 replaced 2025.2` sets the second aside, not the first."""
-_FILLERS = r"(?:\W+(?:the|our|its|under|policy|plan|medical|document|guideline|version|edition|in|of|from)){0,5}\W*$"
+_FILLERS = (
+    r"(?:[\s:]+(?:the|our|its|under|policy|plan|medical|document|guideline|version|edition|in|of|from)){0,5}"
+    r"[\s:(\"']*$"
+)
 _PASSIVE = r"(?:superseded|replaced|overridden|overruled|outranked)"
 _ASIDE_BEFORE = re.compile(
     rf"\b(?:supersed(?:es|ing)|replac(?:es|ing)|overrid(?:es|ing)|overrules|outranks|prevails over|precedence over"
