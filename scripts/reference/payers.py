@@ -7,6 +7,7 @@ from clerkship.payer.config import PayerConfig
 from clerkship.payer.determination_rule import AuthorizationRule, ClaimRule
 from clerkship.payer.eligibility import MAX_FUTURE, MAX_PAST
 from clerkship.payer.plan import NetworkTerms, PlanAmounts, load_shipped_plans
+from clerkship.payer.policies.policy import RANKS
 from clerkship.reactions.payer_codes import (
     REJECTION_REASONS,
     SERVICE_TYPES,
@@ -65,6 +66,7 @@ def payer_page() -> str:
     config = PayerConfig.model_validate({})
     return render_page(
         "payer.md",
+        kinds=", ".join(f"`{kind}`" for kind in RANKS),
         allowed_share=config.allowed_share,
         claim_rules=rows(map(_describe_claim_rule, config.claim_rules)),
         future_days=MAX_FUTURE.days,

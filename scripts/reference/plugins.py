@@ -42,6 +42,7 @@ _SPEC_FIELDS = {
     "exercise_datasets": "each a `Dataset` that the exercise starts from; required if `dataset` is given",
     "config": "the model of its config in an environment",
     "dataset": "the type of dataset that it is loaded from",
+    "more_datasets": "other types of dataset that it is loaded from, too",
     "prepare": "builds its base from its datasets, once; every playground keeps its changes on top of that base",
     "names": (
         'names that a config and the base define, by sort: `{"shelf": lambda config, base: config.shelves}`; a field '
