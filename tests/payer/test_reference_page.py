@@ -17,6 +17,7 @@ from clerkship.payer.inquiry import (
     PersonQuery,
     RequestedService,
 )
+from clerkship.payer.policies.dataset import PoliciesDatasetFile, build_policy_dataset
 from clerkship.suite_files.yaml import parse_yaml
 from tests.payer.office import CLINIC_NPI, Office
 from tests.workbench import Workbench
@@ -26,7 +27,7 @@ EXAMPLES: list[dict[str, Any]] = [
     parse_yaml(block, PAGE.name).data
     for block in re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
 ]
-PEOPLE, PLANS, DETERMINATIONS, CLAIMS, STEPS = EXAMPLES
+PEOPLE, PLANS, DETERMINATIONS, CLAIMS, STEPS, POLICIES = EXAMPLES
 RIVERA = PersonQuery(member_id="nw-55501", family="RIVERA", given="Ana", birth_date=date(1984, 2, 11))
 
 
@@ -177,3 +178,11 @@ def test_steps_change_the_payers(bench: Workbench) -> None:
     task_run = bench.run_one("nop")
     kinds = [kind for kind in bench.kinds(task_run) if kind.startswith("payer.")]
     assert kinds == ["payer.eligibility.changed", "payer.determination.set"]
+
+
+def test_the_example_of_policies_gives_two_versions_as_files() -> None:
+    library = build_policy_dataset(PoliciesDatasetFile.model_validate(POLICIES["dataset"]))
+    assert sorted(path for path in library.files if path.endswith(".pdf")) == [
+        "policies/CM-RAD-014_2025.2.pdf",
+        "policies/CM-RAD-014_2026.1.pdf",
+    ]
