@@ -121,6 +121,22 @@ def test_agent_that_cannot_be_loaded_is_an_error_with_a_reason(
         load_python(f"{name}:agent")
 
 
+def test_agent_that_imports_a_module_of_a_missing_extra_is_an_error_that_names_the_extra(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bot_with_browser.py").write_text("from playwright.sync_api import sync_playwright")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    for name in [name for name in sys.modules if name.partition(".")[0] == "playwright"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "playwright", None)  # as if it was not installed
+    with pytest.raises(InputError) as caught:
+        load_python("bot_with_browser:agent")
+    assert "no module `playwright" in str(caught.value)
+    assert "install the extra `browser`" in str(caught.value)
+    assert "pip install 'clerkship[browser]'" in str(caught.value)
+
+
 def test_unknown_agent_is_rejected_with_the_nearest_name() -> None:
     with pytest.raises(InputError, match="did you mean `oracle`"):
         build_solver("oracel", RegisteredCatalog(), Settings())

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from clerkship.actors.agent_data import AgentError, EntryPointName
 from clerkship.actors.agent_file import suggest_names, suggest_python
+from clerkship.kit.extras import describe_install, find_extra
 from clerkship.kit.text import error_message, replace_surrogates
 from clerkship.model.names import did_you_mean
 
@@ -28,7 +29,7 @@ _LIBRARIES = tuple(
     str(place) for place in (*(Path(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")), _PACKAGE)
 )
 INSTALL_HINT = "install it in the environment of clerkship, such as with `uv tool install --with PACKAGE …`"
-"""What to do if an agent imports a package that is not installed."""
+"""What to do if an agent imports a package that is of no extra."""
 MAX_TRACE = 20_000
 """Characters of a traceback that are stored, from its end."""
 MAX_MESSAGE = 2_000
@@ -63,7 +64,7 @@ def find_target(reference: str) -> Any:
     except ModuleNotFoundError as error:
         missing = (error.name or "").partition(".")[0]
         is_agent = missing == module_name.partition(".")[0]
-        hint = "run clerkship in the folder that has the module" if is_agent else INSTALL_HINT
+        hint = "run clerkship in the folder that has the module" if is_agent else _describe_install(missing)
         raise NotAnAgent(f"agent python:{reference}: no module `{error.name}`", hint) from None
     except (Exception, SystemExit) as error:
         raise NotAnAgent(f"agent python:{reference}: importing it failed: {describe_error(error)}") from None
@@ -75,6 +76,14 @@ def find_target(reference: str) -> Any:
         if not written_name or not hint.startswith("did you mean"):
             hint = suggest_names(module_name, getattr(module, "__file__", None)) or hint
         raise NotAnAgent(f"agent python:{reference}: no `{name}` in {module_name}", hint) from None
+
+
+def _describe_install(package: str) -> str:
+    """Return what to do if an agent imports a package that is not installed."""
+    extra = find_extra(package)
+    if extra is None:
+        return INSTALL_HINT
+    return f"install the extra `{extra}` in the environment of clerkship, with {describe_install(extra)}"
 
 
 def import_from_here(name: str) -> ModuleType:

@@ -21,6 +21,11 @@ def is_installed(extra: str) -> bool:
     return all(find_spec(module) is not None for module in EXTRAS.get(extra, ()))
 
 
+def find_extra(module: str) -> str | None:
+    """Return an extra that installs a module; None if there is none."""
+    return next((extra for extra, modules in EXTRAS.items() if module in modules), None)
+
+
 def describe_install(*extras: str) -> str:
     """Return the commands that install extras: in a checkout, and from a package."""
     options = " ".join(f"--extra {extra}" for extra in extras)
