@@ -3,6 +3,7 @@
 Prints what does not fit on a page.
 
 uv run python -m scripts.portal_screenshots wizard FOLDER [--version 2] [--only draft-] [--widths 1280 768]
+uv run python -m scripts.portal_screenshots wizard docs --readme
 """
 
 import argparse
@@ -25,6 +26,8 @@ FOLDERS = (
     AssetFolder("/codes", "clerkship.simulators.portal", "codes"),
 )
 WIDTHS = (1440, 1280, 768)
+README_PAGE, README_WIDTH, README_HEIGHT = "draft-clinical", 1240, 865
+"""What the picture of README.md shows: a page, without what is below its first form."""
 
 
 def main() -> None:
@@ -35,10 +38,14 @@ def main() -> None:
     parser.add_argument("--version", type=int, default=1)
     parser.add_argument("--only", default="", help="beginning of the names of the pages")
     parser.add_argument("--widths", type=int, nargs="+", default=WIDTHS)
+    parser.add_argument("--readme", action="store_true", help="write only portal.png, the picture of README.md")
     options = parser.parse_args()
     samples = [each for each in build_samples(options.layout, options.version) if each.name.startswith(options.only)]
     options.folder.mkdir(parents=True, exist_ok=True)
     with open_browser() as browser:
+        if options.readme:
+            take_readme_picture(open_site(browser, samples, README_WIDTH), options.folder / "portal.png")
+            return
         for width in options.widths:
             context = open_site(browser, samples, width)
             for sample in samples:
@@ -88,6 +95,14 @@ def take_screenshot(context: BrowserContext, name: str, path: Path) -> list[str]
     misfits = find_misfits(page)
     page.close()
     return misfits
+
+
+def take_readme_picture(context: BrowserContext, path: Path) -> None:
+    """Write a picture of the upper part of a page."""
+    page = context.new_page()
+    page.set_viewport_size({"width": README_WIDTH, "height": README_HEIGHT})
+    page.goto(f"{SITE}/{README_PAGE}")
+    page.screenshot(path=path)
 
 
 if __name__ == "__main__":
