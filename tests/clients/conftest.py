@@ -35,6 +35,7 @@ ROUND_TRIPS = {
     "test_paramiko.py": ("test_paramiko_uploads_and_downloads",),
     "test_scp.py": ("test_scp_copies_file_both_ways[over sftp]",),
     "test_sftp.py": ("test_sftp_puts_gets_renames_and_removes",),
+    "browser_agents/test_browser_agents.py": ("test_playwright_in_node_passes", "test_the_guide_quotes_the_examples"),
     "cds_judges/test_sandbox_service.py": ("test_judge_accepts_the_discovery_document",),
     "fax_tools/test_libtiff.py": ("test_tiffinfo_decodes_each_page_as_group_4_fax",),
     "fax_tools/test_poppler.py": ("test_pdfinfo_gives_the_size_of_each_page_on_paper",),
