@@ -21,6 +21,7 @@ from clerkship.model.errors import InputError
 from clerkship.suite_files.yaml import parse_yaml
 from scripts.reference.build import build_pages, find_stale_pages
 from tests.command_server import get_command_path
+from tests.report.browser import PROGRAM
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parent.parent
@@ -47,11 +48,13 @@ def test_every_name_is_in_the_reference() -> None:
     assert [sort for sort in catalog.agents if not re.search(rf"`(--agent )?\"?{sort}[`:]", text)] == []
 
 
-def _mark_slow(page: Path) -> list[pytest.MarkDecorator]:
-    return [] if page.name in QUICK_GUIDES else [pytest.mark.slow]
+def _get_marks(page: Path) -> list[pytest.MarkDecorator]:
+    no_browser = pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
+    needed = [no_browser] if page.name == "browser_agent.md" else []
+    return needed if page.name in QUICK_GUIDES else [*needed, pytest.mark.slow]
 
 
-@pytest.mark.parametrize("page", [pytest.param(page, id=page.name, marks=_mark_slow(page)) for page in GUIDES])
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.name, marks=_get_marks(page)) for page in GUIDES])
 def test_examples_in_guides_run(page: Path, tmp_path: Path) -> None:
     environment = os.environ | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     environment |= {"PYTHONPATH": str(tmp_path / "site")}
