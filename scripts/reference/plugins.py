@@ -70,6 +70,10 @@ _SPEC_FIELDS = {
         "`module:function` that lists what the agent did in such a sandbox, each a `Disclosure` or a "
         "`RejectedIdentity`: `list_activity(evidence, sandbox)`; monitors read it"
     ),
+    "run_coverage": (
+        "`module:name` of a tuple of `CoverageDimension`: what `clerkship coverage` counts in such a sandbox besides "
+        "operations, events, steps, faults and assertions; no run imports it"
+    ),
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can use it: its state is a `Conversation`",
     "channels": "channels on which people are reached at an address; the state is then a `ConversationHost`",

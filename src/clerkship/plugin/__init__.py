@@ -145,6 +145,7 @@ from clerkship.sandbox.request import redirect as redirect
 from clerkship.sandbox.request import refuse_as_json as refuse_as_json
 from clerkship.sandbox.route import HttpCall as HttpCall
 from clerkship.sandbox.route import Route as Route
+from clerkship.sandbox.run_coverage import CoverageDimension as CoverageDimension
 from clerkship.sandbox.state import ActionContext as ActionContext
 from clerkship.sandbox.state import Conversation as Conversation
 from clerkship.sandbox.state import DueWork as DueWork

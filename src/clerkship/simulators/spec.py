@@ -78,6 +78,9 @@ class Spec(ComponentSpec):
     activity: str = ""
     """The `module:function` that lists what the agent did in such a sandbox, for monitors: a `ListActivity`. Empty if
     nothing that it offers leaves the office."""
+    run_coverage: str = ""
+    """The `module:name` of what `clerkship coverage` counts besides operations, events, steps, faults and assertions: a
+    tuple of `CoverageDimension`. No run imports it."""
     attack: SandboxAttack = NO_ATTACK
     """What the attack agents of `clerkship suite attack` do in this sandbox."""
     scaffold: TaskScaffold | Path | None = None

@@ -37,6 +37,7 @@ SPEC = Spec(
     routes=ROUTES,
     handle=Portal,
     activity="clerkship.simulators.portal.activity:list_activity",
+    run_coverage="clerkship.simulators.portal.run_coverage:DIMENSIONS",
     attack=PortalAttack(),
     assertions=(PortalStateMatch, PortalActionDone, PortalDocumentSent),
     exercise=EXERCISE,

@@ -38,6 +38,7 @@ SPEC = Spec(
     assertions=(X12ResponseReceived, X12RequestSent),
     authentication=(BearerToken(), BasicPassword()),
     activity="clerkship.simulators.x12.activity:list_activity",
+    run_coverage="clerkship.simulators.x12.run_coverage:DIMENSIONS",
     attack=X12Attack(),
     scaffold=FOLDER / "scaffold.yml",
 )
