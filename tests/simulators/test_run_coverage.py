@@ -18,7 +18,8 @@ Exercised = Mapping[str, set[CoveredItem]]
 def read(kind: str, event: Mapping[str, Any], **config: Any) -> tuple[Exercised, Exercised]:
     """Return what a sandbox of a kind can do, and what an event exercised, by dimension."""
     [spec] = [entry.spec for entry in KINDS if entry.kind == kind]
-    possible, exercised = {}, {}
+    possible: dict[str, set[CoveredItem]] = {}
+    exercised: dict[str, set[CoveredItem]] = {}
     for dimension in load(spec.run_coverage):
         possible[dimension.name] = set(dimension.list_possible(spec.config.model_validate(config), CHART))
         exercised[dimension.name] = set()

@@ -41,6 +41,10 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.compare:compare",
         "Compare two runs by task, criterion and axis.",
     ),
+    "coverage": CommandEntry(
+        "clerkship.cli.coverage:coverage",
+        "Show what a set of stored runs exercised, and what never.",
+    ),
     "resume": CommandEntry("clerkship.cli.run:resume", "Finish an interrupted run."),
     "rerun": CommandEntry(
         "clerkship.cli.run:rerun",
