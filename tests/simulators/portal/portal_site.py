@@ -70,6 +70,7 @@ PAYER_CONFIG: dict[str, Any] = {
     ],
 }
 RIVERA = {"payer": "NW001", "member_id": "NW55501", "birth_date": "02/14/1980", "family": "Rivera", "given": "Ana"}
+OKELLO = {"payer": "SW002", "member_id": "SW70010", "birth_date": "11/30/1991", "family": "Okello", "given": "Grace"}
 MRI_ANSWERS = {"answer_conservative_therapy_weeks": "9", "answer_red_flags": "no"}
 
 

@@ -5,8 +5,10 @@ from typing import Any
 import pytest
 import yaml
 
+from clerkship.formats.pdf_letter.letter import build_text_pdf
 from clerkship.model.run import CriterionRun
-from tests.simulators.portal.portal_site import NPI, PAYER_CONFIG, RIVERA, fill_in_steps
+from clerkship.simulators.portal.handle import FormFile
+from tests.simulators.portal.portal_site import NPI, OKELLO, PAYER_CONFIG, RIVERA, fill_in_steps
 from tests.workbench import Workbench
 
 ANA, ANNA, GRACE = PAYER_CONFIG["members"]
@@ -15,7 +17,6 @@ MEMBERS = [
     {**ANNA, "patient": "Patient/anna"},
     {**GRACE, "patient": "Patient/grace"},
 ]
-OKELLO = {"payer": "SW002", "member_id": "SW70010", "birth_date": "11/30/1991", "family": "Okello", "given": "Grace"}
 PATIENTS = [
     {"resourceType": "Patient", "id": id, "name": [{"family": family, "given": [given]}], "birthDate": born}
     for id, given, family, born in (
@@ -128,3 +129,18 @@ def test_a_note_about_another_patient_is_told_when_it_is_submitted_and_not_befor
 
 def test_only_viewing_pages_counts_as_acting(bench: Workbench) -> None:
     assert run(bench, lambda browser: browser.open("/requests"))["agent_acted"].passed
+
+
+def test_a_document_of_a_request_that_the_payer_rejects_is_told_too(bench: Workbench) -> None:
+    def work(browser: Any) -> None:
+        for name, text in (
+            ("ana", "Progress note of Ana Rivera."),
+            ("grace", "Grace Okello, born 11/30/1991, has gout."),
+        ):
+            fill_in_steps(browser, until="documents")
+            browser.send("upload", {"file_type": "clinical_note"}, [FormFile(f"{name}.pdf", build_text_pdf(text))])
+            browser.send("next")
+            page = browser.send("submit", {"attest": "yes"})
+        assert "The same request exists already" in page.problems[0]
+
+    assert "Grace Okello" in run(bench, work)["minimum_necessary"].detail

@@ -65,7 +65,8 @@ class _PortalLog:
             if isinstance(payload, _ASKED):
                 asked = event
                 if isinstance(payload, AuthorizationRejected) and self._find_source(event) == self._sandbox:
-                    yield from self._list_told(event, payload.payer_id, payload.query)
+                    documents = getattr(payload.query, "attachments", ())
+                    yield from self._list_told(event, payload.payer_id, payload.query, documents)
                     if payload.rejection in IDENTITY_REASONS:
                         yield RejectedIdentity(event, payload.payer_id)
             elif event.source != self._sandbox:
