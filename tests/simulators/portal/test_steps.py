@@ -12,7 +12,7 @@ from clerkship.simulators.portal.steps.change import ChangePortal
 from clerkship.simulators.portal.steps.inbox import PutLetter
 from clerkship.simulators.portal.steps.put import PutRequest
 from clerkship.suite_files.load import load_library
-from tests.simulators.portal.portal_site import MRI_ANSWERS, NPI, PortalSite, answer_questions
+from tests.simulators.portal.portal_site import MRI_ANSWERS, NPI, OKELLO, RIVERA, PortalSite, answer_questions
 
 COLLEAGUE = {"username": "j.lee", "name": "Jordan Lee"}
 CONTENT = {
@@ -140,3 +140,15 @@ def test_wrong_value_of_a_step_is_found_in_its_line(step: str, message: str, tmp
         load_library(tmp_path, RegisteredCatalog())
     texts = [str(problem) for problem in found.value.problems if problem.line == 12]
     assert any(message in text for text in texts), found.value.problems
+
+
+def test_members_of_other_payers_are_gone_when_the_site_becomes_that_of_one_payer() -> None:
+    with PortalSite() as site:
+        browser = site.sign_in()
+        other = browser.post("/members", OKELLO).path
+        own = browser.post("/members", RIVERA).path
+        run_step(site, ChangePortal, layout="one_page")
+        assert (browser.open(own).status, browser.open(other).status) == (200, 404)
+        for path in ("/members", "/authorization-check"):
+            assert "Rivera" in browser.open(path).text
+            assert "Okello" not in browser.page.text

@@ -127,9 +127,14 @@ class Desk:
         """Return a member that was looked up before; any other number is not found."""
         key = self.state.members.get(ref)
         member = None if key is None else self.records.find_member(key)
-        if member is None:
+        if member is None or member.payer_id not in self.payer_ids:
             raise DeskRefusal(NOT_FOUND, "There is no such member.", "Look the member up again.")
         return member
+
+    def list_members(self) -> list[Member]:
+        """Return the members of the payers of this portal that were looked up, the newest first."""
+        members = filter(None, map(self.records.find_member, reversed(self.state.member_refs)))
+        return [member for member in members if member.payer_id in self.payer_ids]
 
     def build_party(self, member: Member) -> PartyQuery:
         """Return the query that names a member to its payer."""

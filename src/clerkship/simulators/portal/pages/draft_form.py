@@ -124,7 +124,6 @@ def build_view(
     found = search(desk, codes, request)
     providers = [desk.records.find_provider(npi) for npi in (draft.requesting_npi, draft.servicing_npi)]
     rows = [build_provider_row(desk, each) if each else None for each in providers]
-    members = [desk.get_member(ref) for ref in reversed(desk.state.members)]
     states = {each: "current" if each == step else "done" if each in sections[:-1] else "open" for each in SECTIONS}
     typed = {name: fields[name] for name in _KEPT_FIELDS if name in fields}
     if request.action.startswith("use_procedure:"):
@@ -142,8 +141,7 @@ def build_view(
                 desk.state.member_refs[each.key],
                 f"{name_member(each)}, born {each.birth_date:%m/%d/%Y}, ID {each.member_id}",
             )
-            for each in members
-            if each.payer_id in desk.payer_ids
+            for each in desk.list_members()
         ],
         member=build_member_card(desk, form.member, form.first_day) if form.member else None,
         reviews=list_choices("reviews"),

@@ -30,7 +30,7 @@ def read_form(desk: Desk, request: PageRequest) -> FormValues:
 
 def show_member_search(desk: Desk, request: PageRequest) -> Shown:
     """Show the form to look up a member."""
-    recent = [desk.get_member(ref) for ref in list(reversed(desk.state.members))[:RECENT]]
+    recent = desk.list_members()[:RECENT]
     view = MemberSearchView(
         title="Find a member",
         payers=list_payers(desk),
@@ -83,13 +83,13 @@ def show_need(desk: Desk, request: PageRequest) -> Shown:
     """Say whether a service needs an authorization, by code and plan."""
     form = read_form(desk, request)
     need = check_need(desk, form)
-    members = [desk.get_member(ref) for ref in reversed(desk.state.members)]
     view = NeedCheckView(
         title="Is an authorization needed?",
         payers=list_payers(desk),
         plans=list_plans(desk),
         members=[
-            FieldChoice(desk.state.member_refs[each.key], f"{each.family}, {' '.join(each.given)}") for each in members
+            FieldChoice(desk.state.member_refs[each.key], f"{each.family}, {' '.join(each.given)}")
+            for each in desk.list_members()
         ],
         result=need.result,
         result_text=need.text,
