@@ -301,7 +301,6 @@ def _request_actions() -> Iterator[tuple[str, View]]:
         deadline=date(2026, 8, 29),
         document_types=DOCUMENT_TYPES,
         accepted=ACCEPTED,
-        values={"contact_name": "Maya Okafor"},
     )
     yield "appeal", appeal
     problem = FieldProblem("reason", "Say why the decision is wrong: an appeal needs a reason.")

@@ -390,7 +390,7 @@ class WithdrawView(View):
 
 @dataclass(frozen=True, kw_only=True)
 class AppealView(View):
-    """GET/POST (multipart) /requests/{reference}/appeal: fields reason, contact_name, file (several), file_type."""
+    """GET/POST (multipart) /requests/{reference}/appeal: fields reason, file (several), file_type."""
 
     page: ClassVar[str] = "appeal"
     row: RequestRow

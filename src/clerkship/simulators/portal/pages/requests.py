@@ -216,7 +216,6 @@ def show_appeal(desk: Desk, request: PageRequest) -> Shown:
         document_types=list_choices("document_types"),
         accepted=describe_accepted(desk.state.config.attachments),
         max_reason=MAX_REASON,
-        values={"contact_name": desk.user.name},
     )
     return Shown(view, (f"request/{found.id}",), {"reason": found.reason})
 
