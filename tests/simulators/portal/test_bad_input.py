@@ -1,10 +1,12 @@
 """Bad input to a payer portal: refused in its own words with what to do, nothing changed, an event each."""
 
 from collections.abc import Iterator
+from datetime import date, timedelta
 from urllib.parse import quote
 
 import pytest
 
+from clerkship.payer.state import PayerState
 from clerkship.sandbox.request import Request
 from clerkship.simulators.portal.drafts import MAX_DRAFTS
 from clerkship.simulators.portal.handle import FormFile, PortalBrowser
@@ -219,6 +221,110 @@ def test_odd_queries_break_no_page(site: PortalSite, path: str, query: str) -> N
     assert send(site, "GET", f"{path}{query}", cookie).status in (200, 400, 404, 414)
     assert send(site, "GET", f"{path}/{quote(chr(0x202E))}%00%ED%A0%80{query}", cookie).status in (400, 404)
     assert send(site, "GET", "/profile", cookie).status == 200
+
+
+@pytest.mark.parametrize("is_filed", [True, False])
+def test_a_filter_that_is_no_date_is_named_once(site: PortalSite, is_filed: bool) -> None:
+    browser = site.sign_in()
+    if is_filed:
+        fill_in_steps(browser)
+        fill_in_steps(browser, procedure_code="72141")
+    page = browser.open("/requests", {"requested_from": "soon", "requested_to": "later"})
+    assert page.problems == [
+        "The first day must be a date, such as 03/06/2026.",
+        "The last day must be a date, such as 03/06/2026.",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("step", "field", "text"),
+    [
+        ("request", "review", "The request type is not one of those listed. Choose one of them."),
+        ("request", "urgency", "The urgency is not one of those listed. Choose one of them."),
+        ("services", "unit", "The unit is not one of those listed. Choose one of them."),
+        ("services", "frequency", "The frequency is not one of those listed. Choose one of them."),
+    ],
+)
+def test_a_choice_that_is_not_listed_is_refused(site: PortalSite, step: str, field: str, text: str) -> None:
+    browser = site.sign_in()
+    documents_of(browser)
+    [draft] = site.state.drafts
+    fields = (
+        {"action": "add_service", **SERVICE, "procedure_code": "72141"} if step == "services" else {"action": "save"}
+    )
+    with Unchanged(site):
+        page = browser.post(f"/drafts/{draft}/{step}", {**fields, field: "banana"})
+        assert page.problems == [text]
+
+
+def test_an_urgent_request_is_not_made_standard_in_silence(site: PortalSite) -> None:
+    browser = site.sign_in()
+    path = fill_in_steps(browser, urgency="urgent").path
+    for urgency, text in (("standard", "An urgent request stays urgent."), ("banana", "The urgency is not one of")):
+        with Unchanged(site):
+            [problem] = browser.post(f"{path}/change", {"urgency": urgency, "units_1": "2"}).problems
+            assert text in problem
+    assert browser.post(f"{path}/change", {"urgency": "urgent", "units_1": "2"}).path == path
+
+
+PENDED = {"status": "need_more_info", "questions": [{"id": "weeks", "text": "How many weeks?", "type": "text"}]}
+
+
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"answer_weeks": "9\x00"}, "The answer has characters that cannot be used. Type it again."),
+        ({"answer_weeks": "9" * 2001}, "The answer is too long: 2,001 characters of at most 2,000."),
+        (
+            {"answer_weeks": "9", "answer_other": "yes"},
+            "The payer does not ask “other” (any more). Open the page again.",
+        ),
+    ],
+)
+def test_an_answer_that_the_payer_cannot_take_is_refused(fields: dict[str, str], text: str) -> None:
+    with PortalSite(payer={"determinations": [PENDED]}) as site:
+        browser = site.sign_in()
+        path = fill_in_steps(browser).path
+        with Unchanged(site):
+            assert text in browser.post(f"{path}/reply", fields).problems
+
+
+def test_replies_and_appeals_have_as_many_files_as_a_request_may_have() -> None:
+    files = [FormFile(f"{n}.pdf", PDF) for n in range(11)]
+    rules = {"NW55501": {**PENDED, "then": [{"status": "denied"}]}}
+    with PortalSite(payer={"determinations": list(rules.values())}) as site:
+        browser = site.sign_in()
+        path = fill_in_steps(browser).path
+        with Unchanged(site):
+            page = browser.post(f"{path}/reply", {"answer_weeks": "9"}, files)
+            assert page.problems == ["At most 10 files can be sent at once. Leave some out."]
+        assert browser.post(f"{path}/reply", {"answer_weeks": "9"}, files[:10]).path == path
+        with Unchanged(site):
+            page = browser.post(f"{path}/appeal", {"reason": "It is needed."}, files)
+            assert page.problems == ["At most 10 files can be sent at once. Leave some out."]
+
+
+def test_a_file_of_a_reply_that_the_payer_rejects_is_not_kept() -> None:
+    with PortalSite(payer={"determinations": [PENDED]}) as site:
+        browser = site.sign_in()
+        path = fill_in_steps(browser).path
+        member = site.payer.current.get_member("NW001/NW55501/0")
+        action = site.rig.playground.state(PayerState, None)[1]
+        site.payer.set_eligibility(action, member, {"end": date(2026, 1, 31)}, {})
+        with Unchanged(site):
+            page = browser.post(f"{path}/reply", {"answer_weeks": "9"}, [FormFile("a.pdf", PDF)])
+            assert "The member is not covered on" in page.problems[0]
+
+
+def test_a_form_of_a_session_that_has_ended_is_logged_each_time(site: PortalSite) -> None:
+    reply = sign_in(site)
+    token = send(site, "GET", "/", reply.cookie).token
+    site.rig.playground.advance(timedelta(minutes=21))
+    for _ in range(2):
+        with Unchanged(site):
+            location = post(site, "/drafts", reply.cookie, csrf=token).headers["location"]
+            assert location.endswith("/sign-in?reason=ended_unsaved")
+            assert site.last("portal.submit.refused").session == 1
 
 
 def test_the_token_of_another_session_changes_nothing(site: PortalSite) -> None:

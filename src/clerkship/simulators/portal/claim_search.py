@@ -1,7 +1,7 @@
 """Ask the payers about claims."""
 
 from clerkship.payer.answer import PayerClaim
-from clerkship.payer.inquiry import ClaimQuery, PartyQuery, PersonQuery
+from clerkship.payer.inquiry import ClaimQuery, PersonQuery
 from clerkship.simulators.portal.desk import NOT_FOUND, Desk, DeskRefusal
 from clerkship.simulators.portal.events import Searched
 from clerkship.simulators.portal.request_form import name_member
@@ -36,6 +36,5 @@ def read_claim(desk: Desk, number: str) -> PayerClaim:
     ):
         raise DeskRefusal(NOT_FOUND, f"There is no claim {number[:40]}.", "Search for the claim of the member first.")
     party = desk.build_party(desk.records.get_member(claim.member_key))
-    fields = {name: getattr(party, name) for name in PartyQuery.model_fields}
-    desk.payer.find_claims(desk.payer_action, ClaimQuery(**fields, claim_number=claim.number))
+    desk.payer.find_claims(desk.payer_action, ClaimQuery(**dict(party), claim_number=claim.number))
     return claim

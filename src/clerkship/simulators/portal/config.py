@@ -65,7 +65,8 @@ class FrictionConfig(Frozen):
         "any"
     )
     single_tab: Annotated[
-        Flag, Field(description="whether a draft that is open in another session or was changed since is refused")
+        Flag,
+        Field(description="whether a form is refused if its draft was changed since it was opened, as in another tab"),
     ] = False
 
     @property

@@ -193,8 +193,7 @@ class Desk:
         self, party: PartyQuery, service_date: date | None = None, service_types: tuple[ServiceType, ...] = ("plan",)
     ) -> EligibilityAnswer:
         """Ask the payer about coverage and benefits of a person."""
-        fields = {name: getattr(party, name) for name in PartyQuery.model_fields}
-        inquiry = EligibilityInquiry(**fields, service_date=service_date, service_types=service_types)
+        inquiry = EligibilityInquiry(**dict(party), service_date=service_date, service_types=service_types)
         return self.payer.check_eligibility(self.payer_action, inquiry)
 
     # Requests and drafts

@@ -40,6 +40,11 @@ def open_letter(desk: Desk, id: str) -> Letter:
     return desk.state.letters[id]
 
 
+def list_letter_records(letter: Letter) -> tuple[str, ...]:
+    """Return what a letter shows, for the log."""
+    return (f"letter/{letter.id}", *([f"request/{letter.reference}"] if letter.reference else []))
+
+
 def download_letter_pdf(desk: Desk, id: str) -> DownloadedFile:
     """Return a letter as PDF."""
     letter = get_letter(desk, id)

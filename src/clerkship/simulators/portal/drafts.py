@@ -15,6 +15,8 @@ from clerkship.simulators.portal.views import FieldProblem
 
 MAX_DRAFTS = 200
 """Drafts of one practice."""
+MAX_LOOSE_DOCUMENTS = 50
+"""Uploaded documents that belong to no draft, request or appeal."""
 _REJECTED_FIELDS = {"provider": "requesting_npi", "subscriber": "member", "dependent": "member", "payer": "payer"}
 """The part of a request that a payer rejects -> the form field."""
 
@@ -81,10 +83,11 @@ def delete_draft(desk: Desk, draft: RequestDraft) -> None:
 
 
 class PreparedDocument(NamedTuple):
-    """A file that was checked, and not stored yet."""
+    """A file that was checked, and may be sent."""
 
     document: UploadedDocument
-    data: bytes
+    data: bytes | None
+    """None if it is stored already."""
 
 
 def prepare_document(desk: Desk, name: str, data: bytes, type: DocumentType) -> PreparedDocument:
@@ -108,14 +111,11 @@ def prepare_document(desk: Desk, name: str, data: bytes, type: DocumentType) -> 
     return PreparedDocument(document, data)
 
 
-def store_documents(desk: Desk, documents: Iterable[PreparedDocument | UploadedDocument]) -> tuple[str, ...]:
-    """Store files that were checked; return the numbers of all documents, with those that are stored already."""
-    ids = []
-    for each in documents:
-        if isinstance(each, PreparedDocument):
-            desk.action.emit(DocumentUploaded(session=desk.session, document=each.document, data=each.data))
-        ids.append(each.document.id if isinstance(each, PreparedDocument) else each.id)
-    return tuple(ids)
+def store_documents(desk: Desk, documents: Iterable[PreparedDocument]) -> None:
+    """Store the files that are not stored yet."""
+    for document, data in documents:
+        if data is not None:
+            desk.action.emit(DocumentUploaded(session=desk.session, document=document, data=data))
 
 
 def find_used_documents(desk: Desk) -> set[str]:
@@ -126,7 +126,15 @@ def find_used_documents(desk: Desk) -> set[str]:
     return {id for ids in (*sent, *(draft.documents for draft in desk.state.drafts.values())) for id in ids}
 
 
-def choose_documents(desk: Desk, ids: Sequence[str]) -> list[UploadedDocument]:
+def upload_loose_document(desk: Desk, prepared: PreparedDocument) -> None:
+    """Store a file that a request, a reply or an appeal will name."""
+    if len(desk.state.documents.keys() - find_used_documents(desk)) >= MAX_LOOSE_DOCUMENTS:
+        text = f"{MAX_LOOSE_DOCUMENTS} documents belong to no request, which is as many as can be kept."
+        raise DeskRefusal(CONFLICT, text, "Use or remove some of them.")
+    store_documents(desk, [prepared])
+
+
+def choose_documents(desk: Desk, ids: Sequence[str]) -> list[PreparedDocument]:
     """Return documents that were uploaded and belong to nothing yet; raises InvalidForm."""
     used, most = find_used_documents(desk), desk.state.config.attachments.max_files
     for id in ids:
@@ -136,7 +144,7 @@ def choose_documents(desk: Desk, ids: Sequence[str]) -> list[UploadedDocument]:
             raise refuse_field("documents", f"{desk.state.documents[id].name} was used already. Upload it again.")
     if len(ids) > most:
         raise refuse_field("documents", f"A request has at most {most} documents.")
-    return [desk.state.documents[id] for id in dict.fromkeys(ids)]
+    return [PreparedDocument(desk.state.documents[id], None) for id in dict.fromkeys(ids)]
 
 
 def attach_documents(desk: Desk, draft: RequestDraft, prepared: Sequence[PreparedDocument]) -> RequestDraft:
@@ -144,7 +152,8 @@ def attach_documents(desk: Desk, draft: RequestDraft, prepared: Sequence[Prepare
     most = desk.state.config.attachments.max_files
     if len(draft.documents) + len(prepared) > most:
         raise refuse_field("file", f"A request has at most {most} documents. Remove one first.")
-    return save_draft(desk, draft, {"documents": (*draft.documents, *store_documents(desk, prepared))})
+    store_documents(desk, prepared)
+    return save_draft(desk, draft, {"documents": (*draft.documents, *(each.document.id for each in prepared))})
 
 
 def detach_document(desk: Desk, draft: RequestDraft, id: str) -> RequestDraft:

@@ -1,19 +1,20 @@
 """What users do with requests that were filed: reply, change, withdraw and appeal."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from clerkship.payer.answer import Appeal, Authorization, Rejection
 from clerkship.payer.authorizations import OPEN_STATUSES
 from clerkship.payer.determination import read_answers
 from clerkship.payer.inquiry import AuthorizationQuery, PartyQuery, RequestedService
 from clerkship.simulators.portal.desk import CONFLICT, Desk, DeskRefusal, InvalidForm, refuse_field
+from clerkship.simulators.portal.draft_fields import ANSWER
 from clerkship.simulators.portal.drafts import PreparedDocument, get_updated, refuse_rejection, store_documents
 from clerkship.simulators.portal.events import AppealSubmitted, RequestChanged, RequestReplied, RequestWithdrawn
 from clerkship.simulators.portal.form_values import FormValues
 from clerkship.simulators.portal.lists import check_place
-from clerkship.simulators.portal.records import UploadedDocument
+from clerkship.simulators.portal.records import Urgency
 from clerkship.simulators.portal.views import FieldProblem
 
 RequestAction = Literal["reply", "change", "withdraw", "appeal"]
@@ -62,37 +63,33 @@ def find_deadline(desk: Desk, request: Authorization) -> date | None:
     return decided + timedelta(days=desk.payer.config.appeals.deadline)
 
 
+def _build_party(desk: Desk, request: Authorization) -> PartyQuery:
+    """Return who asks about whom."""
+    party = desk.build_party(desk.records.get_member(request.member_key))
+    return party.model_copy(update={"provider_id": request.query.provider_id})
+
+
 def build_update(desk: Desk, request: Authorization, **changes: Any) -> AuthorizationQuery:
     """Return the query of an update: who asks about whom, and only what differs."""
-    party = desk.build_party(desk.records.get_member(request.member_key))
-    fields = {name: getattr(party, name) for name in PartyQuery.model_fields}
-    fields["provider_id"] = request.query.provider_id
-    return AuthorizationQuery(**fields, **changes)
+    return AuthorizationQuery(**dict(_build_party(desk, request)), **changes)
 
 
-def reply(
-    desk: Desk,
-    request: Authorization,
-    answers: Mapping[str, str],
-    documents: Sequence[PreparedDocument | UploadedDocument],
-    note: str = "",
-) -> Authorization:
-    """Send answers, documents or a note; raises InvalidForm."""
+def reply(desk: Desk, request: Authorization, form: FormValues, documents: Sequence[PreparedDocument]) -> Authorization:
+    """Send answers (`answer_ID`), documents or a note; raises InvalidForm."""
     require_action(desk, request, "reply")
-    given = {id: text for id, text in answers.items() if text.strip()}
+    note, given = form.text("note", "The note"), _read_answers(form, request)
+    form.check()
     typed = read_answers(request.questions, given)
-    problems = [
-        FieldProblem(f"answer_{each.id}", _explain_missing(each.type, is_given=each.id in given))
-        for each in request.questions
-        if each.id not in typed and not (each.type == "attachment" and documents)
-    ]
+    for each in request.questions:
+        if each.id not in typed and not (each.type == "attachment" and documents):
+            form.refuse(f"{ANSWER}{each.id}", _explain_missing(each.type, is_given=each.id in given))
     if not given and not documents and not note:
-        problems.append(FieldProblem("", "Answer the questions, or add a document or a note."))
-    if problems:
-        raise InvalidForm(problems)
-    sent = store_documents(desk, documents)
+        form.refuse("", "Answer the questions, or add a document or a note.")
+    form.check()
+    sent = _list_ids(desk, documents)
     update = build_update(desk, request, answers=typed, attachments=sent, note=note)
     updated = get_updated(desk.payer.update_authorization(desk.payer_action, request.id, update))
+    store_documents(desk, documents)
     desk.action.emit(
         RequestReplied(
             session=desk.session,
@@ -105,6 +102,23 @@ def reply(
         )
     )
     return updated
+
+
+def _list_ids(desk: Desk, documents: Sequence[PreparedDocument]) -> tuple[str, ...]:
+    most = desk.state.config.attachments.max_files
+    if len(documents) > most:
+        raise refuse_field("file", f"At most {most} files can be sent at once. Leave some out.")
+    return tuple(each.document.id for each in documents)
+
+
+def _read_answers(form: FormValues, request: Authorization) -> dict[str, str]:
+    """Return the answers that are given, by the id of the question."""
+    asked = {question.id for question in request.questions}
+    ids = [name.removeprefix(ANSWER) for name in form.fields if name.startswith(ANSWER)]
+    given = {id: text for id in ids if (text := form.text(f"{ANSWER}{id}", "The answer"))}
+    for id in given.keys() - asked:
+        form.refuse(f"{ANSWER}{id}", f"The payer does not ask “{id[:40]}” (any more). Open the page again.")
+    return given
 
 
 def _explain_missing(type: str, *, is_given: bool) -> str:
@@ -160,9 +174,10 @@ def send_change(desk: Desk, request: Authorization, form: FormValues) -> Authori
         _read_service(form, number, each, request) for number, each in enumerate(request.query.services, 1)
     )
     place = form.text("place", "The place of service") if form.has("place") else None
-    urgency = form.text("urgency", "The urgency") or "standard"
-    if form.problems:
-        raise InvalidForm(form.problems)
+    urgency = form.choice("urgency", "The urgency", get_args(Urgency))
+    if urgency == "standard" and request.query.is_urgent:
+        form.refuse("urgency", "An urgent request stays urgent. Withdraw it, and submit a standard one.")
+    form.check()
     return change(desk, request, services=services, place=place or None, is_urgent=urgency == "urgent")
 
 
@@ -182,29 +197,24 @@ def _read_service(form: FormValues, number: int, service: RequestedService, requ
 def withdraw(desk: Desk, request: Authorization) -> Authorization:
     """Withdraw a request."""
     require_action(desk, request, "withdraw")
-    party = desk.build_party(desk.records.get_member(request.member_key))
-    party = party.model_copy(update={"provider_id": request.query.provider_id})
+    party = _build_party(desk, request)
     withdrawn = get_updated(desk.payer.cancel_authorization(desk.payer_action, request.id, party))
     desk.action.emit(RequestWithdrawn(session=desk.session, user=desk.user.username, reference=request.id))
     return withdrawn
 
 
-def appeal(
-    desk: Desk, request: Authorization, reason: str, documents: Sequence[PreparedDocument | UploadedDocument]
-) -> Appeal:
-    """Appeal against a denial; raises InvalidForm."""
+def appeal(desk: Desk, request: Authorization, form: FormValues, documents: Sequence[PreparedDocument]) -> Appeal:
+    """Appeal against a denial, with a `reason`; raises InvalidForm."""
     require_action(desk, request, "appeal")
-    if not reason.strip():
-        raise InvalidForm([FieldProblem("reason", "Say why the denial should be reversed.")])
-    if len(reason) > MAX_REASON:
-        text = f"The reason is too long: {len(reason):,} characters of at most {MAX_REASON:,}."
-        raise InvalidForm([FieldProblem("reason", text)])
-    party = desk.build_party(desk.records.get_member(request.member_key))
-    party = party.model_copy(update={"provider_id": request.query.provider_id})
-    sent = store_documents(desk, documents)
-    filed = desk.payer.appeal(desk.payer_action, party, request.id, reason, sent)
+    reason = form.text("reason", "The reason", MAX_REASON)
+    form.check()
+    if not reason:
+        raise refuse_field("reason", "Say why the denial should be reversed.")
+    sent = _list_ids(desk, documents)
+    filed = desk.payer.appeal(desk.payer_action, _build_party(desk, request), request.id, reason, sent)
     if isinstance(filed, Rejection):
         raise refuse_rejection(filed)
+    store_documents(desk, documents)
     desk.action.emit(
         AppealSubmitted(
             session=desk.session,

@@ -1,10 +1,12 @@
 """Read what users type into form fields: text, days, numbers, lists of codes."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
+from typing import Any
 
 from clerkship.simulators.portal.config import DateFormat
+from clerkship.simulators.portal.desk import InvalidForm
 from clerkship.simulators.portal.typed_date import DATE_WORDS, read_typed_date
 from clerkship.simulators.portal.views import FieldProblem
 
@@ -36,6 +38,19 @@ class FormValues:
             return ""
         if len(text) > limit:
             self.refuse(name, f"{label} is too long: {len(text):,} characters of at most {limit:,}.")
+            return ""
+        return text
+
+    def check(self) -> None:
+        """Raise InvalidForm if there are problems."""
+        if self.problems:
+            raise InvalidForm(self.problems)
+
+    def choice(self, name: str, label: str, values: Collection[Any]) -> Any:
+        """Return one of some values; empty if the field is empty or wrong."""
+        text = self.text(name, label)
+        if text and text not in values:
+            self.refuse(name, f"{label} is not one of those listed. Choose one of them.")
             return ""
         return text
 

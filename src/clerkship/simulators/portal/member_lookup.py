@@ -8,7 +8,7 @@ from clerkship.payer.determination import needs_authorization
 from clerkship.payer.inquiry import PersonQuery
 from clerkship.payer.plan import find_service_type
 from clerkship.simulators.portal.describe import build_member_card
-from clerkship.simulators.portal.desk import Desk, InvalidForm, refuse_field
+from clerkship.simulators.portal.desk import Desk, refuse_field
 from clerkship.simulators.portal.events import Searched
 from clerkship.simulators.portal.form_values import FormValues
 from clerkship.simulators.portal.lists import CodeLists
@@ -35,8 +35,7 @@ def read_person(desk: Desk, form: FormValues) -> tuple[str, PersonQuery]:
         form.refuse("birth_date", "Enter the birth date.")
     if person.member_id is None and not (person.family and person.given):
         form.refuse("member_id", "Enter the member ID, or the last name and the first name.")
-    if form.problems:
-        raise InvalidForm(form.problems)
+    form.check()
     return payer_id, person
 
 

@@ -11,11 +11,12 @@ from clerkship.simulators.portal.records import QUESTION
 USER = NameOf("user of the payer portal")
 
 
-def _list_questions(config: PortalConfig, base: Any) -> Collection[str]:
+def list_question_ids(config: PortalConfig) -> set[str]:
+    """Return the ids of all clinical questions of a portal."""
     return {question.id for each in merge_question_sets(config.question_sets) for question in each.questions}
 
 
 NAMES: Mapping[str, Callable[[PortalConfig, Any], Collection[str]]] = {
     USER.sort: lambda config, base: [each.username for each in (config.user, *config.colleagues)],
-    QUESTION.sort: _list_questions,
+    QUESTION.sort: lambda config, base: list_question_ids(config),
 }

@@ -10,11 +10,12 @@ from clerkship.model.frozen import Frozen, Number, Whole
 from clerkship.payer.inquiry import Frequency, ReviewType, Unit
 
 SessionStatus = Literal["needs_code", "needs_password", "needs_check", "active", "ended"]
-SessionEnd = Literal["signed_out", "idle", "replaced"]
+SessionEnd = Literal["signed_out", "idle"]
 DocumentType = Literal[
     "clinical_note", "letter_of_medical_necessity", "lab_report", "imaging_report", "therapy_notes", "order", "other"
 ]
 
+Urgency = Literal["standard", "urgent"]
 QUESTION = NameOf("clinical question")
 
 
@@ -46,7 +47,7 @@ class DraftContent(Frozen):
     """What is filled in of a request that is being written. Fields that were not filled in are empty."""
 
     review: Annotated[ReviewType | None, Field(description="what is requested")] = None
-    urgency: Annotated[Literal["standard", "urgent"] | None, Field(description="how urgent it is")] = None
+    urgency: Annotated[Urgency | None, Field(description="how urgent it is")] = None
     requesting_npi: Annotated[str, Field(description="NPI of the provider that requests it")] = ""
     servicing_npi: Annotated[str, Field(description="NPI of the provider that performs it")] = ""
     place: Annotated[str, Field(description="the place of service code, such as 22")] = ""

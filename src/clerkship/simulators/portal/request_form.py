@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, get_args
 from clerkship.payer.answer import Member
 from clerkship.payer.code_pattern import matches_any_code
 from clerkship.payer.eligibility import find_coverage
-from clerkship.payer.inquiry import AuthorizationQuery, PartyQuery, RequestedService
+from clerkship.payer.inquiry import AuthorizationQuery, RequestedService
 from clerkship.simulators.portal.codes.choices import find_label
 from clerkship.simulators.portal.desk import Desk
 from clerkship.simulators.portal.lists import CodeLists, RequestQuestions, check_place
@@ -181,10 +181,8 @@ class RequestForm:
         """Return the request as the payer gets it. The draft must have no problems."""
         draft, member = self.draft, self.member
         assert member is not None
-        party = self.desk.build_party(member)
-        fields = {name: getattr(party, name) for name in PartyQuery.model_fields}
         return AuthorizationQuery(
-            **{**fields, "provider_id": draft.requesting_npi},
+            **{**dict(self.desk.build_party(member)), "provider_id": draft.requesting_npi},
             review=draft.review or "services",
             services=tuple(build_service(service, draft) for service in draft.services),
             diagnoses=tuple(code.replace(".", "") for code in draft.diagnoses),

@@ -1,6 +1,7 @@
 """The list of requests: filters, sorting and paging."""
 
 from collections.abc import Callable
+from datetime import date
 from typing import NamedTuple
 from urllib.parse import urlencode
 
@@ -32,7 +33,8 @@ class RequestPage(NamedTuple):
 def find_requests(desk: Desk, form: FormValues) -> RequestPage:
     """Return the requests that match the filters of a form, and log the search. Problems are in the form."""
     terms = {name: form.fields.get(name, "").strip() for name in FILTERS}
-    found = [each for each in desk.list_requests() if _matches(desk, each, form, terms)]
+    days = form.day("requested_from", "The first day"), form.day("requested_to", "The last day")
+    found = [each for each in desk.list_requests() if _matches(desk, each, terms, *days)]
     found.sort(key=SORTS.get(terms["sort"], SORTS["newest"])[1])  # type: ignore[arg-type]
     used = {name: text for name, text in terms.items() if text}
     rows, paging = _take_page(found, form.fields.get("page", ""), used)
@@ -50,9 +52,8 @@ def _take_page(found: list[Authorization], typed: str, used: dict[str, str]) -> 
     return rows, Paging(page, pages, len(found), start + 1 if rows else 0, start + len(rows), urlencode(used))
 
 
-def _matches(desk: Desk, request: Authorization, form: FormValues, terms: dict[str, str]) -> bool:
+def _matches(desk: Desk, request: Authorization, terms: dict[str, str], start: date | None, end: date | None) -> bool:
     member = desk.records.find_member(request.member_key)
-    start, end = form.day("requested_from", "The first day"), form.day("requested_to", "The last day")
     day = desk.local_time(request.requested).date()
     return (
         (not terms["number"] or terms["number"].upper() in (request.id, request.number))

@@ -208,9 +208,13 @@ def serve_page(page: SitePage, context: Context, request: PageRequest) -> Reply:
     """Answer a request for a page, or a form that was sent."""
     session = find_session(context, request.cookie)
     session = None if session is None else end_if_idle(context, session)
-    if session is None or session.status == "ended":
-        return _redirect_to_sign_in(request, has_ended=session is not None)
+    if session is None:
+        return _redirect_to_sign_in(request, has_ended=False)
     visit = PageVisit(page, context, request, session)
+    if session.status == "ended":
+        if request.method == "POST":
+            visit.log_refusal(page.operation_name, [FieldProblem("", "The session had ended before the form came.")])
+        return _redirect_to_sign_in(request, has_ended=True)
     if session.status != page.status:
         if request.method == "POST":
             visit.log_refusal(page.operation_name, [FieldProblem("", "This form cannot be sent now.")])

@@ -11,6 +11,8 @@ from clerkship.sandbox.authentication.password import encode_basic
 from clerkship.sandbox.handle import Refused
 from clerkship.sandbox.request import Request
 from clerkship.sandbox.route import HttpCall
+from clerkship.simulators.portal.drafts import MAX_LOOSE_DOCUMENTS
+from clerkship.simulators.portal.steps.inbox import PutLetter
 from tests.simulators.portal.portal_site import PortalSite, fill_in_steps
 
 PERSON = {"payer": "NW001", "member_id": "NW55501", "birth_date": "1980-02-14"}
@@ -242,3 +244,54 @@ def test_user_name_and_password_of_the_pages_open_the_api_over_http() -> None:
         for password, status in ((site.portal.token, 200), ("wrong", 401)):
             headers = {"authorization": f"Basic {encode_basic('m.okafor', password)}"}
             assert site.rig.send_http(Request("GET", "/api/requests"), headers).status == status
+
+
+@pytest.mark.parametrize(
+    ("changes", "field", "text"),
+    [
+        ({"review": "banana"}, "review", "The request type is not one of those listed. Choose one of them."),
+        ({"urgency": "banana"}, "urgency", "The urgency is not one of those listed. Choose one of them."),
+        ({"services": [{"code": "72148", "unit": "banana", "start": "2026-03-16"}]}, "unit", "The unit is not one of"),
+        ({"answers": {"no_such": "yes"}}, "answer_no_such", "No question has the id “no_such”."),
+    ],
+)
+def test_a_value_that_is_not_listed_is_refused_and_not_left_out(changes: dict[str, Any], field: str, text: str) -> None:
+    with PortalSite() as site:
+        draft = site.portal.api("POST", "/drafts", {"member": look_up(site), "review": "services"})
+        [problem] = refuse(site, "PATCH", f"/drafts/{draft['id']}", changes)[1]["problems"]
+        assert problem["field"] == field
+        assert text in problem["text"]
+        assert site.portal.api("GET", f"/drafts/{draft['id']}")["revision"] == draft["revision"]
+
+
+def test_a_change_of_a_procedure_that_is_not_there_is_refused() -> None:
+    with PortalSite() as site:
+        path = f"/requests/{site.portal.api('POST', '/requests', build_mri(site))['request']['reference']}"
+        changes = {"place": "11", "services": [{"line": 2, "units": 3}]}
+        [problem] = refuse(site, "POST", f"{path}/change", changes)[1]["problems"]
+        assert problem == {"field": "services", "text": "The request has no procedure 2; it has 1."}
+        [request] = site.payer.current.authorizations.values()
+        assert request.query.place == "22"
+
+
+def test_documents_that_belong_to_nothing_have_a_limit(tmp_path: Any) -> None:
+    with PortalSite() as site:
+        picture = draw_png(tmp_path)
+        for n in range(MAX_LOOSE_DOCUMENTS):
+            first = site.portal.upload("/documents", f"{n}.png", picture)
+        with pytest.raises(Refused, match="Use or remove some of them") as refused:
+            site.portal.upload("/documents", "more.png", picture)
+        assert refused.value.reply.status == 409
+        site.portal.api("DELETE", f"/documents/{first['id']}")
+        site.portal.upload("/documents", "more.png", picture)
+        assert len(site.state.documents) == MAX_LOOSE_DOCUMENTS
+
+
+def test_a_letter_about_nothing_names_no_request() -> None:
+    with PortalSite() as site:
+        PutLetter.model_validate({"subject": "Hello", "text": "One.", "payer": "NW001"}).run(site.rig.playground)
+        [letter] = site.state.letters
+        site.portal.api("GET", f"/inbox/{letter}")
+        assert site.last("portal.page.viewed").records == (f"letter/{letter}",)
+        site.sign_in().open(f"/inbox/{letter}")
+        assert site.last("portal.page.viewed").records == (f"letter/{letter}",)

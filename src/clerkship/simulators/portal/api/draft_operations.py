@@ -14,7 +14,12 @@ from clerkship.simulators.portal.api.inputs import (
     ServiceInput,
     UploadInput,
 )
-from clerkship.simulators.portal.api.request_operations import build_document, build_request, write_answer
+from clerkship.simulators.portal.api.request_operations import (
+    build_document,
+    build_request,
+    write_answer,
+    write_answers,
+)
 from clerkship.simulators.portal.api.results import (
     ApiDocument,
     ApiDraft,
@@ -29,7 +34,7 @@ from clerkship.simulators.portal.describe import build_draft_row
 from clerkship.simulators.portal.desk import CONFLICT, Desk, DeskRefusal, InvalidForm
 from clerkship.simulators.portal.document_events import DocumentRemoved
 from clerkship.simulators.portal.downloads import build_download, download_uploaded, get_document
-from clerkship.simulators.portal.draft_fields import ANSWER, read_section, read_service
+from clerkship.simulators.portal.draft_fields import read_section, read_service
 from clerkship.simulators.portal.drafts import (
     Submission,
     attach_documents,
@@ -40,23 +45,22 @@ from clerkship.simulators.portal.drafts import (
     find_used_documents,
     prepare_document,
     save_draft,
-    store_documents,
     submit_draft,
+    upload_loose_document,
 )
 from clerkship.simulators.portal.form_values import FormValues
 from clerkship.simulators.portal.records import RequestDraft, ServiceLine
 from clerkship.simulators.portal.request_form import SECTIONS, RequestForm
-from clerkship.simulators.portal.views import FieldProblem
 from clerkship.transports.multipart import FORM, parse_form
 
 _LISTS = ("diagnoses", "services", "answers")
 
 
-def read_draft_fields(desk: Desk, draft: RequestDraft, given: DraftFields) -> tuple[dict[str, Any], list[FieldProblem]]:
-    """Return what the data of a request change in a draft, read as a form is; and what cannot be read."""
+def read_draft_fields(desk: Desk, draft: RequestDraft, given: DraftFields) -> dict[str, Any]:
+    """Return what the data of a request change in a draft, read as a form is; raises InvalidForm."""
     names = given.model_fields_set & DraftFields.model_fields.keys()
     fields = {name: getattr(given, name) for name in names if name not in _LISTS}
-    fields |= {f"{ANSWER}{id}": write_answer(value) for id, value in given.answers.items()}
+    fields |= write_answers(given.answers)
     form, request_form = FormValues(fields), RequestForm(desk, draft)
     changes: dict[str, Any] = {}
     for section in SECTIONS:
@@ -66,14 +70,14 @@ def read_draft_fields(desk: Desk, draft: RequestDraft, given: DraftFields) -> tu
     if "diagnoses" in names:
         codes = tuple(request_form.codes.write_diagnosis(code.strip()[:20]) for code in given.diagnoses)
         changes["diagnoses"] = codes
-    problems = form.problems
     if "services" in names:
-        lines = [_read_service(each, problems) for each in given.services]
+        lines = [_read_service(each, form) for each in given.services]
         changes["services"] = tuple(line for line in lines if line is not None)
-    return changes, problems
+    form.check()
+    return changes
 
 
-def _read_service(service: ServiceInput, problems: list[FieldProblem]) -> ServiceLine | None:
+def _read_service(service: ServiceInput, whole: FormValues) -> ServiceLine | None:
     form = FormValues(
         {
             "procedure_code": service.code,
@@ -83,16 +87,16 @@ def _read_service(service: ServiceInput, problems: list[FieldProblem]) -> Servic
         }
     )
     line = read_service(form)
-    problems += form.problems
+    whole.problems += form.problems
     return line
 
 
 def _check_changes(desk: Desk, draft: RequestDraft, given: DraftFields) -> dict[str, Any]:
     """Return what is to be saved in a draft; raises InvalidForm for what a form would not add."""
-    changes, problems = read_draft_fields(desk, draft, given)
+    changes = read_draft_fields(desk, draft, given)
     sections = [name for name in ("diagnoses", "services") if getattr(given, name)]
     changed = RequestForm(desk, draft.model_copy(update=changes))
-    problems += [each.problem for each in changed.list_problems() if each.section in sections]
+    problems = [each.problem for each in changed.list_problems() if each.section in sections]
     if problems:
         raise InvalidForm(problems)
     return changes
@@ -165,10 +169,7 @@ def _blank_draft(desk: Desk) -> RequestDraft:
 def build_new_request(desk: Desk, given: DraftFields, documents: tuple[str, ...]) -> RequestDraft:
     """Return a draft that is not stored, with all data of a request; raises InvalidForm."""
     draft = _blank_draft(desk)
-    changes, problems = read_draft_fields(desk, draft, given)
-    if problems:
-        raise InvalidForm(problems)
-    return draft.model_copy(update={**changes, "documents": documents})
+    return draft.model_copy(update={**read_draft_fields(desk, draft, given), "documents": documents})
 
 
 def parse_upload(call: HttpCall, context: OperationContext[Any]) -> Any:
@@ -191,8 +192,9 @@ def upload_document(desk: Desk, given: UploadInput) -> ApiAnswer[ApiDocument]:
     """Upload a document, for a request, a reply or an appeal that will name its id. A form (`multipart/form-data`) has
     the file in `file` and its type in `type`; else the body is the file, and `name` and `type` are in the query.
     """
-    [id] = store_documents(desk, [prepare_document(desk, given.name, given.data, given.type)])
-    return ApiAnswer(build_document(desk, desk.state.documents[id]))
+    prepared = prepare_document(desk, given.name, given.data, given.type)
+    upload_loose_document(desk, prepared)
+    return ApiAnswer(build_document(desk, prepared.document))
 
 
 def upload_to_draft(desk: Desk, given: DraftUpload) -> ApiAnswer[ApiDocument]:

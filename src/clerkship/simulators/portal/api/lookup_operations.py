@@ -50,9 +50,15 @@ from clerkship.simulators.portal.describe import (
     build_member_card,
     build_provider_row,
 )
-from clerkship.simulators.portal.desk import Desk, InvalidForm, refuse_field
+from clerkship.simulators.portal.desk import Desk, refuse_field
 from clerkship.simulators.portal.directory import find_in_directory, get_provider, log_search
-from clerkship.simulators.portal.downloads import build_download, download_letter_pdf, list_letters, open_letter
+from clerkship.simulators.portal.downloads import (
+    build_download,
+    download_letter_pdf,
+    list_letter_records,
+    list_letters,
+    open_letter,
+)
 from clerkship.simulators.portal.form_values import FormValues, write_day
 from clerkship.simulators.portal.lists import CodeLists, RequestQuestions
 from clerkship.simulators.portal.member_lookup import check_need, list_payers, list_plans, look_up, read_person
@@ -66,11 +72,6 @@ _CHOICES: dict[str, ChoiceKind] = {
     "document_type": "document_types",
     "service_type": "service_types",
 }
-
-
-def _check(form: FormValues) -> None:
-    if form.problems:
-        raise InvalidForm(form.problems)
 
 
 def list_portal_payers(desk: Desk, _: NoInput) -> ApiAnswer[ApiPayers]:
@@ -108,7 +109,7 @@ def read_eligibility(desk: Desk, given: EligibilityInput) -> ApiAnswer[ApiEligib
     day = form.day("service_date", "The day of service")
     if given.service_type and not find_label("service_types", given.service_type):
         form.refuse("service_type", "Choose a service type of the list.")
-    _check(form)
+    form.check()
     answer = desk.check_eligibility(desk.build_party(member), day, (cast(ServiceType, given.service_type or "plan"),))
     card = build_member_card(desk, member, day)
     others = [Fact(each.payer_name, f"Member ID {each.member_id}") for each in answer.other_coverages]
@@ -132,7 +133,7 @@ def check_authorization_need(desk: Desk, given: NeedInput) -> ApiAnswer[ApiNeed]
     need = check_need(desk, form)
     if not need.code and not form.problems:
         form.refuse("code", "Enter a procedure code.")
-    _check(form)
+    form.check()
     result = ApiNeed(
         result=need.result,
         text=need.text,
@@ -149,7 +150,7 @@ def search_providers(desk: Desk, given: ProviderSearch) -> ApiAnswer[ApiProvider
     found = find_in_directory(desk, form)
     if not found.is_asked and not form.problems:
         form.refuse("name", "Enter a name, an NPI or a plan.")
-    _check(form)
+    form.check()
     rows = tuple(ApiProvider(**to_dict(build_provider_row(desk, each))) for each in found.providers)
     return ApiAnswer(ApiProviders(providers=rows), "directory", tuple(f"provider/{each.npi}" for each in rows))
 
@@ -203,8 +204,8 @@ def list_inbox(desk: Desk, _: NoInput) -> ApiAnswer[ApiInbox]:
 def read_letter(desk: Desk, given: IdInput) -> ApiAnswer[ApiLetter]:
     """Read a letter, which counts as read then."""
     letter = open_letter(desk, given.id)
-    records = (f"letter/{letter.id}", f"request/{letter.reference}")
-    return ApiAnswer(build_letter(desk, letter, letter.paragraphs), "letter", records, {"reference": letter.reference})
+    shown = {"reference": letter.reference}
+    return ApiAnswer(build_letter(desk, letter, letter.paragraphs), "letter", list_letter_records(letter), shown)
 
 
 def read_letter_pdf(desk: Desk, given: IdInput) -> Reply:

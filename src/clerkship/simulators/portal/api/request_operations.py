@@ -1,5 +1,7 @@
 """Operations of the REST API about requests that were filed."""
 
+from collections.abc import Mapping
+
 from clerkship.payer.answer import Authorization
 from clerkship.simulators.portal import follow_up
 from clerkship.simulators.portal.api.inputs import (
@@ -30,7 +32,8 @@ from clerkship.simulators.portal.describe import (
     build_request_row,
     build_service_rows,
 )
-from clerkship.simulators.portal.desk import Desk, InvalidForm
+from clerkship.simulators.portal.desk import Desk, refuse_field
+from clerkship.simulators.portal.draft_fields import ANSWER
 from clerkship.simulators.portal.drafts import choose_documents
 from clerkship.simulators.portal.form_values import FormValues, write_day
 from clerkship.simulators.portal.lists import CodeLists
@@ -100,8 +103,7 @@ def list_requests(desk: Desk, given: RequestFilter) -> ApiAnswer[ApiRequestPage]
     """
     form = FormValues(given.model_dump())
     rows, paging, _ = find_requests(desk, form)
-    if form.problems:
-        raise InvalidForm(form.problems)
+    form.check()
     listed = tuple(ApiRequestRow(**to_dict(build_request_row(desk, each))) for each in rows)
     statuses = {each.id: each.status for each in rows}
     return ApiAnswer(
@@ -139,13 +141,14 @@ def reply_to_request(desk: Desk, given: ReplyInput) -> ApiAnswer[ApiRequest]:
     """
     found = desk.get_request(given.reference)
     follow_up.require_action(desk, found, "reply")
-    form = FormValues({"note": given.note})
-    note = form.text("note", "The note")
-    if form.problems:
-        raise InvalidForm(form.problems)
-    answers = {id: write_answer(value) for id, value in given.answers.items()}
+    form = FormValues({"note": given.note, **write_answers(given.answers)})
     documents = choose_documents(desk, given.documents)
-    return ApiAnswer(build_request(desk, follow_up.reply(desk, found, answers, documents, note)))
+    return ApiAnswer(build_request(desk, follow_up.reply(desk, found, form, documents)))
+
+
+def write_answers(answers: Mapping[str, str | bool | float]) -> dict[str, str]:
+    """Return answers as the fields of a form have them."""
+    return {f"{ANSWER}{id}": write_answer(value) for id, value in answers.items()}
 
 
 def write_answer(value: str | bool | float) -> str:
@@ -160,6 +163,8 @@ def change_request(desk: Desk, given: ChangeInput) -> ApiAnswer[ApiRequest]:
     found = desk.get_request(given.reference)
     fields = {name: text for name in ("place", "urgency") if (text := getattr(given, name))}
     for each in given.services:
+        if each.line > (count := len(found.query.services)):
+            raise refuse_field("services", f"The request has no procedure {each.line}; it has {count}.")
         units = "" if each.units is None else write_answer(each.units)
         fields |= {f"units_{each.line}": units, f"start_{each.line}": each.start, f"end_{each.line}": each.end}
     return ApiAnswer(build_request(desk, follow_up.send_change(desk, found, FormValues(fields))))
@@ -176,9 +181,5 @@ def appeal_request(desk: Desk, given: AppealInput) -> ApiAnswer[ApiRequest]:
     """
     found = desk.get_request(given.reference)
     follow_up.require_action(desk, found, "appeal")
-    form = FormValues({"reason": given.reason})
-    reason = form.text("reason", "The reason", follow_up.MAX_REASON)
-    if form.problems:
-        raise InvalidForm(form.problems)
-    follow_up.appeal(desk, found, reason, choose_documents(desk, given.documents))
+    follow_up.appeal(desk, found, FormValues({"reason": given.reason}), choose_documents(desk, given.documents))
     return ApiAnswer(build_request(desk, desk.get_request(found.id)))

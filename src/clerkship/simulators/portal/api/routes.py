@@ -26,7 +26,7 @@ def submit_request(desk: Desk, given: NewRequest) -> ApiAnswer[ApiSubmission]:
     documents are uploaded before, `attest` must be true. Everything that is wrong is listed by field, and nothing is
     filed. The answer has the reference number, or says that no authorization is needed; then nothing was filed.
     """
-    documents = tuple(each.id for each in choose_documents(desk, given.documents))
+    documents = tuple(each.document.id for each in choose_documents(desk, given.documents))
     draft = drafts.build_new_request(desk, given, documents)
     return drafts.answer_submission(desk, submit_draft(desk, draft, is_attested=given.attest))
 

@@ -7,6 +7,7 @@ from clerkship.simulators.portal.downloads import (
     build_download,
     download_letter_pdf,
     download_uploaded,
+    list_letter_records,
     list_letters,
     open_letter,
 )
@@ -25,7 +26,7 @@ def show_letter(desk: Desk, request: PageRequest) -> Shown:
     """Show a letter."""
     letter = open_letter(desk, request.id)
     view = LetterView(title=letter.subject, row=build_letter_row(desk, letter), paragraphs=letter.paragraphs)
-    return Shown(view, (f"letter/{letter.id}", f"request/{letter.reference}"), {"reference": letter.reference})
+    return Shown(view, list_letter_records(letter), {"reference": letter.reference})
 
 
 def download_letter(desk: Desk, request: PageRequest) -> Reply:

@@ -16,7 +16,7 @@ from clerkship.simulators.portal.describe import (
     build_service_rows,
     write_period,
 )
-from clerkship.simulators.portal.desk import Desk, InvalidForm, refuse_field
+from clerkship.simulators.portal.desk import Desk, refuse_field
 from clerkship.simulators.portal.drafts import PreparedDocument, prepare_document
 from clerkship.simulators.portal.follow_up import MAX_REASON, find_deadline, list_actions, list_appeals, require_action
 from clerkship.simulators.portal.form_values import FormValues, write_day
@@ -149,13 +149,7 @@ def show_reply(desk: Desk, request: PageRequest) -> Shown:
 def send_reply(desk: Desk, request: PageRequest) -> Redirect:
     """Send answers and documents to the payer."""
     found = desk.get_request(request.id)
-    prefix = "answer_"
-    answers = {name[len(prefix) :]: text for name, text in request.fields.items() if name.startswith(prefix)}
-    note = FormValues(request.fields)
-    text = note.text("note", "The note")
-    if note.problems:
-        raise InvalidForm(note.problems)
-    follow_up.reply(desk, found, answers, prepare_files(desk, request), text)
+    follow_up.reply(desk, found, FormValues(request.fields), prepare_files(desk, request))
     return Redirect(f"/requests/{found.id}", "replied")
 
 
@@ -222,11 +216,8 @@ def show_appeal(desk: Desk, request: PageRequest) -> Shown:
 
 def send_appeal(desk: Desk, request: PageRequest) -> Redirect:
     """Appeal against a denial."""
-    found, form = desk.get_request(request.id), FormValues(request.fields)
-    reason = form.text("reason", "The reason", MAX_REASON)
-    if form.problems:
-        raise InvalidForm(form.problems)
-    follow_up.appeal(desk, found, reason, prepare_files(desk, request))
+    found = desk.get_request(request.id)
+    follow_up.appeal(desk, found, FormValues(request.fields), prepare_files(desk, request))
     return Redirect(f"/requests/{found.id}", "appealed")
 
 
