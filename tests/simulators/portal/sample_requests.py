@@ -181,14 +181,14 @@ def _single_requests() -> Iterator[tuple[str, View]]:
         actions=("reply", "change", "withdraw"),
     )
     yield "request", request
-    pending = REQUESTS[0]._replace(status="pending", status_label="Pending")
+    pending = replace(REQUESTS[0], status="pending", status_label="Pending")
     yield (
         "request-new",
         replace(
             request, row=pending, text="", open_questions=[], letters=[], actions=("change", "withdraw"), is_new=True
         ),
     )
-    approved = SERVICES[0]._replace(status="Approved", approved="1 unit")
+    approved = replace(SERVICES[0], status="Approved", approved="1 unit")
     yield (
         "request-approved",
         replace(
@@ -202,8 +202,11 @@ def _single_requests() -> Iterator[tuple[str, View]]:
             actions=("change", "withdraw"),
         ),
     )
-    cut = SERVICES[1]._replace(
-        status="Partly approved", approved="6 visits", reason="The plan covers 6 visits before a new evaluation."
+    cut = replace(
+        SERVICES[1],
+        status="Partly approved",
+        approved="6 visits",
+        reason="The plan covers 6 visits before a new evaluation.",
     )
     yield (
         "request-modified",
@@ -212,7 +215,7 @@ def _single_requests() -> Iterator[tuple[str, View]]:
             title="Request R5C4-73310",
             row=REQUESTS[3],
             member=DEPENDENT,
-            services=[cut, SERVICES[2]._replace(status="Denied", reason="Not shown to be medically necessary.")],
+            services=[cut, replace(SERVICES[2], status="Denied", reason="Not shown to be medically necessary.")],
             text="",
             open_questions=[],
             documents=[],
@@ -226,7 +229,7 @@ def _single_requests() -> Iterator[tuple[str, View]]:
             request,
             title="Request R1X6-28845",
             row=REQUESTS[4],
-            services=[SERVICES[0]._replace(status="Denied")],
+            services=[replace(SERVICES[0], status="Denied")],
             reason="Conservative treatment of at least 12 weeks is not documented.",
             text="You may appeal until 08/29/2026.",
             open_questions=[],

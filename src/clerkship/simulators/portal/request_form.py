@@ -145,7 +145,8 @@ class RequestForm:
             yield "end", f"The last day of {service.code} is before its first day."
 
     def _check_answers(self) -> Iterator[tuple[str, str]]:
-        yield from self.questions.check(self.draft.answers)
+        for each in self.questions.check(self.draft.answers):
+            yield each.field, each.text
 
     def _check_documents(self) -> Iterator[tuple[str, str]]:
         for needed in self.name_needed_documents():

@@ -1,4 +1,4 @@
-"""What each page shows, as plain data for the templates of both layouts.
+"""What each page shows, as plain data for the templates of both layouts. The REST API answers with the same rows.
 
 `templates/README.md` has the form fields.
 """
@@ -6,7 +6,9 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import ClassVar, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
+
+from pydantic import Field
 
 
 class FieldChoice(NamedTuple):
@@ -16,14 +18,16 @@ class FieldChoice(NamedTuple):
     label: str
 
 
-class Fact(NamedTuple):
+@dataclass(frozen=True)
+class Fact:
     """A label with its value, for lists of facts."""
 
     label: str
     value: str
 
 
-class FieldProblem(NamedTuple):
+@dataclass(frozen=True)
+class FieldProblem:
     """What is wrong with a field of a form, in words that say what to do."""
 
     field: str
@@ -70,11 +74,11 @@ class View:
     """What is wrong with the form; shown in a summary above it, and beside each field."""
 
 
-class MemberCard(NamedTuple):
+@dataclass(frozen=True)
+class MemberCard:
     """A member as the portal shows it."""
 
-    ref: str
-    """The portal's number, for links: /members/{ref}."""
+    ref: Annotated[str, Field(description="the portal's number of the member, which requests and drafts name")]
     name: str
     birth_date: date
     gender: str
@@ -84,13 +88,13 @@ class MemberCard(NamedTuple):
     payer_name: str
     plan_name: str
     group: str
-    status: str
-    """active, terminated or future."""
+    status: Annotated[str, Field(description="active, terminated or future")]
     start: date | None
     end: date | None
 
 
-class ProviderRow(NamedTuple):
+@dataclass(frozen=True)
+class ProviderRow:
     """A provider of the directory."""
 
     npi: str
@@ -102,7 +106,8 @@ class ProviderRow(NamedTuple):
     """The names of the networks that it is in, or what else is to be said about it."""
 
 
-class ServiceRow(NamedTuple):
+@dataclass(frozen=True)
+class ServiceRow:
     """One procedure of a request, with its decision."""
 
     code: str
@@ -118,7 +123,8 @@ class ServiceRow(NamedTuple):
     reason: str = ""
 
 
-class CodeRow(NamedTuple):
+@dataclass(frozen=True)
+class CodeRow:
     """A code of a code list."""
 
     code: str
@@ -138,17 +144,17 @@ class DocumentRow(NamedTuple):
     user: str
 
 
-class RequestRow(NamedTuple):
+@dataclass(frozen=True)
+class RequestRow:
     """A request in a list."""
 
     reference: str
-    number: str
+    number: Annotated[str, Field(description="the authorization number; empty before an approval")]
     member_name: str
     member_id: str
     payer_name: str
-    services: str
-    status: str
-    """A key: pending, need_more_info, approved, modified, denied, cancelled."""
+    services: Annotated[str, Field(description="procedure codes")]
+    status: Annotated[str, Field(description="pending, need_more_info, approved, modified, denied or cancelled")]
     status_label: str
     requested: datetime
     decided: datetime | None
@@ -156,7 +162,8 @@ class RequestRow(NamedTuple):
     requested_by: str
 
 
-class DraftRow(NamedTuple):
+@dataclass(frozen=True)
+class DraftRow:
     """A draft in a list."""
 
     id: str
@@ -167,7 +174,8 @@ class DraftRow(NamedTuple):
     updated_by: str
 
 
-class LetterRow(NamedTuple):
+@dataclass(frozen=True)
+class LetterRow:
     """A letter in the inbox."""
 
     id: str
@@ -177,6 +185,8 @@ class LetterRow(NamedTuple):
     reference: str
     received: datetime
     is_read: bool
+    paragraphs: tuple[str, ...] = ()
+    """Its text; empty in a list."""
 
 
 class AnnouncementRow(NamedTuple):
@@ -186,7 +196,8 @@ class AnnouncementRow(NamedTuple):
     text: str
 
 
-class QuestionField(NamedTuple):
+@dataclass(frozen=True)
+class QuestionField:
     """A clinical question in a form. Its form field is `answer_{id}`."""
 
     id: str
@@ -197,6 +208,7 @@ class QuestionField(NamedTuple):
     value: str
     hint: str = ""
     is_required: bool = True
+    problem: Annotated[str, Field(description="what is wrong with the answer, or missing")] = ""
 
 
 class Paging(NamedTuple):
@@ -210,7 +222,8 @@ class Paging(NamedTuple):
     query: str
 
 
-class BenefitRow(NamedTuple):
+@dataclass(frozen=True)
+class BenefitRow:
     """A row of the table of benefits."""
 
     service: str

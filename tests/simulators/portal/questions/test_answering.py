@@ -49,7 +49,7 @@ def list_asked(typed: dict[str, str], *sets: QuestionSet) -> list[str]:
 
 def list_problems(typed: dict[str, str], date_format: DateFormat = "any") -> dict[str, str]:
     """Return the problems by field."""
-    return dict(list_answer_problems(ask_questions((OWN,), typed, date_format)))
+    return {each.field: each.text for each in list_answer_problems(ask_questions((OWN,), typed, date_format))}
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,8 @@ def test_unanswered_question_never_stops() -> None:
     stop = {"answer": {"not": True}, "text": "Call."}
     own = build_set([{"id": "hurt", "text": "Hurt?", "type": "boolean", "required": False, "stop": [stop]}])
     assert list_answer_problems(ask_questions((own,), {})) == ()
-    assert dict(list_answer_problems(ask_questions((own,), {"hurt": "no"}))) == {"answer_hurt": "Call."}
+    [problem] = list_answer_problems(ask_questions((own,), {"hurt": "no"}))
+    assert (problem.field, problem.text) == ("answer_hurt", "Call.")
 
 
 def test_question_of_two_sets_is_asked_once_if_either_asks_it() -> None:

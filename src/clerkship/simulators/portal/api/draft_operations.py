@@ -23,11 +23,8 @@ from clerkship.simulators.portal.api.request_operations import (
 from clerkship.simulators.portal.api.results import (
     ApiDocument,
     ApiDraft,
-    ApiDraftRow,
     ApiDrafts,
-    ApiProblem,
     ApiSubmission,
-    to_dict,
 )
 from clerkship.simulators.portal.api.serve import ApiAnswer
 from clerkship.simulators.portal.describe import build_draft_row
@@ -103,14 +100,13 @@ def _check_changes(desk: Desk, draft: RequestDraft, given: DraftFields) -> dict[
 
 
 def _describe(desk: Desk, draft: RequestDraft) -> ApiDraft:
-    problems = [each.problem for each in RequestForm(desk, draft).list_problems()]
-    return ApiDraft(**vars(draft), problems=tuple(ApiProblem(field=each.field, text=each.text) for each in problems))
+    return ApiDraft(**vars(draft), problems=tuple(each.problem for each in RequestForm(desk, draft).list_problems()))
 
 
 def list_drafts(desk: Desk, _: NoInput) -> ApiAnswer[ApiDrafts]:
     """List the drafts of the practice, newest first: requests that were begun and not submitted, by any colleague."""
     drafts = list(reversed(desk.state.drafts.values()))
-    rows = tuple(ApiDraftRow(**to_dict(build_draft_row(desk, each))) for each in drafts)
+    rows = tuple(build_draft_row(desk, each) for each in drafts)
     return ApiAnswer(ApiDrafts(drafts=rows), "draft_list", tuple(f"draft/{each.id}" for each in drafts))
 
 

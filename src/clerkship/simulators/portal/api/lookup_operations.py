@@ -1,8 +1,9 @@
 """Operations of the REST API that look something up: members, providers, codes, questions, letters and claims."""
 
+from dataclasses import replace
 from typing import cast
 
-from clerkship.payer.answer import Member, PayerClaim
+from clerkship.payer.answer import PayerClaim
 from clerkship.payer.inquiry import ServiceType
 from clerkship.sandbox.operation import NoInput
 from clerkship.sandbox.request import Reply
@@ -17,28 +18,19 @@ from clerkship.simulators.portal.api.inputs import (
     ProviderSearch,
     QuestionsInput,
 )
-from clerkship.simulators.portal.api.request_operations import build_letter, write_answer
+from clerkship.simulators.portal.api.request_operations import write_answer
 from clerkship.simulators.portal.api.results import (
-    ApiBenefit,
     ApiClaim,
     ApiClaimRow,
     ApiClaims,
-    ApiCode,
     ApiCodeList,
     ApiEligibility,
-    ApiFact,
     ApiInbox,
-    ApiLetter,
-    ApiMember,
+    ApiNamed,
     ApiNeed,
-    ApiPayer,
     ApiPayers,
-    ApiPlan,
-    ApiProvider,
     ApiProviders,
-    ApiQuestion,
     ApiQuestions,
-    to_dict,
 )
 from clerkship.simulators.portal.api.serve import ApiAnswer
 from clerkship.simulators.portal.claim_search import CLAIM_LABELS, find_claims, read_claim
@@ -46,6 +38,7 @@ from clerkship.simulators.portal.codes.choices import ChoiceKind, find_label, li
 from clerkship.simulators.portal.describe import (
     build_amount_facts,
     build_benefit_rows,
+    build_letter_row,
     build_limit_facts,
     build_member_card,
     build_provider_row,
@@ -64,7 +57,7 @@ from clerkship.simulators.portal.lists import CodeLists, RequestQuestions
 from clerkship.simulators.portal.member_lookup import check_need, list_payers, list_plans, look_up, read_person
 from clerkship.simulators.portal.questions.answering import build_question_fields
 from clerkship.simulators.portal.request_form import name_member
-from clerkship.simulators.portal.views import Fact
+from clerkship.simulators.portal.views import CodeRow, Fact, LetterRow, MemberCard, ProviderRow
 
 _CHOICES: dict[str, ChoiceKind] = {
     "place": "places",
@@ -76,27 +69,23 @@ _CHOICES: dict[str, ChoiceKind] = {
 
 def list_portal_payers(desk: Desk, _: NoInput) -> ApiAnswer[ApiPayers]:
     """List the payers of the portal, and the plans of their members."""
-    payers = tuple(ApiPayer(id=each.value, name=each.label) for each in list_payers(desk))
-    plans = tuple(ApiPlan(id=each.value, name=each.label) for each in list_plans(desk))
+    payers = tuple(ApiNamed(id=each.value, name=each.label) for each in list_payers(desk))
+    plans = tuple(ApiNamed(id=each.value, name=each.label) for each in list_plans(desk))
     return ApiAnswer(ApiPayers(payers=payers, plans=plans), "member_search")
 
 
-def look_up_patient(desk: Desk, given: PersonInput) -> ApiAnswer[ApiMember]:
+def look_up_patient(desk: Desk, given: PersonInput) -> ApiAnswer[MemberCard]:
     """Find a patient as a member of a payer, by birth date and member ID, or birth date and both names. `ref` of the
     answer is the number that requests and drafts name. Check that it is the right person: there are namesakes.
     """
     member = desk.get_member(look_up(desk, FormValues(given.model_dump())))
-    return ApiAnswer(_build_member(desk, member))
+    return ApiAnswer(build_member_card(desk, member))
 
 
-def _build_member(desk: Desk, member: Member) -> ApiMember:
-    return ApiMember(**to_dict(build_member_card(desk, member)))
-
-
-def read_patient(desk: Desk, given: IdInput) -> ApiAnswer[ApiMember]:
+def read_patient(desk: Desk, given: IdInput) -> ApiAnswer[MemberCard]:
     """Read a member that was looked up before, by the portal's number."""
     member = desk.get_member(given.id)
-    card = _build_member(desk, member)
+    card = build_member_card(desk, member)
     shown = {"status": card.status, "plan": card.plan_name, "service_date": write_day(desk.today)}
     return ApiAnswer(card, "member", (f"member/{member.key}",), shown)
 
@@ -112,13 +101,12 @@ def read_eligibility(desk: Desk, given: EligibilityInput) -> ApiAnswer[ApiEligib
     form.check()
     answer = desk.check_eligibility(desk.build_party(member), day, (cast(ServiceType, given.service_type or "plan"),))
     card = build_member_card(desk, member, day)
-    others = [Fact(each.payer_name, f"Member ID {each.member_id}") for each in answer.other_coverages]
     result = ApiEligibility(
-        member=ApiMember(**to_dict(card)),
-        amounts=tuple(ApiFact(**to_dict(each)) for each in build_amount_facts(answer)),
-        benefits=tuple(ApiBenefit(**to_dict(each)) for each in build_benefit_rows(answer)),
-        limits=tuple(ApiFact(**to_dict(each)) for each in build_limit_facts(answer)),
-        other_coverages=tuple(ApiFact(**to_dict(each)) for each in others),
+        member=card,
+        amounts=tuple(build_amount_facts(answer)),
+        benefits=tuple(build_benefit_rows(answer)),
+        limits=tuple(build_limit_facts(answer)),
+        other_coverages=tuple(Fact(each.payer_name, f"Member ID {each.member_id}") for each in answer.other_coverages),
         rejection=answer.rejection.text if answer.rejection else "",
     )
     shown = {"status": card.status, "plan": card.plan_name, "service_date": write_day(day or desk.today)}
@@ -134,13 +122,7 @@ def check_authorization_need(desk: Desk, given: NeedInput) -> ApiAnswer[ApiNeed]
     if not need.code and not form.problems:
         form.refuse("code", "Enter a procedure code.")
     form.check()
-    result = ApiNeed(
-        result=need.result,
-        text=need.text,
-        code=ApiCode(**to_dict(need.row)) if need.row else None,
-        plan=need.plan,
-        matches=tuple(ApiCode(**to_dict(each)) for each in need.matches),
-    )
+    result = ApiNeed(result=need.result, text=need.text, code=need.row, plan=need.plan, matches=need.matches)
     return ApiAnswer(result, "need_check", (), {"code": need.code, "plan": need.plan, "result": need.result})
 
 
@@ -151,14 +133,14 @@ def search_providers(desk: Desk, given: ProviderSearch) -> ApiAnswer[ApiProvider
     if not found.is_asked and not form.problems:
         form.refuse("name", "Enter a name, an NPI or a plan.")
     form.check()
-    rows = tuple(ApiProvider(**to_dict(build_provider_row(desk, each))) for each in found.providers)
+    rows = tuple(build_provider_row(desk, each) for each in found.providers)
     return ApiAnswer(ApiProviders(providers=rows), "directory", tuple(f"provider/{each.npi}" for each in rows))
 
 
-def read_provider(desk: Desk, given: NpiInput) -> ApiAnswer[ApiProvider]:
+def read_provider(desk: Desk, given: NpiInput) -> ApiAnswer[ProviderRow]:
     """Read a provider of the directory, with the networks that it is in."""
     row = build_provider_row(desk, get_provider(desk, given.npi))
-    return ApiAnswer(ApiProvider(**to_dict(row)), "directory", (f"provider/{row.npi}",))
+    return ApiAnswer(row, "directory", (f"provider/{row.npi}",))
 
 
 def search_codes(desk: Desk, given: CodeSearch) -> ApiAnswer[ApiCodeList]:
@@ -170,11 +152,11 @@ def search_codes(desk: Desk, given: CodeSearch) -> ApiAnswer[ApiCodeList]:
         if not text:
             raise refuse_field("text", "Enter the beginning of a code, or words of its description.")
         known = lists.procedures if given.list == "procedure" else lists.diagnoses
-        rows = [ApiCode(**to_dict(row)) for row in known.search(text, desk.today)]
+        rows = known.search(text, desk.today)
         log_search(desk, given.list, text, [each.code for each in rows])
     else:
         kind = _CHOICES[given.list]
-        named = [ApiCode(code=each.value, description=find_label(kind, each.value)) for each in list_choices(kind)]
+        named = [CodeRow(each.value, find_label(kind, each.value)) for each in list_choices(kind)]
         rows = [each for each in named if text.lower() in f"{each.code} {each.description}".lower()]
     return ApiAnswer(ApiCodeList(codes=tuple(rows)), "draft")
 
@@ -186,10 +168,8 @@ def ask_clinical_questions(desk: Desk, given: QuestionsInput) -> ApiAnswer[ApiQu
     typed = {id: write_answer(value) for id, value in given.answers.items()}
     questions = RequestQuestions(desk.state.config, list(given.procedure_codes))
     asked = questions.ask(typed)
-    rows = tuple(
-        ApiQuestion(**to_dict(field), problem=each.problem)
-        for field, each in zip(build_question_fields(asked), asked, strict=True)
-    )
+    fields = zip(build_question_fields(asked), asked, strict=True)
+    rows = tuple(replace(field, problem=each.problem) for field, each in fields)
     shown = {"questions": [each.id for each in rows]}
     return ApiAnswer(ApiQuestions(title=questions.title, questions=rows), "draft", (), shown)
 
@@ -197,15 +177,16 @@ def ask_clinical_questions(desk: Desk, given: QuestionsInput) -> ApiAnswer[ApiQu
 def list_inbox(desk: Desk, _: NoInput) -> ApiAnswer[ApiInbox]:
     """List the letters of payers in the inbox, newest first."""
     letters = list_letters(desk)
-    rows = tuple(build_letter(desk, each) for each in letters)
+    rows = tuple(build_letter_row(desk, each) for each in letters)
     return ApiAnswer(ApiInbox(letters=rows), "inbox", tuple(f"letter/{each.id}" for each in letters))
 
 
-def read_letter(desk: Desk, given: IdInput) -> ApiAnswer[ApiLetter]:
+def read_letter(desk: Desk, given: IdInput) -> ApiAnswer[LetterRow]:
     """Read a letter, which counts as read then."""
     letter = open_letter(desk, given.id)
     shown = {"reference": letter.reference}
-    return ApiAnswer(build_letter(desk, letter, letter.paragraphs), "letter", list_letter_records(letter), shown)
+    row = replace(build_letter_row(desk, letter), paragraphs=letter.paragraphs)
+    return ApiAnswer(row, "letter", list_letter_records(letter), shown)
 
 
 def read_letter_pdf(desk: Desk, given: IdInput) -> Reply:

@@ -3,10 +3,11 @@
 import inspect
 from collections.abc import Iterable, Sequence
 from functools import cache
+from types import NoneType
 from typing import Any, get_args, get_type_hints
 
-from pydantic import BaseModel
-from pydantic.json_schema import JsonSchemaMode, models_json_schema
+from pydantic import TypeAdapter
+from pydantic.json_schema import JsonSchemaMode
 
 from clerkship.sandbox.request import JSON, Reply
 from clerkship.sandbox.route import BYTES, Route
@@ -50,9 +51,10 @@ def build_description(routes: Sequence[Route], base_url: str) -> dict[str, Any]:
 def _describe_routes(routes: tuple[Route, ...]) -> tuple[dict[str, Any], dict[str, Any]]:
     inputs = {route: route.operation.input for route in routes}
     results = {route: _find_result(route) for route in routes}
-    wanted: list[tuple[type[BaseModel], JsonSchemaMode]] = [(model, "validation") for model in inputs.values()]
+    wanted: list[tuple[Any, JsonSchemaMode]] = [(model, "validation") for model in inputs.values()]
     wanted += [(model, "serialization") for model in (*results.values(), ApiError) if model is not None]
-    refs, definitions = models_json_schema(list(dict.fromkeys(wanted)), ref_template=_REFERENCE)
+    adapters = [(model, mode, TypeAdapter(model)) for model, mode in dict.fromkeys(wanted)]
+    refs, definitions = TypeAdapter.json_schemas(adapters, ref_template=_REFERENCE)
     schemas: dict[str, Any] = definitions["$defs"]
     paths: dict[str, Any] = {}
     for route in routes:
@@ -77,11 +79,11 @@ def _find_references(schema: Any) -> Iterable[str]:
             yield from _find_references(each)
 
 
-def _find_result(route: Route) -> type[BaseModel] | None:
-    """Return the model of the result; None for no content or a file."""
+def _find_result(route: Route) -> type[Any] | None:
+    """Return the type of the result; None for no content or a file."""
     returned = get_type_hints(inspect.unwrap(route.operation.run))["return"]
     [model] = get_args(returned) or (None,)
-    return model if isinstance(model, type) and issubclass(model, BaseModel) else None
+    return None if model is NoneType else model
 
 
 def _describe_operation(route: Route, schema: dict[str, Any], result: Any, error: Any) -> dict[str, Any]:

@@ -13,16 +13,10 @@ from clerkship.simulators.portal.api.inputs import (
 )
 from clerkship.simulators.portal.api.results import (
     ApiAppeal,
-    ApiCode,
     ApiDocument,
     ApiDocuments,
-    ApiLetter,
-    ApiMember,
     ApiRequest,
     ApiRequestPage,
-    ApiRequestRow,
-    ApiService,
-    to_dict,
 )
 from clerkship.simulators.portal.api.serve import ApiAnswer
 from clerkship.simulators.portal.describe import (
@@ -37,7 +31,7 @@ from clerkship.simulators.portal.draft_fields import ANSWER
 from clerkship.simulators.portal.drafts import choose_documents
 from clerkship.simulators.portal.form_values import FormValues, write_day
 from clerkship.simulators.portal.lists import CodeLists
-from clerkship.simulators.portal.records import Letter, UploadedDocument
+from clerkship.simulators.portal.records import UploadedDocument
 from clerkship.simulators.portal.request_list import find_requests
 
 
@@ -46,11 +40,6 @@ def build_document(desk: Desk, document: UploadedDocument) -> ApiDocument:
     fields = {name: getattr(document, name) for name in ApiDocument.model_fields}
     user = desk.state.config.find_user(document.user).name
     return ApiDocument(**{**fields, "uploaded": desk.local_time(document.uploaded), "user": user})
-
-
-def build_letter(desk: Desk, letter: Letter, paragraphs: tuple[str, ...] = ()) -> ApiLetter:
-    """Return a letter as the API shows it."""
-    return ApiLetter(**to_dict(build_letter_row(desk, letter)), paragraphs=paragraphs)
 
 
 def _list_documents(desk: Desk, request: Authorization) -> tuple[ApiDocument, ...]:
@@ -65,15 +54,15 @@ def build_request(desk: Desk, request: Authorization) -> ApiRequest:
     desk.register_member(member)
     letters = [each for each in desk.state.letters.values() if each.reference == request.id]
     return ApiRequest(
-        **to_dict(build_request_row(desk, request)),
-        member=ApiMember(**to_dict(build_member_card(desk, member))),
+        **vars(build_request_row(desk, request)),
+        member=build_member_card(desk, member),
         review=query.review,
         urgency="urgent" if query.is_urgent else "standard",
         place=query.place or "",
         requesting_npi=query.provider_id,
         servicing_npi=next((each.performer_id for each in query.services if each.performer_id), query.provider_id),
-        diagnoses=tuple(ApiCode(**to_dict(row)) for row in build_diagnosis_rows(codes, query.diagnoses)),
-        lines=tuple(ApiService(**to_dict(row)) for row in build_service_rows(codes, request)),
+        diagnoses=tuple(build_diagnosis_rows(codes, query.diagnoses)),
+        lines=tuple(build_service_rows(codes, request)),
         answers=query.answers,
         note=query.note,
         documents=_list_documents(desk, request),
@@ -92,7 +81,7 @@ def build_request(desk: Desk, request: Authorization) -> ApiRequest:
             for each in follow_up.list_appeals(desk, request)
         ),
         appeal_deadline=follow_up.find_deadline(desk, request) if request.status in ("denied", "modified") else None,
-        letters=tuple(build_letter(desk, each) for each in letters),
+        letters=tuple(build_letter_row(desk, each) for each in letters),
         actions=follow_up.list_actions(desk, request),
     )
 
@@ -104,7 +93,7 @@ def list_requests(desk: Desk, given: RequestFilter) -> ApiAnswer[ApiRequestPage]
     form = FormValues(given.model_dump())
     rows, paging, _ = find_requests(desk, form)
     form.check()
-    listed = tuple(ApiRequestRow(**to_dict(build_request_row(desk, each))) for each in rows)
+    listed = tuple(build_request_row(desk, each) for each in rows)
     statuses = {each.id: each.status for each in rows}
     return ApiAnswer(
         ApiRequestPage(requests=listed, page=paging.page, pages=paging.pages, total=paging.total),

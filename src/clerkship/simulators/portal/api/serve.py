@@ -11,7 +11,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from clerkship.sandbox.operation import Operation, OperationContext
 from clerkship.sandbox.request import Refusal, Reply
 from clerkship.sandbox.route import NO_CONTENT, Route, to_reply
-from clerkship.simulators.portal.api.results import ApiError, ApiErrorDetail, ApiProblem
+from clerkship.simulators.portal.api.results import ApiError, ApiErrorDetail
 from clerkship.simulators.portal.config import PortalRight
 from clerkship.simulators.portal.desk import (
     CONFLICT,
@@ -107,5 +107,5 @@ def refuse_api(refusal: Refusal) -> Reply:
 
 def build_error(status: int, code: str, message: str, problems: Sequence[FieldProblem] = (), reason: str = "") -> Reply:
     """Return a refusal as JSON."""
-    listed = tuple(ApiProblem(field=each.field, text=each.text) for each in problems)
-    return to_reply(status, ApiError(error=ApiErrorDetail(code=code, message=message, problems=listed, reason=reason)))
+    detail = ApiErrorDetail(code=code, message=message, problems=tuple(problems), reason=reason)
+    return to_reply(status, ApiError(error=detail))
