@@ -237,6 +237,21 @@ def test_a_filter_that_is_no_date_is_named_once(site: PortalSite, is_filed: bool
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("number", "9" * 100_000, "The number is too long: 100,000 characters of at most 80."),
+        ("member_id", "\x00", "The member ID has characters that cannot be used. Type it again."),
+        ("status", "banana", "The status is not one of those listed. Choose one of them."),
+        ("sort", "banana", "The order is not one of those listed. Choose one of them."),
+    ],
+)
+def test_a_filter_that_no_request_can_match_is_refused(site: PortalSite, name: str, value: str, text: str) -> None:
+    browser = site.sign_in()
+    assert browser.open("/requests", {name: value}).problems == [text]
+    assert "portal.searched" not in site.kinds
+
+
+@pytest.mark.parametrize(
     ("step", "field", "text"),
     [
         ("request", "review", "The request type is not one of those listed. Choose one of them."),

@@ -6,13 +6,15 @@ from typing import NamedTuple
 from urllib.parse import urlencode
 
 from clerkship.payer.answer import Authorization
+from clerkship.simulators.portal.describe import STATUS_LABELS
 from clerkship.simulators.portal.desk import Desk
 from clerkship.simulators.portal.events import Searched
 from clerkship.simulators.portal.form_values import FormValues
 from clerkship.simulators.portal.views import Paging
 
 PAGE_SIZE = 20
-FILTERS = ("number", "member_id", "status", "requested_from", "requested_to", "sort")
+MAX_TERM = 80
+"""Characters of a filter."""
 SORTS: dict[str, tuple[str, Callable[[Authorization], object]]] = {
     "newest": ("Newest first", lambda each: -each.requested.timestamp()),
     "oldest": ("Oldest first", lambda each: each.requested.timestamp()),
@@ -32,10 +34,17 @@ class RequestPage(NamedTuple):
 
 def find_requests(desk: Desk, form: FormValues) -> RequestPage:
     """Return the requests that match the filters of a form, and log the search. Problems are in the form."""
-    terms = {name: form.fields.get(name, "").strip() for name in FILTERS}
+    terms = {
+        "number": form.text("number", "The number", MAX_TERM),
+        "member_id": form.text("member_id", "The member ID", MAX_TERM),
+        "status": form.choice("status", "The status", STATUS_LABELS),
+        "requested_from": form.text("requested_from", "The first day", MAX_TERM),
+        "requested_to": form.text("requested_to", "The last day", MAX_TERM),
+        "sort": form.choice("sort", "The order", SORTS),
+    }
     days = form.day("requested_from", "The first day"), form.day("requested_to", "The last day")
     found = [each for each in desk.list_requests() if _matches(desk, each, terms, *days)]
-    found.sort(key=SORTS.get(terms["sort"], SORTS["newest"])[1])  # type: ignore[arg-type]
+    found.sort(key=SORTS[terms["sort"] or "newest"][1])  # type: ignore[arg-type]
     used = {name: text for name, text in terms.items() if text}
     rows, paging = _take_page(found, form.fields.get("page", ""), used)
     if used:
