@@ -7,6 +7,8 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+from clerkship.sandbox.authentication.password import encode_basic
+from clerkship.sandbox.request import Request
 from clerkship.simulators.portal.handle import FormFile
 from tests.simulators.portal.browser_user import PDF
 from tests.simulators.portal.http_client import HttpReply, post, send, sign_in
@@ -81,6 +83,16 @@ def test_no_page_is_shown_and_nothing_done_without_a_session(site: PortalSite) -
     for path in ("/drafts", "/members", "/sign-out", "/verify"):
         assert is_sign_in(post(site, path)), path
     assert [kind for kind in site.kinds if kind.startswith("portal.")] == []
+
+
+def test_a_session_of_the_pages_does_not_open_the_api() -> None:
+    with PortalSite(friction={"one_time_code": "text"}) as site:
+        cookie = sign_in(site).cookie
+        for method, path, body in (("GET", "/api/requests", b""), ("POST", "/api/drafts", b"{}")):
+            assert send(site, method, path, cookie, body, "text/plain").status == 401
+        assert site.state.drafts == {}
+        headers = {"authorization": f"Basic {encode_basic('m.okafor', site.portal.token)}", "cookie": cookie}
+        assert site.rig.send_http(Request("GET", "/api/requests"), headers).status == 200
 
 
 def test_pages_have_the_headers_that_keep_scripts_and_frames_out(site: PortalSite) -> None:

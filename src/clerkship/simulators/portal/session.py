@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import ClassVar
 
+from clerkship.kit.clock import Clock
 from clerkship.sandbox.authentication.cookie import CookieSession
 from clerkship.sandbox.authentication.credentials import SandboxCredentials, secrets_match
 from clerkship.sandbox.authentication.password import BasicPassword
 from clerkship.sandbox.operation import OperationContext
-from clerkship.sandbox.request import ConnectionInfo
+from clerkship.sandbox.request import ConnectionInfo, Request
 from clerkship.simulators.portal.config import PortalConfig
 from clerkship.simulators.portal.events import PortalSessionEnded
 from clerkship.simulators.portal.records import SessionStatus, UserSession
 from clerkship.simulators.portal.state import PortalState
 
 Context = OperationContext[PortalState]
-SIGN_IN = "/sign-in"
+SIGN_IN, API_PATH = "/sign-in", "/api"
 STATUS_PATHS: dict[SessionStatus, str] = {
     "needs_code": "/sign-in/code",
     "needs_password": "/sign-in/password",
@@ -35,6 +36,12 @@ class PortalSession(CookieSession):
     lifetime: timedelta = timedelta(days=366)
     login_path: str = SIGN_IN
 
+    def verify(self, request: Request, credentials: SandboxCredentials, clock: Clock) -> bool:
+        """Return whether the cookie is valid, for pages only: the REST API asks for no CSRF token, and it knows neither
+        codes nor idle sessions.
+        """
+        return not request.path.startswith(API_PATH) and super().verify(request, credentials, clock)
+
     def get_user(self, credentials: SandboxCredentials) -> str:
         assert isinstance(credentials.config, PortalConfig)
         return credentials.config.user.username
@@ -49,7 +56,7 @@ class PortalSession(CookieSession):
             "portal_url": f"{url}/",
             "username": self.get_user(credentials),
             "password": credentials.token,
-            "api_url": f"{url}/api",
+            "api_url": f"{url}{API_PATH}",
         }
 
 

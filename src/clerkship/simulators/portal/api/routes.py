@@ -12,9 +12,10 @@ from clerkship.simulators.portal.api import request_operations as requests
 from clerkship.simulators.portal.api.inputs import NewRequest
 from clerkship.simulators.portal.api.openapi import build_description
 from clerkship.simulators.portal.api.results import ApiSubmission
-from clerkship.simulators.portal.api.serve import CLOSED, CREATED, PREFIX, ApiAnswer, build_api_route, refuse_api
+from clerkship.simulators.portal.api.serve import CLOSED, CREATED, ApiAnswer, build_api_route, refuse_api
 from clerkship.simulators.portal.desk import NOT_FOUND, Desk
 from clerkship.simulators.portal.drafts import choose_documents, submit_draft
+from clerkship.simulators.portal.session import API_PATH
 from clerkship.simulators.portal.site import PageRequest, parse_page
 from clerkship.simulators.portal.state import PortalState
 
@@ -90,13 +91,13 @@ def describe_api(context: OperationContext[PortalState], request: PageRequest) -
 
 def refuse_unknown_path(context: OperationContext[PortalState], request: PageRequest) -> Reply:
     """Refuse a path that the API does not have."""
-    text = f"There is no {request.method} {request.path[:100]}. {PREFIX}/openapi.json lists what there is."
+    text = f"There is no {request.method} {request.path[:100]}. {API_PATH}/openapi.json lists what there is."
     raise Refusal(NOT_FOUND, "not_found", text if context.state.config.api else CLOSED)
 
 
 def _build_open_route(path: str, name: str) -> Route:
     operation = Operation(describe_api, name=name, access="open", tool=False)
-    return Route("GET", f"{PREFIX}{path}", operation, parse=parse_page, refuse=refuse_api)
+    return Route("GET", f"{API_PATH}{path}", operation, parse=parse_page, refuse=refuse_api)
 
 
 API_ROUTES = (
@@ -106,7 +107,7 @@ API_ROUTES = (
     *(
         Route(
             method,
-            f"{PREFIX}/{{path*}}",
+            f"{API_PATH}/{{path*}}",
             Operation(refuse_unknown_path, name=f"refuse_unknown_{method.lower()}", tool=False),
             parse=parse_page,
             refuse=refuse_api,

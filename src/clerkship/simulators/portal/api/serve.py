@@ -23,10 +23,10 @@ from clerkship.simulators.portal.desk import (
     InvalidForm,
 )
 from clerkship.simulators.portal.events import PageViewed, SubmitRefused
+from clerkship.simulators.portal.session import API_PATH
 from clerkship.simulators.portal.state import API_SESSION
 from clerkship.simulators.portal.views import FieldProblem
 
-PREFIX = "/api"
 CREATED = 201
 CLOSED = "The REST API of this payer portal is closed. Use its pages."
 _CODES = {NOT_FOUND: "not_found", FORBIDDEN: "forbidden", CONFLICT: "conflict", INVALID: "invalid_input"}
@@ -69,7 +69,7 @@ def build_api_route(
             emit_view(desk, answer.page, run.__name__, answer.records, answer.values)
         return to_reply(NO_CONTENT if answer.data is None else status, answer.data)
 
-    return Route(method, f"{PREFIX}{path}", Operation(serve), refuse=refuse_api, **options)
+    return Route(method, f"{API_PATH}{path}", Operation(serve), refuse=refuse_api, **options)
 
 
 def require_open(desk: Desk) -> None:
