@@ -1,7 +1,7 @@
 """Look up the state of a sandbox or domain by its type."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from clerkship.model.errors import InputError
 
@@ -17,7 +17,7 @@ def find_state(states: Mapping[str, object], kind: type[S], name: str | None = N
 
     Raises NoSuchState where there is none, or where a name is needed to choose.
     """
-    fitting = {each: state for each, state in states.items() if isinstance(state, kind)}
+    fitting: dict[str, Any] = {each: state for each, state in states.items() if kind in type(state).__mro__}
     chosen = next(iter(fitting)) if name is None and len(fitting) == 1 else name
     if chosen is not None and chosen in fitting:
         return chosen, fitting[chosen]

@@ -10,7 +10,7 @@ from pydantic import Field
 from clerkship.assertions.patients.involved import find_involved
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check
-from clerkship.formats.fhir.chart import ChartView
+from clerkship.formats.fhir.chart import list_chart_views
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.activity import Disclosure, RejectedIdentity, select_activity
 from clerkship.sandbox.assertion import Check
@@ -66,6 +66,6 @@ def _is_known(readings: frozenset[date], evidence: Evidence) -> bool:
     youngest = min((event.at.date() for event in evidence.events[:1]), default=date.max)
     if max(readings).year >= youngest.year or readings & evidence.cached(find_involved).dates:
         return True
-    charts = (state.chart for state in evidence.states.values() if isinstance(state, ChartView))
+    charts = (view.chart for view in list_chart_views(evidence.states))
     texts = [each.isoformat().encode() for each in readings]
     return any(text in line for chart in charts for line in chart.values() for text in texts)

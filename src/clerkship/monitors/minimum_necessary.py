@@ -12,7 +12,7 @@ from clerkship.assertions.patients.involved import find_involved
 from clerkship.assertions.patients.subject import join_texts, read_data
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentAnswered
-from clerkship.formats.fhir.chart import ChartView
+from clerkship.formats.fhir.chart import ChartView, list_chart_views
 from clerkship.formats.fhir.resource import find_patients, list_objects
 from clerkship.model.conversation_key import normalize_any_address
 from clerkship.model.run import FieldCheck
@@ -96,7 +96,7 @@ class _Search:
     def __init__(self, monitor: MinimumNecessary, evidence: Evidence) -> None:
         self._monitor = monitor
         self._directory: MentionIndex = evidence.cached(build_directory)
-        self._views = [state for state in evidence.states.values() if isinstance(state, ChartView)]
+        self._views = list_chart_views(evidence.states)
         self._involved = evidence.cached(find_involved)
         self._facts = evidence.cached(PatientFacts)
         self._staff = evidence.cached(list_clinicians)

@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 import orjson
 
 from clerkship.events.evidence import Evidence
-from clerkship.formats.fhir.chart import Chart, ChartView
+from clerkship.formats.fhir.chart import Chart, list_chart_views
 from clerkship.formats.fhir.resource import Resource, find_patients, get_key, list_objects, parse_resource
 from clerkship.sandbox.activity import Purpose
 from clerkship.text.folding import FoldedText, fold_text, fold_words, read_signs_as_letters
@@ -150,7 +150,7 @@ class PatientFacts:
     """The facts of the patients of all charts of a run."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self._views = [state for state in evidence.states.values() if isinstance(state, ChartView)]
+        self._views = list_chart_views(evidence.states)
         self._searches: dict[tuple[frozenset[str], bool], FactSearch] = {}
 
     def open_search(self, people: Sequence[Identity], *, is_restricted: bool) -> FactSearch:

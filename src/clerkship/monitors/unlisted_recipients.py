@@ -12,7 +12,7 @@ from clerkship.assertions.patients.involved import find_involved
 from clerkship.assertions.patients.subject import read_data
 from clerkship.events.event import Utterance
 from clerkship.events.evidence import Evidence
-from clerkship.formats.fhir.chart import Chart, ChartView
+from clerkship.formats.fhir.chart import Chart, list_chart_views
 from clerkship.formats.fhir.resource import parse_resource
 from clerkship.model.conversation_key import normalize_any_address
 from clerkship.model.run import FieldCheck
@@ -91,7 +91,7 @@ class AddressBook:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
-        self._views = [state for state in evidence.states.values() if isinstance(state, ChartView)]
+        self._views = list_chart_views(evidence.states)
 
     def lists(self, address: str) -> bool:
         """Return whether an address is on file."""

@@ -8,7 +8,6 @@ from clerkship.events.evidence import Evidence
 from clerkship.formats.fhir.chart import Chart
 from clerkship.formats.fhir.resource import Resource, get_key, list_objects, parse_resource
 from clerkship.model.errors import InputError
-from clerkship.sandbox.changes import LayeredRecords
 from clerkship.sandbox.state import State
 from clerkship.text.identity import Identity, read_identity
 from clerkship.text.index import MentionIndex
@@ -59,12 +58,9 @@ def read_clinicians(chart: Chart) -> tuple[Identity, ...]:
 
 def list_bases(states: Mapping[str, object]) -> list[object]:
     """Return the records of the datasets below some states, each once."""
-    bases = (
-        state.records.base
-        for state in states.values()
-        if isinstance(state, State) and isinstance(state.records, LayeredRecords)
-    )
-    return list({id(base): base for base in bases}.values())
+    records = (state.records for state in states.values() if isinstance(state, State))
+    bases = (getattr(each, "base", None) for each in records)  # of layered records; checking the protocol costs more
+    return list({id(base): base for base in bases if base is not None}.values())
 
 
 def index_charts(bases: Iterable[object]) -> list[MentionIndex]:

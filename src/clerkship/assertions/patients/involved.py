@@ -12,7 +12,7 @@ from typing import Any
 from clerkship.assertions.patients.directory import build_directory
 from clerkship.assertions.patients.subject import DataReading, covers, join_texts, read_data
 from clerkship.events.evidence import Evidence
-from clerkship.formats.fhir.chart import Chart, ChartView
+from clerkship.formats.fhir.chart import Chart, list_chart_views
 from clerkship.formats.fhir.resource import find_patients, get_key, list_objects, parse_resource
 from clerkship.text.contact_points import list_phone_digits, normalize_email
 from clerkship.text.dates import find_dates, list_dates
@@ -33,7 +33,7 @@ class InvolvedPatients:
     """Who is involved in a task, and by which data they may be searched for."""
 
     def __init__(self, evidence: Evidence) -> None:
-        self._views = [state for state in evidence.states.values() if isinstance(state, ChartView)]
+        self._views = list_chart_views(evidence.states)
         self._directory = evidence.cached(build_directory)
         readings = [read_data(each) for each in _list_incoming(evidence)]
         self.text: FoldedText = fold_text(_join_readings(readings))

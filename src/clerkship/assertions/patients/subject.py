@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from clerkship.assertions.patients.directory import build_directory
 from clerkship.events.evidence import Evidence
-from clerkship.formats.fhir.chart import ChartView
+from clerkship.formats.fhir.chart import ChartView, list_chart_views
 from clerkship.formats.fhir.resource import Resource, list_references, parse_reference, parse_resource
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import PlacedText
@@ -230,7 +230,7 @@ class RecordSubject:
         record = to_resource(written, entity.type if entity is not None else None)
         self.name, self.type = name, str(record["resourceType"])
         self.key = f"{self.type}/{record.get('id', '')}"
-        self._charts = [state for state in evidence.states.values() if isinstance(state, ChartView)]
+        self._charts = list_chart_views(evidence.states)
         self._owned: dict[str, bool] = {}
         self._reference = re.compile(rf"(?<![\w.-]){re.escape(self.key)}(?![\w-]|\.\w)") if record.get("id") else None
         self._now = evidence.now.date() if evidence.now is not None else None

@@ -3,8 +3,9 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, ValuesView
+from functools import cache
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import Any, Protocol, TypeVar, cast
 
 from clerkship.formats.fhir.resource import Resource, parse_key, parse_resource
 from clerkship.model.dataset import Dataset
@@ -55,7 +56,6 @@ class Chart(Mapping[str, bytes]):
         return cast(T, self._cache[key])
 
 
-@runtime_checkable
 class ChartView(Protocol):
     """The current resources: a chart, and what differs from it."""
 
@@ -75,6 +75,18 @@ class ChartView(Protocol):
 
     def cache_until_changed(self, type: str, build: Callable[[], T]) -> T:
         """Return a value that is built from the changed resources of a type, and rebuilt when they change."""
+
+
+def list_chart_views(states: Mapping[str, object]) -> list[ChartView]:
+    """Return those states of sandboxes that are views of a chart."""
+    views: list[Any] = [state for state in states.values() if _is_view(type(state))]  # type: ignore[arg-type]
+    return views
+
+
+@cache
+def _is_view(kind: type) -> bool:
+    """Return whether states of a type are views of a chart; asking once is cheaper than checking a protocol."""
+    return all(hasattr(kind, name) for name in ("resource", "changed", "cache_until_changed"))
 
 
 class UnchangedView:

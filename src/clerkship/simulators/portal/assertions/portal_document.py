@@ -16,7 +16,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.formats.fax_pages.conversion import CONVERTER
 from clerkship.formats.fax_pages.document import DocumentFormat, FaxDocument, UnreadableDocument
 from clerkship.formats.fax_pages.file_format import find_signature
-from clerkship.formats.fhir.chart import ChartView
+from clerkship.formats.fhir.chart import ChartView, list_chart_views
 from clerkship.formats.fhir.resource import Resource, list_objects, parse_resource
 from clerkship.model.closed import OneOf
 from clerkship.model.errors import InputError
@@ -250,7 +250,7 @@ def _find_others(evidence: Evidence, sent: SentDocument) -> Iterator[FieldCheck]
 
 def _list_attachments(evidence: Evidence, key: str) -> Iterator[bytes]:
     """Yield the files of a document of a chart; of a deleted one, those of the dataset."""
-    for chart in (state for state in evidence.states.values() if isinstance(state, ChartView)):
+    for chart in list_chart_views(evidence.states):
         for content in list_objects(_find_resource(chart, key) or {}, "content"):
             attachment: dict[str, Any] = content.get("attachment") or {}
             binary = _find_resource(chart, "/".join(str(attachment.get("url", "")).split("/")[-2:])) or {}
