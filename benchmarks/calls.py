@@ -52,6 +52,7 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
 from clerkship.sandbox.assertion import Assertion, Check
 from clerkship.sandbox.handle import Sandboxes
+from clerkship.sandbox.request import Request
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
@@ -65,6 +66,8 @@ from clerkship.simulators.voice.handle import Voice
 from clerkship.simulators.x12.handle import X12
 from clerkship.store.sqlite import SqliteStore
 from scripts.reference.examples import load_examples
+from tests.simulators.portal.api.test_api import build_mri
+from tests.simulators.portal.portal_site import PortalSite, fill_in_steps
 from tests.test_reference_examples import DATASETS, ENVIRONMENT
 
 ROOT = Path(__file__).parent.parent
@@ -283,6 +286,24 @@ def count_inquiry() -> Calls:
     return calls
 
 
+def count_portal() -> dict[str, Calls]:
+    """Return the calls of a page of a payer portal, and of a whole request that is submitted and withdrawn by API."""
+    with PortalSite() as site:
+        browser = site.sign_in()
+        path = fill_in_steps(browser).path
+        browser.post(f"{path}/withdraw", {"confirm": "yes"})
+        handle, data = site.portal, build_mri(site)
+
+        def submit() -> None:
+            reference = handle.api("POST", "/requests", data)["request"]["reference"]
+            handle.api("POST", f"/requests/{reference}/withdraw")
+
+        return {
+            "portal page": count_round(lambda: handle.send_as_is(Request("GET", path))),
+            "portal submission by API": count_round(submit),
+        }
+
+
 class Capture(Assertion):
     """Keeps the evidence of a trial, to check criteria on it."""
 
@@ -382,6 +403,7 @@ def count_all() -> dict[str, Calls]:
             "text message": count_text_message(),
             "X12 inquiry": count_inquiry(),
             "fax sent": count_fax(),
+            **count_portal(),
             **count_criteria(),
             **count_modules(),
         }
