@@ -6,7 +6,7 @@ from clerkship.payer.events import AppealDecided, AuthorizationDetermined
 from clerkship.reactions.portal_to_messages import SENDER_NUMBER
 from clerkship.simulators.portal.config import AttachmentConfig, FrictionConfig
 from clerkship.simulators.portal.desk import HUB_NAME
-from clerkship.simulators.portal.drafts import MAX_DRAFTS
+from clerkship.simulators.portal.drafts import MAX_DRAFTS, MAX_LOOSE_DOCUMENTS
 from clerkship.simulators.portal.follow_up import MAX_REASON
 from clerkship.simulators.portal.pages.sign_in import MAX_WRONG_CODES, PASSWORD_RULES
 from clerkship.simulators.portal.questions.shipped import load_shipped_sets
@@ -19,6 +19,7 @@ REFUSALS = {
     "a code that is unknown or has ended": (422, "the code, and since when it is not valid"),
     "a member whom the payer does not find, or who is not covered": (422, "the payer's own reason"),
     "a request that the payer has already": (422, "the payer's own reason, with the number of that request"),
+    "a value that is not listed, or an answer that is not asked for": (422, "`… is not one of those listed.`"),
     "a file that is not accepted": (422, "why, and what to do: `Save it as PDF, and upload that.`"),
     "a draft that was submitted already": (409, "`This request was already submitted. Its reference number is …`"),
     "a step of the form before the earlier ones are complete": (409, "`Go back to the step “…”.`"),
@@ -56,6 +57,7 @@ def _list_sets() -> Iterator[tuple[str, str, str]]:
 
 def _list_limits() -> Iterator[tuple[str, str]]:
     yield "drafts of a practice", f"{MAX_DRAFTS}"
+    yield "documents that the REST API stores before a request, a reply or an appeal names them", f"{MAX_LOOSE_DOCUMENTS}"
     yield "files of a request, bytes of a file", "`attachments.max_files`, `attachments.max_bytes`"
     yield "characters of the name of a file", f"{MAX_NAME_LENGTH}"
     yield "characters of the reason of an appeal", f"{MAX_REASON:,}"
