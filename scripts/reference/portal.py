@@ -57,7 +57,10 @@ def _list_sets() -> Iterator[tuple[str, str, str]]:
 
 def _list_limits() -> Iterator[tuple[str, str]]:
     yield "drafts of a practice", f"{MAX_DRAFTS}"
-    yield "documents that the REST API stores before a request, a reply or an appeal names them", f"{MAX_LOOSE_DOCUMENTS}"
+    yield (
+        "documents that were uploaded over the REST API and sent with nothing yet",
+        f"{MAX_LOOSE_DOCUMENTS}",
+    )
     yield "files of a request, bytes of a file", "`attachments.max_files`, `attachments.max_bytes`"
     yield "characters of the name of a file", f"{MAX_NAME_LENGTH}"
     yield "characters of the reason of an appeal", f"{MAX_REASON:,}"
