@@ -133,6 +133,7 @@ class PortalSite:
 
 SERVICE = {
     "procedure_code": "72148",
+    "modifiers": "",
     "units": "1",
     "unit": "units",
     "frequency": "once",
