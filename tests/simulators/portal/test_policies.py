@@ -74,7 +74,7 @@ def test_the_api_has_the_same_library() -> None:
         ]
         policy = ask(site, "/policies/CM-RAD-014/2025.2")
         assert policy["sections"][0]["criteria"] == ["Six weeks of conservative treatment.", "An examination after it."]
-        assert policy["until"] == "2025-12-31"
+        assert policy["policy"]["until"] == "2025-12-31"
         assert site.last("portal.page.viewed").records == ("policy/CM-RAD-014/2025.2",)
         assert ask(site, "/policies", day="soon")["error"]["problems"][0]["field"] == "day"
         assert ask(site, "/policies/CM-RAD-014/1")["error"]["code"] == "not_found"

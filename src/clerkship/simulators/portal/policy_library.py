@@ -1,5 +1,6 @@
 """The library of policies: search, open a version, and download it as PDF."""
 
+from dataclasses import dataclass
 from datetime import date
 from typing import NamedTuple
 
@@ -19,7 +20,8 @@ from clerkship.simulators.portal.form_values import FormValues
 STATUS_LABELS: dict[VersionStatus, str] = {"in_force": "In force", "superseded": "Superseded", "future": "Future"}
 
 
-class PolicyRow(NamedTuple):
+@dataclass(frozen=True)
+class PolicyRow:
     """A version of a policy in the library."""
 
     id: str
