@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from clerkship.assertions.patients.subject import read_data
+from clerkship.by_name import load
 from clerkship.events.evidence import Evidence
-from clerkship.payer.answer import IDENTITY_REASONS
 from clerkship.sandbox.activity import Activity, Disclosure, RejectedIdentity, TextPart, WrittenText
 from clerkship.simulators.fhir.assertions.agent_changes import WRITE_EVENTS
 from clerkship.simulators.fhir.monitors.chart_monitor import ChartSandbox, list_all_changes
@@ -23,6 +23,8 @@ INQUIRIES = {
 }
 """Events of a payer about a request, and the field with what it was told. They are named, because importing them takes
 the whole payer."""
+_IDENTITY_REASONS = "clerkship.payer.answer:IDENTITY_REASONS"
+"""Imported if a payer got a request, which means that the payer is imported already."""
 
 
 def list_activity(evidence: Evidence, sandbox: str) -> Iterator[Activity]:
@@ -40,7 +42,7 @@ def list_activity(evidence: Evidence, sandbox: str) -> Iterator[Activity]:
         told = read_data(getattr(payload, INQUIRIES[event.kind]))
         part = TextPart("request", "\n".join(told.lines))
         yield Disclosure(event, "payer", (payload.payer_id,), (part,), "payment")
-        if getattr(payload, "rejection", None) in IDENTITY_REASONS:
+        if getattr(payload, "rejection", None) in load(_IDENTITY_REASONS):
             yield RejectedIdentity(event, payload.payer_id)
 
 
