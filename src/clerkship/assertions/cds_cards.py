@@ -5,7 +5,7 @@ from typing import Annotated, Any, get_args
 
 from pydantic import Field
 
-from clerkship.formats.cds_hooks.card import Indicator
+from clerkship.formats.cds_hooks.drugs import Indicator
 from clerkship.model.closed import OneOf
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import matches_expected

@@ -6,12 +6,11 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from clerkship.formats.cds_hooks.drugs import Indicator
 from clerkship.formats.cds_hooks.hooks import is_reference
 from clerkship.formats.cds_hooks.wire_model import CdsCoding, Extension, Text, WireModel
 from clerkship.model.frozen import Flag
 
-Indicator = Literal["info", "warning", "critical"]
-"""How urgent a card is, in increasing order."""
 SelectionBehavior = Literal["at-most-one", "any"]
 ActionType = Literal["create", "update", "delete"]
 LinkType = Literal["absolute", "smart"]

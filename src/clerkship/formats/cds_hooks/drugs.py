@@ -7,16 +7,17 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import orjson
 
-from clerkship.formats.cds_hooks.card import Indicator
 from clerkship.model.frozen import Flag, Frozen
 
 RXNORM = "http://www.nlm.nih.gov/research/umls/rxnorm"
 SNOMED = "http://snomed.info/sct"
 Codes = frozenset[tuple[str, str]]
+Indicator = Literal["info", "warning", "critical"]
+"""How urgent a card about a finding is, in increasing order."""
 
 
 class Substance(Frozen):

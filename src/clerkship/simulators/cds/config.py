@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, Field, model_validator
 
-from clerkship.formats.cds_hooks.card import Indicator
+from clerkship.formats.cds_hooks.drugs import Indicator
 from clerkship.formats.cds_hooks.hooks import HookName
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Flag, Frozen, Whole

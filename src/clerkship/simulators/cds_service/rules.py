@@ -4,11 +4,12 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from clerkship.formats.cds_hooks.card import Card, CardSource, Indicator, SuggestedAction, Suggestion
+from clerkship.formats.cds_hooks.card import Card, CardSource, SuggestedAction, Suggestion
 from clerkship.formats.cds_hooks.drugs import (
     RXNORM,
     DrugInteraction,
     DrugProduct,
+    Indicator,
     expand,
     list_classes,
     list_codes,
