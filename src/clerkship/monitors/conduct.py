@@ -12,7 +12,7 @@ from clerkship.sandbox.assertion import Check
 from clerkship.sandbox.monitor import Monitor, MonitorAxis
 
 Secret = Literal["card", "password", "pin", "code", "ssn"]
-RULES = "clerkship.monitors.conduct_rules:check_texts"
+RULES = "clerkship.monitors.conduct_texts:check_texts"
 """Imported if there is a sandbox beside a chat, or a chat with a word that a rule looks for."""
 HINT = re.compile(
     r"[^\x00-\x7f]|://|\.[a-z0-9]|\bdot\b|[\[(] ?\.|p[a@4][s$5]{2}|\bpin\b|\bcards?\b|\bcv[vc]|digit|code|\botp\b"
