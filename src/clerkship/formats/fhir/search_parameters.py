@@ -3,13 +3,14 @@
 Parameters that R4 defines and this server does not support are in the table too, with the reason.
 """
 
-import json
 import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
+
+import orjson
 
 from clerkship.formats.fhir.resource import Resource, list_objects
 
@@ -65,7 +66,7 @@ class SearchParameter(NamedTuple):
 
 @cache
 def _load_table() -> dict[str, Any]:
-    return cast(dict[str, Any], json.loads(TABLE.read_text(encoding="utf-8")))
+    return cast(dict[str, Any], orjson.loads(TABLE.read_bytes()))
 
 
 @cache

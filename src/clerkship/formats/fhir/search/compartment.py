@@ -1,16 +1,17 @@
 """R4's CompartmentDefinitions: which resources belong to a patient, an encounter or a practitioner."""
 
-import json
 from functools import cache
 from pathlib import Path
 from typing import cast
+
+import orjson
 
 TABLE = Path(__file__).parent.parent / "tables" / "compartments.json"
 
 
 @cache
 def _load_table() -> dict[str, dict[str, list[str]]]:
-    return cast(dict[str, dict[str, list[str]]], json.loads(TABLE.read_text(encoding="utf-8")))
+    return cast(dict[str, dict[str, list[str]]], orjson.loads(TABLE.read_bytes()))
 
 
 def compartment_types() -> tuple[str, ...]:
