@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import orjson
-from pydantic import Field, JsonValue, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
 
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.errors import InputError, InputProblem, PlatformError
@@ -200,7 +200,8 @@ _LINE: TypeAdapter[CassetteHeader | StoredText | RecordedMessage | CassetteEntry
     Annotated[
         CassetteHeader | StoredText | RecordedMessage | RecordedQuestion | RecordedEmbedding | RecordedTurn,
         Field(discriminator="kind"),
-    ]
+    ],
+    config=ConfigDict(defer_build=True),
 )
 
 
