@@ -196,8 +196,8 @@ def check_expected(expected: Any) -> Any:
 
 def _reject_misspelled_matcher(name: Any) -> None:
     """Reject `{matchs: x}`: by the rules it is a literal, but it is almost certainly a misspelled matcher."""
-    hint = did_you_mean(str(name), MATCHERS)
-    if name not in MATCHERS and hint.startswith("did you mean"):
+    hint = did_you_mean(str(name), MATCHERS) if name not in MATCHERS else ""
+    if hint.startswith("did you mean"):
         raise ValueError(
             f"unknown matcher `{name}`; {hint} (write {{equals: {{{name}: …}}}} to compare with the map itself)"
         )
