@@ -2,9 +2,10 @@
 
 import inspect
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from functools import cache
+from typing import Any, TypeVar
 
 from clerkship.events.reply_calls import REPLY, list_reply_calls
 from clerkship.kit.registry import UnknownName
@@ -127,13 +128,21 @@ class VariantCheck:
             known = [each for each in dir(handle) if not each.startswith("_") and callable(getattr(handle, each))]
             self.calls.definition.problem(path, f"`{sandbox}` has no method `{name}`", did_you_mean(name, known))
             return
-        parameters = inspect.signature(method).parameters
-        if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
-            return
-        self._check_arguments(call, arguments, [each for each in parameters if each != "self"], path)
+        parameters = _list_parameters(method)
+        if parameters is not None:
+            self._check_arguments(call, arguments, parameters, path)
 
     def _check_arguments(self, call: str, arguments: Iterable[str], known: Sequence[str], path: KeyPath) -> None:
         for argument in arguments:
             if argument not in known:
                 hint = did_you_mean(argument, known)
                 self.calls.definition.problem(path, f"`{call}` has no parameter `{argument}`", hint)
+
+
+@cache
+def _list_parameters(method: Callable[..., Any]) -> Sequence[str] | None:
+    """Return the names of a method's parameters; None if it takes any. Many variants change the same calls."""
+    parameters = inspect.signature(method).parameters
+    if any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return None
+    return [each for each in parameters if each != "self"]
