@@ -12,6 +12,7 @@ from clerkship.formats.fhir.evaluation.conversion_functions import CLOCK_FUNCTIO
 from clerkship.formats.fhir.evaluation.evaluator import FUNCTIONS, VARIABLE_NAMES, evaluate, is_variable, parse_literal
 from clerkship.formats.fhir.evaluation.text_functions import PATTERN_FUNCTIONS, SINGLE_LINE, unquote
 from clerkship.formats.fhir.evaluation.type_functions import TYPE_ARGUMENT_FUNCTIONS, check_type
+from clerkship.formats.fhir.filter_syntax import SyntaxTree, parse_filters
 from clerkship.formats.fhir.resource import Resource
 from clerkship.model import pattern
 from clerkship.model.names import did_you_mean
@@ -21,7 +22,6 @@ MAX_EXPRESSION_LENGTH = 1000
 _SAMPLE_RESOURCE: Resource = {"resourceType": "Basic"}
 _SAMPLE_TIME = datetime(2026, 1, 1, tzinfo=UTC)
 _lock = threading.Lock()
-SyntaxTree = dict[str, Any]
 _tree_cache: dict[str, SyntaxTree] = {}
 """Cache of parsed expressions, bounded by the expressions in files."""
 
@@ -79,7 +79,12 @@ def _build_depth_error(text: str) -> InvalidFhirPath:
 
 
 def _parse(text: str) -> SyntaxTree:
-    from antlr4.tree.Tree import ParseTreeWalker  # noqa: PLC0415  (0.1 s, and most paths are plain ones)
+    return parse_filters(text) or parse_any(text)
+
+
+def parse_any(text: str) -> SyntaxTree:
+    """Parse any expression with the parser of fhirpathpy; raises InvalidFhirPath on a syntax error."""
+    from antlr4.tree.Tree import ParseTreeWalker  # noqa: PLC0415  (0.1 s, and most files need none of it)
     from fhirpathpy.parser.ASTPathListener import ASTPathListener  # noqa: PLC0415
 
     listener = ASTPathListener()
