@@ -3,8 +3,7 @@
 import gc
 import sys
 
-from clerkship import __version__
-from clerkship.by_name import load
+from clerkship import __version__, by_name
 
 
 def main() -> int:
@@ -13,7 +12,8 @@ def main() -> int:
         sys.stdout.write(f"clerkship {__version__}\n")
         return 0
     gc.disable()  # imports create many objects and no garbage; collected again once the command is imported
-    code: int = load("clerkship.cli.app:run")(sys.argv[1:])
+    by_name.freezes_imports = True
+    code: int = by_name.load("clerkship.cli.app:run")(sys.argv[1:])
     gc.freeze()  # the interpreter collects before it exits: this leaves it nothing to look at
     return code
 
