@@ -2,8 +2,11 @@
 
 import re
 from functools import lru_cache
-from typing import Literal, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
+from pydantic import Field
+
+PhoneNumber = Annotated[str, Field(pattern=r"^\+[1-9]\d{6,14}$", description="phone number in E.164: +15550100123")]
 PersonChannel = Literal["sms", "email", "portal", "phone"]
 PHONE_CHANNELS = ("sms", "phone")
 """Channels whose addresses are phone numbers."""

@@ -6,10 +6,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from clerkship.formats.fax_pages.degradation import Degradation
+from clerkship.model.conversation_key import PhoneNumber
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
 
-FaxNumber = Annotated[str, Field(pattern=r"^\+[1-9]\d{6,14}$", description="fax number in E.164: +15550100123")]
 LineOutcome = Literal["ok", "busy", "no_answer", "failed", "partial"]
 
 
@@ -17,7 +17,7 @@ class FaxContact(Frozen):
     """A fax machine elsewhere, and how its line behaves."""
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
-    number: FaxNumber
+    number: PhoneNumber
     outcomes: Annotated[
         tuple[LineOutcome, ...],
         Field(max_length=20, description="outcome of each attempt to send to it; the last one stays"),
@@ -29,9 +29,9 @@ class FaxConfig(Frozen):
     """The configuration: own numbers, the machines elsewhere, and how long sending takes."""
 
     organization: Annotated[str, Field(description="name of the organization, in the header line")] = "Clinic"
-    numbers: Annotated[tuple[FaxNumber, ...], Field(min_length=1, max_length=20, description="its own fax numbers")] = (
-        "+15550100200",
-    )
+    numbers: Annotated[
+        tuple[PhoneNumber, ...], Field(min_length=1, max_length=20, description="its own fax numbers")
+    ] = ("+15550100200",)
     contacts: Annotated[tuple[FaxContact, ...], Field(max_length=10_000, description="fax machines elsewhere")] = ()
     project: Annotated[
         str, Field(pattern=r"^[0-9a-f-]{36}$", description="its project id in the Sinch API, the path of each URL")

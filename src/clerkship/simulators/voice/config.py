@@ -14,6 +14,7 @@ from clerkship.formats.phone_tree.representative_script import RepresentativeScr
 from clerkship.formats.phone_tree.shipped import load_representative
 from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.kit.zone import ZoneName
+from clerkship.model.conversation_key import PhoneNumber
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen, Whole
 from clerkship.model.located_error import CheckedModel, FoundMistake
@@ -25,8 +26,6 @@ from clerkship.simulators.voice.tree_source import (
     find_tree_mistakes,
     list_source_values,
 )
-
-PhoneNumber = Annotated[str, Field(pattern=r"^\+[1-9]\d{6,14}$", description="phone number in E.164: +15550100123")]
 
 
 def _load_named_script(value: Any) -> Any:

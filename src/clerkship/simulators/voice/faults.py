@@ -7,11 +7,11 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, JsonValue, model_validator
 
 from clerkship.events.event import Payload
+from clerkship.model.conversation_key import PhoneNumber
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Number, Whole
 from clerkship.sandbox.faults.contract import EventFault
 from clerkship.sandbox.steps.fault_step import build_fault_step
-from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.dialling import BUSY_SECONDS
 from clerkship.simulators.voice.events import (
     CallAnswered,

@@ -6,11 +6,11 @@ from typing import Annotated, ClassVar, Self
 from pydantic import Field, model_validator
 
 from clerkship.model.closed import PERSON
+from clerkship.model.conversation_key import PhoneNumber
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.voice.checks import check_text
-from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.dialling import Caller, find_ringing_call, ring_agent
 from clerkship.simulators.voice.names import OWN_NUMBER, PHONE_NUMBER
 from clerkship.simulators.voice.state import VoiceState

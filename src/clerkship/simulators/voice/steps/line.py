@@ -4,11 +4,11 @@ from typing import Annotated, ClassVar, Self
 
 from pydantic import Field, model_validator
 
+from clerkship.model.conversation_key import PhoneNumber
 from clerkship.model.duration import Duration
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.sandbox.steps.contract import Step, StepHost
-from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.events import LineChanged
 from clerkship.simulators.voice.names import LINE
 from clerkship.simulators.voice.records import DialOutcome

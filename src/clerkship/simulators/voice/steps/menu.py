@@ -7,10 +7,10 @@ from pydantic import Field
 
 from clerkship.formats.phone_tree.shipped import list_trees
 from clerkship.formats.phone_tree.tree import IvrTree
+from clerkship.model.conversation_key import PhoneNumber
 from clerkship.model.errors import InputError
 from clerkship.model.located_error import CheckedModel, FoundMistake
 from clerkship.sandbox.steps.contract import Step, StepHost
-from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.events import MenuChanged
 from clerkship.simulators.voice.names import LINE, list_tree_names
 from clerkship.simulators.voice.state import VoiceState

@@ -6,11 +6,11 @@ from pydantic import AwareDatetime, Field, model_validator
 
 from clerkship.formats.phone_tree.nodes import MAILBOX
 from clerkship.formats.phone_tree.prompts import measure_speech
+from clerkship.model.conversation_key import PhoneNumber
 from clerkship.model.errors import InputError
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.voice.checks import check_number, check_text
-from clerkship.simulators.voice.config import PhoneNumber
 from clerkship.simulators.voice.events import VoicemailLeft
 from clerkship.simulators.voice.names import PHONE_NUMBER
 from clerkship.simulators.voice.state import VoiceState
