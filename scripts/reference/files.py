@@ -127,6 +127,7 @@ _FILTERS = {
     "minus": 'an earlier date: `minus("2w")`',
     "hl7": "a text for a field of an HL7 message, with delimiters and line ends escaped",
     "hl7date": "a date or time in HL7's format: `20260302`, `20260302090000-0500`",
+    "base64": 'a text in base64, such as an attachment of a chart; `base64("…")` adds lines to it',
     "pdf": "a text as a PDF file in base64, such as a document of a chart",
 }
 

@@ -87,6 +87,8 @@ def test_single_expression_keeps_the_type_of_its_value(template: str, value: obj
         ("now | hl7date", "20260302140000+0000"),
         ("patient.birthdate | hl7date", "19650315"),
         ("now | plus('1h') | hl7date", "20260302150000+0000"),
+        ("patient.name | base64", "Um9zYSBEZWxnYWRv"),
+        ("patient.name | base64('MRN 1')", "Um9zYSBEZWxnYWRvCk1STiAx"),
         ("patient.name | hl7", "Rosa Delgado"),
         ("patient.odd | hl7", "A \\T\\ B\\S\\C"),
     ],

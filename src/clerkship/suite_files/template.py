@@ -7,6 +7,7 @@ define how it is written into a text: see RecordView. Simulators can add filters
 See docs/decisions/0011-task-files-and-datasets.md.
 """
 
+import base64
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
@@ -80,6 +81,12 @@ def _join(value: Any, by: Any, text: FormatText) -> str:
     return str(by).join(parts)
 
 
+def _to_base64(value: Any, more: Any, text: FormatText) -> str:
+    """Return a text, and more lines if they are given, in base64, as an attachment of a chart has it."""
+    lines = text(value) if not more else f"{text(value)}\n{more}"
+    return base64.b64encode(lines.encode()).decode()
+
+
 def _item_at(number: int) -> Filter:
     def end(value: Any, _: Any, __: FormatText) -> Any:
         if not isinstance(value, list | tuple | str):
@@ -103,6 +110,7 @@ FILTERS: dict[str, Filter] = {
     "date": _format_date,
     "plus": _shift(1),
     "minus": _shift(-1),
+    "base64": _to_base64,
 }
 FindFilter = Callable[[str], Filter]
 """Return the filter with a name. Raise UnknownName."""
