@@ -406,3 +406,31 @@ def test_the_shipped_rules_ask_before_imaging_of_the_spine_and_reduce_long_thera
     therapy = send(clinic, "97110", quantity=20)
     assert (therapy.status, therapy.services[0].quantity) == ("modified", 12)
     assert send(clinic, "70450").status == "approved"
+
+
+DENIED_UNLESS_TREATED = [
+    {"match": {"answers": {"weeks": {"gte": 6}}}, "status": "approved"},
+    {"status": "denied", "reason": "not_medically_necessary"},
+]
+
+
+def test_a_physician_of_the_payer_reviews_a_denial_with_new_answers() -> None:
+    clinic = clinic_with(*DENIED_UNLESS_TREATED)
+    denied = send(clinic, "72148")
+    answer = clinic.payer.review_denial(clinic.action, denied.id, request(answers={"weeks": 8.0}))
+    [reviewed] = answer.authorizations
+    assert (denied.status, reviewed.status, reviewed.id) == ("denied", "approved", denied.id)
+    again = clinic.payer.review_denial(clinic.action, denied.id, request(answers={"weeks": 9.0}))
+    assert reason_of(again) == ("authorization_closed", "request")
+
+
+def test_a_review_without_anything_new_or_too_late_is_rejected() -> None:
+    clinic = clinic_with(*DENIED_UNLESS_TREATED, peer_review_period="14d")
+    denied = send(clinic, "72148")
+    nothing_new = clinic.payer.review_denial(clinic.action, denied.id, request())
+    assert reason_of(nothing_new) == ("missing_request_data", "request")
+    clinic.advance(days=15)
+    late = clinic.payer.review_denial(clinic.action, denied.id, request(answers={"weeks": 8.0}))
+    assert reason_of(late) == ("authorization_closed", "request")
+    assert late.rejection is not None
+    assert "is over" in late.rejection.text

@@ -125,7 +125,13 @@ def _reject(
 
 
 def update_authorization(
-    records: PayerRecords, action: ActionContext, reference: str, query: AuthorizationQuery, moment: Moment
+    records: PayerRecords,
+    action: ActionContext,
+    reference: str,
+    query: AuthorizationQuery,
+    moment: Moment,
+    *,
+    is_peer_review: bool = False,
 ) -> AuthorizationAnswer:
     """Add information to a request, or change what it asks for, and decide it again."""
     parties = identify_parties(records, query)
@@ -136,17 +142,28 @@ def update_authorization(
     if isinstance(authorization, Rejection):
         return _reject(action, "updated", query, parties._replace(rejection=authorization), reference)
     updated = authorization.model_copy(update={"query": merge_update(authorization, query)})
-    rejection = _check_update(authorization, updated, member, moment)
+    rejection = _check_denial(records, authorization, moment) if is_peer_review else None
+    rejection = rejection or _check_update(authorization, updated, member, moment, is_peer_review=is_peer_review)
     if rejection is not None:
         return _reject(action, "updated", query, parties._replace(rejection=rejection), reference)
     waiting = wait_for_decision(updated, None)
     return _answer(parties, _log_decision(records, action, AuthorizationUpdated, waiting, moment))
 
 
+def _check_denial(records: PayerRecords, authorization: Authorization, moment: Moment) -> Rejection | None:
+    """Return why a physician of the payer does not decide a denied request again; None if one does."""
+    if authorization.status != "denied" or authorization.decided is None:
+        return reject("authorization_closed", "request", f"{authorization.id} is {authorization.status}, not denied.")
+    if moment.now - authorization.decided > records.config.peer_review_period:
+        text = f"The time for a peer-to-peer review of {authorization.id} is over. Appeal against it."
+        return reject("authorization_closed", "request", text)
+    return None
+
+
 def _check_update(
-    authorization: Authorization, updated: Authorization, member: Member, moment: Moment
+    authorization: Authorization, updated: Authorization, member: Member, moment: Moment, *, is_peer_review: bool
 ) -> Rejection | None:
-    if authorization.status in _CLOSED_STATUSES:
+    if authorization.status in _CLOSED_STATUSES and not is_peer_review:
         advice = " Appeal against it, or send a new request." if authorization.status == "denied" else ""
         return reject("authorization_closed", "request", f"{authorization.id} is {authorization.status}.{advice}")
     if is_expired(authorization, moment.today):

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, TypeAdapter, model_validator
 
+from clerkship.model.conversation_key import PhoneNumber
 from clerkship.model.duration import Duration
 from clerkship.model.environment import Environment, utc_offset_minutes
 from clerkship.model.frozen import Frozen, Whole
@@ -45,6 +46,10 @@ class PayerEntry(Frozen):
         Literal["active", "inactive", "unavailable"],
         Field(description="`inactive` no longer pays; `unavailable` cannot answer at the moment"),
     ] = "active"
+    fax_numbers: Annotated[
+        tuple[PhoneNumber, ...],
+        Field(description="fax numbers for documents; a fax with the number of a request is filed with it"),
+    ] = ()
 
 
 class CoverageEntry(Frozen):
@@ -218,6 +223,9 @@ class PayerConfig(Frozen):
         AppealConfig,
         Field(default_factory=lambda: AppealConfig.model_validate({}), description="how appeals are decided"),
     ]
+    peer_review_period: Annotated[
+        Duration, Field(description="how long after a denial a physician of the payer can be asked to decide again")
+    ] = timedelta(days=14)
     numbers: Annotated[NumberPrefixes, Field(description="what the payer's numbers begin with")] = NumberPrefixes()
     zone: Annotated[
         Whole | None,

@@ -125,6 +125,15 @@ class PayerState(State[PayerConfig]):
             self.current, action, reference, query, self._find_moment(action)
         )
 
+    def review_denial(self, action: ActionContext, reference: str, query: AuthorizationQuery) -> AuthorizationAnswer:
+        """Decide a denied request again, with what its clinician told a physician of the payer.
+
+        Rejected if nothing new was told, or the denial is older than `peer_review_period`.
+        """
+        return authorization_requests.update_authorization(
+            self.current, action, reference, query, self._find_moment(action), is_peer_review=True
+        )
+
     def cancel_authorization(self, action: ActionContext, reference: str, query: PartyQuery) -> AuthorizationAnswer:
         """Cancel a request of the provider, or of its organization. It can be cancelled once."""
         return authorization_requests.cancel_authorization(

@@ -199,6 +199,49 @@ def test_authorization_number_of_another_member_is_not_found() -> None:
     assert line.ask("payer.find_authorization", second, reference="REF8") == ("not_found", {})
 
 
+ASKED_BY_PHONE = {"procedure_code": "72148", "diagnosis": "M54.16", "service_date": "2026-03-16"}
+
+
+def test_request_is_taken_by_phone_once() -> None:
+    line = Line(determinations=[{"status": "pending"}])
+    member = line.find_active()
+    taken = line.ask("payer.request_authorization", member, **ASKED_BY_PHONE, place="22", urgent="yes")
+    assert taken.outcome == "pending"
+    [request] = line.office.payer[0].current.authorizations.values()
+    assert (request.id, request.query.diagnoses, request.query.place) == (taken.values["reference"], ("M5416",), "22")
+    assert (request.query.is_urgent, request.query.services[0].start) == (True, date(2026, 3, 16))
+    assert line.ask("payer.request_authorization", member, **ASKED_BY_PHONE).outcome == "duplicate"
+
+
+@pytest.mark.parametrize(
+    ("changed", "outcome"),
+    [
+        ({"procedure_code": "99213"}, "not_required"),
+        ({"service_date": "2031-01-01"}, "rejected"),
+        ({"service_date": ""}, "not_found"),
+        ({"diagnosis": ""}, "not_found"),
+        ({"birth_date": "1901-01-01"}, "not_found"),
+    ],
+)
+def test_request_by_phone_that_is_not_taken_has_an_outcome_of_its_own(changed: dict[str, str], outcome: str) -> None:
+    line = Line()
+    result = line.ask("payer.request_authorization", line.find_active(), **{**ASKED_BY_PHONE, **changed})
+    assert result.outcome == outcome
+    assert line.office.payer[0].current.authorizations == {}
+
+
+def test_denial_is_reviewed_with_answers_that_are_told_by_phone() -> None:
+    rules = [{"match": {"answers": {"weeks": {"gte": 6}}}, "status": "approved"}, {"status": "denied"}]
+    line = Line(determinations=rules)
+    member = line.find_active()
+    denied = line.ask("payer.request_authorization", member, **ASKED_BY_PHONE)
+    digits = "".join(each for each in denied.values["reference"] if each.isdigit())
+    assert line.ask("payer.review_denial", member, reference="R1", answers="weeks: 8").outcome == "not_found"
+    assert line.ask("payer.review_denial", member, reference=digits, answers="weeks: 3").outcome == "denied"
+    reviewed = line.ask("payer.review_denial", member, reference=digits, answers="weeks: 8; kind: therapy")
+    assert (denied.outcome, reviewed.outcome) == ("denied", "approved")
+
+
 def test_claim_is_that_which_the_payer_has() -> None:
     line = Line(claims=[DENIED_CLAIM])
     payer, action = line.office.payer

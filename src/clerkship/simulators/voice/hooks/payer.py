@@ -7,9 +7,18 @@ such as one with the wrong birth date, has the outcome `not_found`: a line does 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from clerkship.payer.answer import Authorization, Benefit, EligibilityAnswer, PayerClaim
+from clerkship.payer.answer import Authorization, AuthorizationAnswer, Benefit, EligibilityAnswer, PayerClaim
+from clerkship.payer.determination import read_answer
 from clerkship.payer.eligibility import find_coverage
-from clerkship.payer.inquiry import ClaimQuery, EligibilityInquiry, PartyQuery, PersonQuery, ServiceType
+from clerkship.payer.inquiry import (
+    AuthorizationQuery,
+    ClaimQuery,
+    EligibilityInquiry,
+    PartyQuery,
+    PersonQuery,
+    RequestedService,
+    ServiceType,
+)
 from clerkship.payer.matching import identify_parties
 from clerkship.payer.plan import find_service_type
 from clerkship.payer.state import PayerState
@@ -139,6 +148,72 @@ def _is_for(authorization: Authorization, arguments: Mapping[str, str]) -> bool:
     return not types or not types.isdisjoint(map(find_service_type, codes))
 
 
+def request_authorization(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
+    """Take a request for one service by phone. One that the payer rejects, and that is no duplicate, is not taken."""
+    payer, action = context.action.domain(PayerState)
+    query, day = _build_query(arguments), read_date(arguments.get("service_date", ""))
+    code, diagnosis = (normalize_reference(arguments.get(name, "")) for name in ("procedure_code", "diagnosis"))
+    if not query or day is None or not code or not diagnosis:
+        return NOT_FOUND
+    quantity = arguments.get("quantity", "")
+    service = RequestedService(
+        procedure_code=code,
+        quantity=int(quantity) if quantity.isdecimal() and int(quantity) else 1,
+        start=day,
+        end=day,
+        performer_id=arguments.get("performer") or None,
+    )
+    request = AuthorizationQuery(
+        **query,
+        services=(service,),
+        diagnoses=(diagnosis,),
+        place=arguments.get("place") or None,
+        is_urgent=arguments.get("urgent", "").lower() in ("yes", "true", "urgent"),
+        answers=_read_answers(arguments),
+    )
+    return _report(payer.request_authorization(action, request), code)
+
+
+def review_denial(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
+    """Decide a denied request again, with the answers that a clinician gives to a physician of the payer."""
+    payer, action = context.action.domain(PayerState)
+    query, reference = _build_query(arguments), arguments.get("reference", "")
+    filed = _list_authorizations(payer, PartyQuery(**query)) if query else ()
+    match = next((each for each in filed if is_same_reference(reference, each.id)), None)
+    if match is None:
+        return NOT_FOUND
+    answers = AuthorizationQuery(**query, answers=_read_answers(arguments))
+    return _report(payer.review_denial(action, match.id, answers), "")
+
+
+def _read_answers(arguments: Mapping[str, str]) -> dict[str, str | bool | float]:
+    """Return answers to clinical questions, which are written as `id: value; id: value`.
+
+    Numbers, `yes` and `no` become values of their types: rules compare them so.
+    """
+    pairs = (each.partition(":") for each in arguments.get("answers", "").split(";"))
+    given = {id.strip(): value.strip() for id, _, value in pairs if id.strip() and value.strip()}
+    return {id: _read_value(value) for id, value in given.items()}
+
+
+def _read_value(text: str) -> str | bool | float:
+    typed = (read_answer(type, (), text) for type in ("number", "boolean"))
+    return next((value for value in typed if value is not None), text)
+
+
+def _report(answer: AuthorizationAnswer, code: str) -> HookResult:
+    """Return what became of a request that was made by phone."""
+    if answer.member is None:
+        return NOT_FOUND
+    if answer.rejection is not None:
+        is_duplicate = answer.rejection.reason == "duplicate_request"
+        return HookResult("duplicate" if is_duplicate else "rejected", {"reason": answer.rejection.text})
+    if not answer.is_required:
+        return HookResult("not_required", {"service": code})
+    authorization = answer.authorizations[0]
+    return HookResult(_OUTCOMES_BY_STATUS[authorization.status], _describe_authorization(authorization))
+
+
 def find_claim(context: HookContext, arguments: Mapping[str, str]) -> HookResult:
     """Find a claim by its number or its day of service; the newest one if several match."""
     payer, action = context.action.domain(PayerState)
@@ -263,6 +338,26 @@ HOOKS = (
         find_authorization,
         PAYER,
         ("reference", "procedure_code", "question"),
+    ),
+    Hook(
+        "payer.request_authorization",
+        "Request an authorization for one service. `answers` are written `id: value; id: value`, with the ids of the "
+        "payer's clinical questions.",
+        (*PARTIES, "procedure_code", "diagnosis", "service_date"),
+        ("approved", "pending", "denied", "not_required", "duplicate", "rejected", "not_found"),
+        ("reference", "status", "service", "valid_from", "valid_until", "reason"),
+        request_authorization,
+        PAYER,
+        ("place", "performer", "quantity", "urgent", "answers"),
+    ),
+    Hook(
+        "payer.review_denial",
+        "Let a physician of the payer decide a denied request again, with `answers` to the payer's clinical questions.",
+        (*PARTIES, "reference", "answers"),
+        ("approved", "pending", "denied", "rejected", "not_found"),
+        ("reference", "status", "service", "valid_from", "valid_until", "reason"),
+        review_denial,
+        PAYER,
     ),
     Hook(
         "payer.find_claim",
