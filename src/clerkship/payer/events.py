@@ -122,6 +122,16 @@ class AuthorizationInquired(PayerEvent, kind="payer.authorization.inquired"):
     query: PartyQuery | AuthorizationQuery | ClaimQuery
 
 
+class FaxUnmatched(PayerEvent, kind="payer.fax.unmatched"):
+    """A fax arrived at a payer that names no request, or several. It is filed with none."""
+
+    effect: ClassVar[EffectType] = "none"
+    fax: str
+    """The id of the fax."""
+    references: tuple[str, ...] = ()
+    """The requests that it names."""
+
+
 class DeterminationSet(Payload, kind="payer.determination.set"):
     """The scenario set a decision, for requests that are open or that come later."""
 

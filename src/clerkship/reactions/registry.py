@@ -11,6 +11,7 @@ from clerkship.reactions.contract import BrokenReactions, React, ReactionPair, p
 PAIRS = (
     ReactionPair(source="cds", target="fhir", module="clerkship.reactions.cds_to_fhir"),
     ReactionPair(source="fax", target="files", module="clerkship.reactions.fax_to_files"),
+    ReactionPair(source="fax", target="payer", module="clerkship.reactions.fax_to_payer"),
     ReactionPair(source="files", target="files", module="clerkship.reactions.files_to_files"),
     ReactionPair(source="files", target="x12", module="clerkship.reactions.files_to_x12"),
     ReactionPair(source="fhir", target="messages", module="clerkship.reactions.fhir_to_messages"),
