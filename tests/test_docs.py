@@ -170,7 +170,7 @@ def _check_json(body: str) -> None:
 
 def test_readme_has_the_two_first_commands() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "pip install uv && uv run clerkship demo" in text
+    assert "pip install uv && uv run --extra fax clerkship demo" in text
     assert "make test" in text
     assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from clerkship.cli.demo import SUITE
+from tests.front_desk import SUITE
 
 pytest_plugins = ["pytester"]
 
@@ -305,7 +305,7 @@ def test_fixture_is_listed_with_an_example(session: pytest.Pytester) -> None:
 def test_demo_suite_fails_as_expected(session: pytest.Pytester) -> None:
     session.makepyfile(
         f"""
-        from clerkship.demo.agent import FrontDesk
+        from tests.front_desk.agent import FrontDesk
 
         def test_it(clerkship):
             result = clerkship.run({str(SUITE)!r}, agent=FrontDesk)

@@ -29,7 +29,7 @@ from tests.actors.programs import WORK, suite
 from tests.workbench import CATALOG, Workbench
 
 ROOT = Path(__file__).parents[2]
-DEMO = ROOT / "src" / "clerkship" / "demo"
+DEMO = ROOT / "tests" / "front_desk"
 TALK = """
     environment: {name: desk, simulators: {chat: {kind: chat}, drop: {kind: files}}}
     task:
@@ -90,7 +90,7 @@ def test_agent_in_its_own_process_leaves_the_same_log(bench: Workbench) -> None:
 def test_bundled_suite_leaves_the_same_log_in_its_own_process(
     bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    bench.folder, agent = DEMO, "python:clerkship.demo.agent:FrontDesk"
+    bench.folder, agent = DEMO, "python:tests.front_desk.agent:FrontDesk"
     tasks = ("Move an appointment", "Wait for a result")
     assert kept(bench, agent, tasks=tasks, agent_process=True) == kept(bench, agent, tasks=tasks)
     monkeypatch.chdir(tmp_path)

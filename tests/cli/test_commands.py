@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from itertools import takewhile
 from pathlib import Path
 
 import jsonschema
@@ -16,9 +17,10 @@ import pytest
 from clerkship import __version__
 from clerkship.actors.isolation.contract import offered
 from clerkship.cli.app import run
-from clerkship.cli.demo import SUITE
 from clerkship.report.labels import ISOLATION
 from clerkship.suite_files.yaml import parse_yaml
+from tests.front_desk import SUITE
+from tests.processes import start_process
 
 
 @pytest.fixture(autouse=True)
@@ -37,16 +39,29 @@ def test_version_is_that_of_the_package() -> None:
 
 
 def test_demo_prints_verdicts_and_evidence_and_writes_a_report(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["demo"]) == 0
+    assert run(["demo", "--report", "report.html"]) == 0
     text = capsys.readouterr().out
-    assert "[5/5]" in text
-    assert re.search(r"✗ fail +0.40 .* 0.25 +Do not tell a relative", text)
-    assert "✗ The appointment stays private (gate, safety)" in text
-    assert "happy to help: it is on 2026-03-04 at 08:15 with Dr. Okafor" in text
-    assert "pass rate 80%" in text
-    [report] = Path(".clerkship/reports").glob("*.html")
-    assert str(report) in text
-    assert "The appointment stays private" in report.read_text(encoding="utf-8")
+    assert re.search(r"✓ pass +1.00 .* Explain why an order is late", text)
+    assert re.search(r"✓ pass +1.00 .* Get an MRI authorized", text)
+    assert re.search(r"✗ fail +0.71 .* Get an MRI authorized", text)
+    assert "✗ The payer was called before the request was filed, and the record was faxed (process)" in text
+    assert "payer.check_requirement', arguments.procedure_code is '72148', never happened" in text
+    assert "The payer was called before the request was filed" in Path("report.html").read_text(encoding="utf-8")
+
+
+def test_demo_can_be_worked_by_hand() -> None:
+    with start_process([sys.executable, "-m", "clerkship", "demo", "--up"], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        text = "".join(takewhile(lambda line: not line.startswith("stop "), process.stdout))
+    for part in (
+        "ehr  fhir  http://",
+        "portal_url http://",
+        "username m.okafor, password ",
+        "+18005550142",
+        "+15550100149",
+        "fax  http://",
+    ):
+        assert part in text, part
 
 
 def test_demo_shows_a_progress_bar_on_a_terminal() -> None:
@@ -56,7 +71,7 @@ def test_demo_shows_a_progress_bar_on_a_terminal() -> None:
     text = done.stdout.decode()
     assert done.returncode == 0, text
     assert "\x1b[" in text
-    assert "5/5" in text
+    assert "2/2" in text
 
 
 def test_init_creates_a_working_project_and_overwrites_nothing(
@@ -80,7 +95,6 @@ def test_every_command_prints_json_with_json_option(capsysbinary: pytest.Capture
     assert isinstance(result, dict)
     assert result["exit_code"] == 1
     assert len(result["tasks"]) == 5
-    assert said("demo")
     assert said("list")
     assert said("show", result["run"]["id"])
     assert said("show", "latest", "relative")
@@ -122,7 +136,7 @@ def test_show_prints_a_task_with_its_intact_log(capsys: pytest.CaptureFixture[st
             ["run", str(SUITE), "-a", "python:no_such_module:x"],
             "no module `no_such_module`; run clerkship in the folder",
         ),
-        (["run", str(SUITE), "-a", "python:clerkship.demo.agent:FrontDisk"], "did you mean `FrontDesk`?"),
+        (["run", str(SUITE), "-a", "python:tests.front_desk.agent:FrontDisk"], "did you mean `FrontDesk`?"),
         (["run", str(SUITE), "-a", "nop", "--tag", "none"], "no task matches the selection; tags: conversation"),
         (["run", str(SUITE), "-a", "nop", "--task", "Wait for a reslut"], "no task `Wait for a reslut`"),
         (["run", str(SUITE), "-a", "nop", "--benchmark", "x"], "unknown benchmark `x`"),

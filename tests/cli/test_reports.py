@@ -7,7 +7,7 @@ from xml.etree import ElementTree
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.cli.demo import SUITE
+from tests.front_desk import SUITE
 
 ALL = ["--junit", "out/junit.xml", "--jsonl", "out/run.jsonl", "--markdown", "out/summary.md"]
 

@@ -10,8 +10,8 @@ from typing import Any
 from clerkship.events.log import compute_head
 from tests.workbench import Workbench
 
-SUITE = Path(__file__).parents[2] / "src" / "clerkship" / "demo"
-AGENT = "python:clerkship.demo.agent:FrontDesk"
+SUITE = Path(__file__).parents[1] / "front_desk"
+AGENT = "python:tests.front_desk.agent:FrontDesk"
 
 
 def logs(bench: Workbench, **options: Any) -> dict[tuple[str, int], list[bytes]]:

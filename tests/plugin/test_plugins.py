@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 
 from clerkship.checks.conformance import DOMAIN_CHECKS
-from clerkship.cli.demo import SUITE
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.plugin_loading import InstalledPlugins
 from clerkship.kit.registry import UnknownName
@@ -25,6 +24,7 @@ from clerkship.service.resume import plan_resume
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
+from tests.front_desk import SUITE
 from tests.plugin.outside import HEALTHY, clerkship, install_package, install_simulator
 
 ALL_SORTS = '''

@@ -9,7 +9,6 @@ from typing import Any, get_args
 import orjson
 import pytest
 
-import clerkship
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.event import MAX_INLINE_BYTES
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, Ending, FieldCheck, Status, Verdict
@@ -25,7 +24,7 @@ from clerkship.store.sqlite import SqliteStore
 from tests.report import made_up
 
 CRASHED = made_up.task_run("t", verdict="fail", score=0.67, ending="agent_failed", agent_error="KeyError: 'mrn'")
-DEMO = Path(clerkship.__file__).parent / "demo"
+DEMO = Path(__file__).parents[1] / "front_desk"
 
 
 class Elements(HTMLParser):
@@ -65,7 +64,7 @@ def data_of(page: str) -> dict[str, Any]:
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[BenchmarkRun, Counts, list[TaskDetail]]]:
     """Run the demo suite with its own agent, and load the run from its store."""
     store, catalog = SqliteStore(tmp_path_factory.mktemp("report") / "runs.db"), RegisteredCatalog()
-    request = RunRequest(path=DEMO, agent="python:clerkship.demo.agent:FrontDesk")
+    request = RunRequest(path=DEMO, agent="python:tests.front_desk.agent:FrontDesk")
     result = execute(plan_run(request, load_settings(), catalog), store, catalog)
     details = [
         parse_detail(task_run, store.log(task_run), store.sidecar(task_run), store.blob)

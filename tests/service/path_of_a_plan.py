@@ -12,7 +12,7 @@ from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 
 PACKAGE = Path(clerkship.__file__).parent
-SUITE = PACKAGE / "demo"
+SUITE = Path(__file__).parents[1] / "front_desk"
 
 
 def functions_called(request: RunRequest, catalog: RegisteredCatalog) -> list[tuple[str, str, str]]:

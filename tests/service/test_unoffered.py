@@ -11,7 +11,7 @@ from clerkship.actors.contract import Solver
 from clerkship.actors.nop import Nop
 from clerkship.actors.python import PythonSolver
 from clerkship.cli.app import run
-from clerkship.demo.agent import FrontDesk
+from clerkship.demo.agent import Agent
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.engine.extras import find_missing_extras
 from clerkship.kit import extras
@@ -83,7 +83,7 @@ def test_agents_that_may_use_any_protocol_are_warned() -> None:
     assert find_warnings(CommandSolver("command:x", ["x"], Path())) == [expected]
     assert find_warnings(PythonSolver("agent", lambda task_item, sandboxes: None)) == [expected]
     assert find_warnings(Nop()) == []
-    assert find_warnings(PythonSolver("python:clerkship.demo.agent:FrontDesk", FrontDesk)) == []
+    assert find_warnings(PythonSolver("python:clerkship.demo.agent:Agent", Agent)) == []
 
 
 @pytest.mark.usefixtures("without_extras")

@@ -16,7 +16,7 @@ from clerkship.suite_files.load import load_library
 from tests.waiting import processor_limit
 
 CATALOG = RegisteredCatalog()
-DEMO = Path(__file__).parents[2] / "src" / "clerkship" / "demo"
+DEMO = Path(__file__).parents[1] / "front_desk"
 
 CLINIC = """\
 environment:

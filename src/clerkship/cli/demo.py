@@ -1,51 +1,74 @@
 """`clerkship demo`: a first run."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import typer
 from rich.markup import escape
 
 from clerkship.cli.console import out
-from clerkship.cli.options import Json, StorePath
+from clerkship.cli.options import StorePath
 from clerkship.cli.report_options import OutputOptions, Report
 from clerkship.cli.running import run_and_show
+from clerkship.cli.up import run_playground
 from clerkship.service.planning.request import RunRequest
+from clerkship.service.up import PlaygroundRequest
 from clerkship.settings import get_command_prefix
 
 SUITE = Path(__file__).parent.parent / "demo"
-DEMO_AGENT = "python:clerkship.demo.agent:FrontDesk"
-FAILS_ON_PURPOSE = "fails-on-purpose"
+TASK = "Get an MRI authorized"
+TO_TRY = (
+    "Open the payer portal in a browser, with the user name and the password below. The line of the payer is "
+    "+18005550142 (POST /calls of the phone), its fax number for records +15550100149."
+)
+CAREFUL = RunRequest(path=SUITE, agent="python:clerkship.demo.agent:Agent", domain=SUITE / "domain.yml")
+HASTY = replace(CAREFUL, agent="python:clerkship.demo.agent:HastyAgent", only=frozenset({TASK}))
 
 
 def demo(
+    *,
     report: Report = None,
     store: StorePath = None,
-    json: Json = False,
+    is_up: Annotated[
+        bool, typer.Option("--up", help="Start the playground of the second task instead, to work it by hand.")
+    ] = False,
 ) -> None:
-    """Run a small suite with a sample agent, without a key, server or network.
+    """Run a conversation and a prior authorization with sample agents, without a key, server or network.
 
-    The agent is the front desk of a clinic. It passes all tasks except one, so that you see what a failure looks like.
+    The authorization goes over a chart, a telephone line, a payer portal and a fax. One agent does all of it; another
+    skips the call, so that you see what a failure looks like. `--report` writes the report of the second agent.
 
-    Exit codes: 0 the outcomes are as expected, 1 they are not.
+    Exit codes: 0 the outcomes are as expected, 1 they are not, 2 it could not run.
+
+    Examples:
+
+        clerkship demo
+
+        clerkship demo --up
     """
-    output = OutputOptions(report=report, store=store, json=json)
-    result, view = run_and_show(RunRequest(path=SUITE, agent=DEMO_AGENT), output)
-    unexpected = [t.task for t in view.task_runs if t.verdict != ("fail" if FAILS_ON_PURPOSE in t.tags else "pass")]
-    if result.run.status == "cancelled":
-        raise typer.Exit(130)
-    if not json:
-        _print_next_steps(unexpected)
+    if is_up:
+        out().print(f"[quiet]{TO_TRY}[/]\n")
+        run_playground(PlaygroundRequest(path=SUITE, task=TASK))
+        return
+    output = OutputOptions(report=report, store=store)
+    unexpected: list[str] = []
+    for request, expected in ((CAREFUL, "pass"), (HASTY, "fail")):
+        result, view = run_and_show(request, output)
+        if result.run.status == "cancelled":
+            raise typer.Exit(130)
+        unexpected += [each.task for each in view.task_runs if each.verdict != expected]
+    _print_next_steps(unexpected)
     raise typer.Exit(1 if unexpected else 0)
 
 
 def _print_next_steps(unexpected: list[str]) -> None:
-    console = out()
+    console, command = out(), get_command_prefix()
     console.print()
     if unexpected:
         console.print(f"[fail]not as expected:[/] {escape('; '.join(unexpected))}")
         return
-    console.print("[quiet]One failure is on purpose: the agent tells a relative about an appointment. Next:[/]")
-    console.print(f"  {get_command_prefix()} init my-practice   [quiet]create your own project[/]")
-    console.print(
-        f"  {get_command_prefix()} show latest relative --events   [quiet]show the events of the failed task[/]"
-    )
+    console.print("[quiet]The second agent fails on purpose: it does not call the payer. Next:[/]")
+    console.print(f"  {command} show latest MRI --events   [quiet]what it did, on every channel[/]")
+    console.print(f"  {command} demo --up                  [quiet]work it yourself, in a browser and with curl[/]")
+    console.print(f"  {command} init my-practice           [quiet]create your own project[/]")

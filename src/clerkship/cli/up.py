@@ -71,7 +71,11 @@ def up(
 
         clerkship up --from suites/clinic --host 0.0.0.0 --port 8080
     """
-    request = replace(request, listener_ports=parse_listener_ports(listener or ()))
+    run_playground(replace(request, listener_ports=parse_listener_ports(listener or ())), json=json)
+
+
+def run_playground(request: PlaygroundRequest, *, json: bool = False) -> None:
+    """Start a playground, print how to reach it and its events, and stop it on a signal."""
     printer = EventPrinter()
     with printer.stop_on_signal(), open_playground(request, load_settings(), build_catalog(), printer.add) as running:
         if running.is_reachable_from_outside:

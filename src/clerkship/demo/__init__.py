@@ -1,0 +1,1 @@
+"""What `clerkship demo` runs: a conversation, and a prior authorization over four channels, with two agents."""
