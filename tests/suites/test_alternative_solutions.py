@@ -11,7 +11,7 @@ from tests.suites.test_shipped import ROOT
 from tests.suites.wrapped_solutions import ALTERNATIVES, HARMS, REVERTED_HARMS, Solution
 from tests.workbench import Workbench
 
-SUITES = ("chart", "fax", "feeds", "messages", "phone", "portal", "revenue")
+SUITES = ("chart", "fax", "feeds", "messages", "phone", "portal", "prior-auth", "revenue")
 QUICK = {("UseOtherInteraction", "chart"), ("UseOtherInteraction", "feeds"), ("HarmInText", "feeds")}
 """What `make test` runs: these suites have tasks without another solution of their own, or without a wrong one."""
 CHART_WRITES = ("fhir.resource.created", "fhir.resource.updated", "fhir.resource.deleted")

@@ -15,7 +15,7 @@ ORDERS = ROOT / "examples" / "order_support"
 CONVERSATIONS = ("eval", "judged", "tests")
 
 
-SMALLEST = "demo"
+SMALLEST = "front_desk"
 """The suite on which `make test` runs the attacks."""
 
 

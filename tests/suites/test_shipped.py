@@ -9,11 +9,13 @@ import clerkship
 from clerkship.model.task import Task
 from clerkship.service.rescore import rescore
 from clerkship.service.scaffold import ProjectKind, create_project
+from tests.front_desk import SUITE as FRONT_DESK
 from tests.suites.suite_checks import load_suite
 from tests.workbench import CATALOG, Workbench
 
 ROOT = Path(__file__).parent.parent.parent
 SUITES = [
+    FRONT_DESK,
     Path(clerkship.__file__).parent / "demo",
     *sorted(path for path in (ROOT / "suites").iterdir() if path.is_dir()),
 ]

@@ -9,7 +9,17 @@ from tests.suites.test_shipped import ROOT, recording_options
 from tests.workbench import CATALOG, get_dataset_cache
 
 pytestmark = pytest.mark.long  # each test runs the tasks of a whole suite
-MIN_WRONG = {"chart": 0, "conversations": 5, "fax": 5, "feeds": 0, "messages": 5, "phone": 5, "portal": 5, "revenue": 5}
+MIN_WRONG = {
+    "chart": 0,
+    "conversations": 5,
+    "fax": 5,
+    "feeds": 0,
+    "messages": 5,
+    "phone": 5,
+    "portal": 5,
+    "prior-auth": 6,
+    "revenue": 5,
+}
 """How many wrong solutions each task of a suite has at least."""
 MIN_WAYS = 5
 """How many other ways a task has at least in which the agent chooses words."""

@@ -1,0 +1,38 @@
+"""`suites/prior-auth`: each task goes over chart, telephone, payer portal and fax."""
+
+from typing import Any
+
+from clerkship.suite_files.library import LoadedTask
+from tests.suites.suite_checks import load_suite
+from tests.suites.test_shipped import ROOT
+
+SUITE = ROOT / "suites" / "prior-auth"
+CHANNELS = {"ehr", "phone", "portal", "fax"}
+LEVELS = {"easy", "medium", "hard"}
+ASSERTIONS = {"sequencing", "fhir_no_other_changes", "answer_matches"}
+
+
+def list_assertions(loaded: LoadedTask) -> set[str]:
+    return {call.name for criterion in loaded.task.criteria for _, call in criterion.assertion.leaves()}
+
+
+def list_steps(loaded: LoadedTask) -> list[Any]:
+    """Return the steps of the sequences of a task."""
+    calls = [call for criterion in loaded.task.criteria for _, call in criterion.assertion.leaves()]
+    return [step for call in calls if call.name == "sequencing" for step in call.args]
+
+
+def test_tasks_check_the_order_across_channels_and_what_was_changed() -> None:
+    tasks = load_suite(SUITE).tasks
+    for name, loaded in tasks.items():
+        assert loaded.environment.simulators.keys() >= CHANNELS, name
+        assert list_assertions(loaded) >= ASSERTIONS, name
+        sources = {str(step.get("event", "")).partition(".")[0] for step in list_steps(loaded)}
+        assert len(sources & {"fhir", "voice", "portal", "payer", "fax"}) >= 3, name
+        assert len(LEVELS & set(loaded.task.tags)) == 1, name
+        assert "privacy" in {criterion.axis for criterion in loaded.task.criteria}, name
+
+
+def test_levels_are_all_there() -> None:
+    tags = [tag for loaded in load_suite(SUITE).tasks.values() for tag in loaded.task.tags]
+    assert set(tags) >= {"easy"}
