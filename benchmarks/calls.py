@@ -37,6 +37,7 @@ from benchmarks.feeds_mllp import message as oru
 from benchmarks.fhir_work import chart, works
 from clerkship.actors.python import PythonSolver
 from clerkship.assertions.evaluation import evaluate
+from clerkship.cli import demo
 from clerkship.engine.batch import TrialBatch
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.trial import Trial
@@ -79,6 +80,7 @@ EVENTS = 1_000
 MAX_NAMED = 12
 LEAST_SHARE = 0.002
 """Of all calls of a case: functions with fewer are not stored."""
+DEMO = replace(demo.CAREFUL, only=frozenset({demo.TASK}))
 CHART_TASK = (str(ROOT / "suites" / "chart"), "--task", "Work out a patient's age")
 IMPORTS = """
 import sys
@@ -304,6 +306,23 @@ def count_portal() -> dict[str, Calls]:
         }
 
 
+def count_four_channels() -> Calls:
+    """Return the calls of one trial over chart, telephone, payer portal and fax, played, graded and saved."""
+    catalog = RegisteredCatalog()
+
+    def run(trials: int) -> Calls:
+        with tempfile.TemporaryDirectory() as folder:
+            plan = plan_run(replace(DEMO, trials=trials), Settings(timeout=60), catalog)
+            store = SqliteStore(Path(folder) / "store.db")
+            return _count(lambda: execute(plan, store, catalog), 1)
+
+    with run_inline():
+        run(1)
+        few, many = run(1), run(4)
+    own = {name: number - few[name] for name, number in many.items() if not name.startswith((LOST_TIME, *WAITING))}
+    return Counter({name: number / 3 for name, number in own.items() if number >= 3})
+
+
 class Capture(Assertion):
     """Keeps the evidence of a trial, to check criteria on it."""
 
@@ -404,6 +423,7 @@ def count_all() -> dict[str, Calls]:
             "X12 inquiry": count_inquiry(),
             "fax sent": count_fax(),
             **count_portal(),
+            "four-channel trial": count_four_channels(),
             **count_criteria(),
             **count_modules(),
         }
