@@ -22,7 +22,7 @@ ANSWERS = {
     "answer_prior_spine_imaging": r"past 12 months: (\w+)",
 }
 """Where the answer to each question of the form stands in the record."""
-MAX_TURNS = 60
+TURNS = 60
 Order = Mapping[str, Any]
 
 
@@ -92,7 +92,7 @@ class HastyAgent(Agent):
 def talk(phone: Voice, number: str, known: Mapping[str, str], questions: Iterator[str]) -> str:
     """Call a line, answer what it asks for, ask a representative the questions, and return all that was heard."""
     call, heard = phone.dial(number), [""]
-    for _ in range(MAX_TURNS):
+    for _ in range(TURNS):
         heard.append(phone.listen(call))
         asked = max(known, key=heard[-1].rfind)
         if re.search(r"How can I help|[Ii]s there anything else", heard[-1]):

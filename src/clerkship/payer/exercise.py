@@ -65,6 +65,12 @@ def _appeal(payer: PayerState, action: ActionContext) -> None:
     payer.appeal(action, PartyQuery(**PARTY), reference, "Eight weeks of therapy did not help.", ("ATT1",))
 
 
+def _fax(payer: PayerState, action: ActionContext) -> None:
+    reference = _find_reference(payer, "70551")
+    payer.file_fax(action, PAYER, "fax_1", [f"Reference number: {reference}"])
+    payer.file_fax(action, PAYER, "fax_2", ["The record of A. Nunez."])
+
+
 def _cancel(payer: PayerState, action: ActionContext) -> None:
     payer.cancel_authorization(action, _find_reference(payer, "70551"), PartyQuery(**PARTY))
 
@@ -87,6 +93,7 @@ EXERCISE: tuple[DomainCall, ...] = (
     lambda payer, action: payer.request_authorization(action, _request("70551")),
     lambda payer, action: payer.request_authorization(action, _request("99213")),
     lambda payer, action: payer.request_authorization(action, _request("72148")),
+    _fax,
     _update,
     _appeal,
     _appeal,

@@ -3,7 +3,7 @@
 See docs/decisions/0019-payer-domain.md.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Any
 
@@ -30,9 +30,11 @@ from clerkship.payer.events import (
     ClaimChanged,
     DeterminationSet,
     EligibilityChanged,
+    FaxUnmatched,
     build_claim_inquiry,
     build_eligibility_event,
 )
+from clerkship.payer.faxed_records import find_faxed_requests
 from clerkship.payer.inquiry import AuthorizationQuery, ClaimQuery, EligibilityInquiry, PartyQuery
 from clerkship.payer.matching import identify_parties
 from clerkship.payer.money import MAX_ERROR
@@ -133,6 +135,19 @@ class PayerState(State[PayerConfig]):
         return authorization_requests.update_authorization(
             self.current, action, reference, query, self._find_moment(action), is_peer_review=True
         )
+
+    def file_fax(self, action: ActionContext, payer_id: str, fax: str, pages: Iterable[str]) -> None:
+        """Add faxed records to the request whose number is on their pages, and decide it again.
+
+        A fax that names no request, or several, is filed with none.
+        """
+        matches = find_faxed_requests(self.current, payer_id, pages)
+        if len(matches) != 1:
+            action.emit(FaxUnmatched(payer_id=payer_id, fax=fax, references=tuple(each.id for each in matches)))
+            return
+        [request] = matches
+        party = {name: getattr(request.query, name) for name in PartyQuery.model_fields}
+        self.update_authorization(action, request.id, AuthorizationQuery(**party, attachments=(fax,)))
 
     def cancel_authorization(self, action: ActionContext, reference: str, query: PartyQuery) -> AuthorizationAnswer:
         """Cancel a request of the provider, or of its organization. It can be cancelled once."""
