@@ -14,6 +14,11 @@ FACTS = {
     "conservative_therapy_weeks": r"(\d+) weeks of",
     "conservative_therapy_kind": r"(?i)(physical therapy|home exercise program|injection|medication)",
     "prior_spine_imaging": r"Imaging of the \w+ spine in the past 12 months: (none|\w+)",
+    "knee_side": r"(?m)^(Left|Right) knee",
+    "joint_infection": r"Active infection[^:]*: (none|\w+)",
+    "arthritis_grade": r"Kellgren-Lawrence grade (\d)",
+    "weight_bearing_x_ray_date": r"Weight-bearing X-ray of the \w+ knee on (\S+):",
+    "bmi": r"Body mass index: ([\d.]*\d)",
 }
 """Where the answer to a question stands in a record."""
 
