@@ -19,6 +19,11 @@ FACTS = {
     "arthritis_grade": r"Kellgren-Lawrence grade (\d)",
     "weight_bearing_x_ray_date": r"Weight-bearing X-ray of the \w+ knee on (\S+):",
     "bmi": r"Body mass index: ([\d.]*\d)",
+    "sleep_indication": r"Reason for a study: ([^.]+)\.",
+    "epworth_score": r"Epworth Sleepiness Scale: (\d+)",
+    "witnessed_apneas": r"Pauses of breathing[^:]*: (\w+)",
+    "home_test": r"Home sleep test on \S+: (Not conclusive|Negative|Positive)",
+    "home_test_date": r"Home sleep test on (\S+):",
 }
 """Where the answer to a question stands in a record."""
 
