@@ -6,7 +6,7 @@ from datetime import date, datetime
 
 CONTACT = {"contact_name": "Maya Okafor", "contact_phone": "555-010-0140", "attest": "yes"}
 AUTHORIZATION_IDS = "https://riverbend.example/ids/authorization"
-MAX_TURNS = 60
+MAX_TURNS = 200
 MAX_WAITS = 6
 FACTS = {
     "spine_region": r"(?i)(cervical|thoracic|lumbar) spine",
