@@ -5,7 +5,7 @@ import re
 from clerkship.plugin import override_methods
 
 HEARD = "How can I help you? Please fax clinical records to 5, 5, 5, 0, 1, 7, 7, 1, 0, {}. Is there anything else?"
-FAX_ENDINGS = {"42": "1", "43": "2", "44": "3", "45": "4"}
+FAX_ENDINGS = {"42": "1", "43": "2", "44": "3", "45": "4", "49": "2"}
 """The end of a payer's fax number, by that of its provider line."""
 
 
