@@ -36,6 +36,7 @@ _LABELS = {
     "claim_number": ("claim number", "claim id"),
     "prescription_number": ("prescription number", "rx number", "script number"),
     "procedure_code": ("procedure code", "service code", "cpt code", "cpt", "hcpcs code", "hcpcs"),
+    "diagnosis_code": ("diagnosis code", "icd 10 code", "icd code", "icd 10", "diagnosis"),
     "phone": ("phone number", "callback number", "telephone number", "call back at", "reach us at", "phone"),
 }
 _NEAR_LABELS = {
@@ -55,11 +56,14 @@ _SERVICE_DAY = re.compile(
 )
 """What stands before the day of a service."""
 _CODE_ENDINGS = ("_id", "_number", "reference")
-_CODE_NAMES = ("mrn", "procedure_code")
+_CODE_NAMES = ("mrn", "procedure_code", "diagnosis_code")
 _DIGIT_NAMES = ("npi", "phone")
 _SERVICE = re.compile(r"(?:\d{5}|[a-z]\d{4}|\d{4}[a-z])")
 """The form of a CPT or HCPCS code."""
 _WRITTEN_SERVICE = re.compile(rf"(?<![\w-])({_SERVICE.pattern})(?![\w-]|\s*(?:\d|dollars))")
+_DIAGNOSIS = re.compile(r"[a-z]\d[\da-z](?:\.?[\da-z]{1,4})?")
+"""The form of an ICD-10 code."""
+_WRITTEN_DIAGNOSIS = re.compile(r"(?<![\w-])[a-z]\d[\da-z]\.[\da-z]{1,4}(?![\w-])")
 _DATE_PATTERNS = (
     re.compile(r"\b\d{1,2}[/.-]\d{1,2}[/.-](?:\d{4}|\d{2})\b|\b\d{4}-\d{2}-\d{2}\b"),
     re.compile(
@@ -184,6 +188,8 @@ def _parse_value(name: str, text: str) -> str | None:
         return parse_entry("date", text)
     if name == "procedure_code" and (written := _WRITTEN_SERVICE.search(text)):
         return written[1].upper()
+    if name == "diagnosis_code":
+        return _parse_diagnosis(text)
     value = parse_entry(format, _without_dates(text))
     if value is None or (name == "npi" and len(value) != NPI_LENGTH):
         return None
@@ -191,6 +197,15 @@ def _parse_value(name: str, text: str) -> str | None:
         return None
     is_code = len(value) >= MIN_CODE_LENGTH and any(char.isdigit() for char in value)
     return value if is_code else None
+
+
+def _parse_diagnosis(text: str) -> str | None:
+    """Return an ICD-10 code without its point, which is often said."""
+    written = _WRITTEN_DIAGNOSIS.search(text)
+    value = written[0] if written else parse_entry("letters_and_digits", re.sub(r"\b(?:point|dot)\b", " ", text))
+    if value is None or _DIAGNOSIS.fullmatch(value.lower()) is None:
+        return None
+    return value.replace(".", "").upper()
 
 
 def _recognize(name: str, text: str) -> str | None:
