@@ -36,6 +36,7 @@ def on_task(task_item, sandboxes):
     told = ask_line(sandboxes, line, patient, order, coverage)
     fax_number = re.search(r"records to ([\d, ]+\d)", told)[1]
     portal.sign_in()
+    source = find_source(portal, payer, fax_number) if "`source`" in str(task_item) else {}
     begin_draft(portal, patient, coverage, payer)
     fill_in(portal, ehr, order)
     answer_questions(portal, " ".join(records))
@@ -46,7 +47,7 @@ def on_task(task_item, sandboxes):
     decision = wait_for_decision(sandboxes, reference)
     if decision["number"]:
         record_number(ehr, order, payer, decision["number"])
-    return {"reference": reference, **decision}
+    return {"reference": reference, **decision, **source}
 
 
 # The chart
@@ -119,6 +120,18 @@ def reply(phone, call, known, heard):
 
 
 # The portal
+
+
+def find_source(portal, payer, number):
+    """Return which policy of a payer, in the version in force, names a fax number."""
+    digits = re.sub(r"\D", "", number)
+    portal.open("/policies", {"text": "fax"})
+    versions = {tuple(path.split("/")[-2:]) for path, _ in portal.page.links if f"/policies/{payer[:2]}-" in path}
+    for policy, version in sorted(versions):
+        text = portal.open(f"/policies/{policy}/{version}").text
+        if "version is in force" in text and digits in re.sub(r"\D", "", text):
+            return {"fax": f"+1{digits}", "source": f"{policy} {version}"}
+    raise LookupError(f"no policy in force names the fax number {number}")
 
 
 def begin_draft(portal, patient, coverage, payer):
