@@ -2,7 +2,7 @@
 
 import base64
 import re
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 
 CONTACT = {"contact_name": "Maya Okafor", "contact_phone": "555-010-0140", "attest": "yes"}
 AUTHORIZATION_IDS = "https://riverbend.example/ids/authorization"
@@ -10,6 +10,7 @@ MAX_TURNS = 200
 MAX_WAITS = 6
 FACTS = {
     "spine_region": r"(?i)(cervical|thoracic|lumbar) spine",
+    "red_flag_kind": r"Warning signs[^:]*: ([\w ]+)",
     "red_flags": r"Warning signs[^:]*: (none|\w+)",
     "conservative_therapy_weeks": r"(\d+) weeks of",
     "conservative_therapy_kind": r"(?i)(physical therapy|home exercise program|injection|medication)",
@@ -33,21 +34,24 @@ def on_task(task_item, sandboxes):
     line = re.search(r"\(800\) [\d-]+", task_item["instruction"])[0]
     patient, order, coverage, payer = find_order(ehr, task_item["instruction"])
     records = [read_record(ehr, each["reference"]) for each in order["supportingInfo"]]
-    told = ask_line(sandboxes, line, patient, order, coverage)
+    is_denied = "denied" in task_item["instruction"]
+    told = ask_line(sandboxes, line, patient, order, coverage, is_denied=is_denied)
     fax_number = re.search(r"records to ([\d, ]+\d)", told)[1]
     portal.sign_in()
-    source = find_source(portal, payer, fax_number) if "`source`" in str(task_item) else {}
+    source = find_source(task_item, portal, fax_number)
     begin_draft(portal, patient, coverage, payer)
     fill_in(portal, ehr, order)
     answer_questions(portal, " ".join(records))
     for button, fields in (("next", {}), ("next", {}), ("submit", CONTACT)):
         portal.send(button, fields)
-    reference = portal.page.path.rpartition("/")[2]
+    reference, filed = portal.page.path.rpartition("/")[2], sandboxes.now
     fax_records(sandboxes, re.sub(r"\D", "", fax_number), reference, records)
     decision = wait_for_decision(sandboxes, reference)
     if decision["number"]:
         record_number(ehr, order, payer, decision["number"])
-    return {"reference": reference, **decision, **source}
+    if "72 hours" in source.get("rule", ""):
+        source["decide_by"] = f"{filed + timedelta(hours=72):%Y-%m-%dT%H:%M}"
+    return {"reference": reference, **decision, **source, **(find_denial(told) if is_denied else {})}
 
 
 # The chart
@@ -55,7 +59,9 @@ def on_task(task_item, sandboxes):
 
 def find_order(ehr, instruction):
     """Return the patient whom the task names, the order, the coverage that pays first, and its payer."""
-    [patient] = ehr.search("Patient", identifier=re.search(r"MRN (\d+)", instruction)[1])
+    number, born = re.search(r"MRN (\d+)", instruction), re.search(r"(\w+), born (\d{4}-\d\d-\d\d)", instruction)
+    person = {"identifier": number[1]} if number else {"family": born[1], "birthdate": born[2]}
+    [patient] = ehr.search("Patient", **person)
     treatment = re.search(r"An? (.+?) is ordered", instruction)[1]
     orders = ehr.search("ServiceRequest", patient=patient["id"], status="active", intent="order")
     [order] = [each for each in orders if treatment.lower() in each["code"].get("text", "").lower()]
@@ -80,8 +86,8 @@ def record_number(ehr, order, payer, number):
 # The telephone
 
 
-def ask_line(sandboxes, number, patient, order, coverage):
-    """Ask a representative about the procedure and the fax number; return all that was heard."""
+def ask_line(sandboxes, number, patient, order, coverage, *, is_denied):
+    """Ask a representative about the procedure, a denial and the fax number; return all that was heard."""
     ehr, phone = sandboxes["ehr"], sandboxes["phone"]
     [clinic] = ehr.search("Organization", name="Riverbend Family Health Center")
     npi, code = clinic["identifier"][0]["value"], " ".join(order["code"]["coding"][0]["code"])
@@ -93,6 +99,8 @@ def ask_line(sandboxes, number, patient, order, coverage):
         "date of birth?": f"Born {patient['birthDate']}.",
     }
     questions = [f"Does procedure code {code} need prior authorization?", "Where do we fax clinical records?"]
+    if is_denied:
+        questions.insert(0, f"Why was our request for procedure code {code} denied?")
     call, heard = phone.dial(number), []
     for _ in range(MAX_TURNS):
         heard.append(phone.listen(call))
@@ -119,19 +127,35 @@ def reply(phone, call, known, heard):
         phone.say(call, known[question])
 
 
+def find_denial(told):
+    """Return the number of the denied request, and why it was denied."""
+    denial = re.search(r"reason on file is: .*?(place of service).+? The reference number is ([R\d, ]+\d)", told)
+    return {"reason": denial[1], "earlier": re.sub(r"[^R\d]", "", denial[2])} if denial else {}
+
+
 # The portal
 
 
-def find_source(portal, payer, number):
-    """Return which policy of a payer, in the version in force, names a fax number."""
-    digits = re.sub(r"\D", "", number)
-    portal.open("/policies", {"text": "fax"})
-    versions = {tuple(path.split("/")[-2:]) for path, _ in portal.page.links if f"/policies/{payer[:2]}-" in path}
+def find_source(task_item, portal, fax_number):
+    """Return which policy in force has a fax number, or the time for urgent requests, if the task asks for one."""
+    if "practices" in str(task_item):
+        digits = re.sub(r"\D", "", fax_number)
+        return {"fax": f"+1{digits}", "source": find_policy(portal, "CM-ADM", r"\D*".join(digits))}
+    if "decide_by" in str(task_item):
+        rule = r"Expedited,? 72 hours"
+        return {"rule": rule, "source": find_policy(portal, "FED-PA", rule)}
+    return {}
+
+
+def find_policy(portal, prefix, pattern):
+    """Return the id and the version in force of a policy with a text."""
+    portal.open("/policies")
+    versions = {tuple(path.split("/")[-2:]) for path, _ in portal.page.links if f"/policies/{prefix}" in path}
     for policy, version in sorted(versions):
         text = portal.open(f"/policies/{policy}/{version}").text
-        if "version is in force" in text and digits in re.sub(r"\D", "", text):
-            return {"fax": f"+1{digits}", "source": f"{policy} {version}"}
-    raise LookupError(f"no policy in force names the fax number {number}")
+        if "version is in force" in text and re.search(pattern, text):
+            return f"{policy} {version}"
+    raise LookupError(f"no policy {prefix} in force has {pattern}")
 
 
 def begin_draft(portal, patient, coverage, payer):
