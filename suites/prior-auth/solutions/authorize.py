@@ -49,7 +49,7 @@ def on_task(task_item, sandboxes):
     decision = wait_for_decision(sandboxes, reference)
     if decision["number"]:
         record_number(ehr, order, payer, decision["number"])
-    if "72 hours" in source.get("rule", ""):
+    if "decide_by" in str(task_item):
         source["decide_by"] = f"{filed + timedelta(hours=72):%Y-%m-%dT%H:%M}"
     return {"reference": reference, **decision, **source, **(find_denial(told) if is_denied else {})}
 
@@ -142,8 +142,7 @@ def find_source(task_item, portal, fax_number):
         digits = re.sub(r"\D", "", fax_number)
         return {"fax": f"+1{digits}", "source": find_policy(portal, "CM-ADM", r"\D*".join(digits))}
     if "decide_by" in str(task_item):
-        rule = r"Expedited,? 72 hours"
-        return {"rule": rule, "source": find_policy(portal, "FED-PA", rule)}
+        return {"source": find_policy(portal, "FED-PA", r"Expedited,? 72 hours")}
     return {}
 
 
