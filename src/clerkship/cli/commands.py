@@ -22,7 +22,8 @@ class GroupEntry(NamedTuple):
 
 COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
     "demo": CommandEntry(
-        "clerkship.cli.demo:demo", "Run a small suite with a sample agent, without a key, server or network."
+        "clerkship.cli.demo:demo",
+        "Run a conversation and a prior authorization with sample agents, without a key, server or network.",
     ),
     "init": CommandEntry(
         "clerkship.cli.init:init",
