@@ -24,7 +24,7 @@ def on_task(task_item, sandboxes):
     questions = [f"Why was our request {' '.join(reference)} denied?"]
     call_line(sandboxes, re.search(r"\(800\) [\d-]+", instruction)[0], patient, coverage, questions)
     report = re.search(r"(X-ray of the \w+ knee) on (\S+) at", note)
-    [hospital] = sandboxes["fax"].contacts(name="Alder Falls General Hospital")
+    [hospital] = sandboxes["fax"].contacts(name="General Hospital, medical records")
     name = next(each for each in patient["name"] if each.get("use") == "official")
     fields = {
         "name": f"{' '.join(name['given'])} {name['family']}",
