@@ -1,15 +1,18 @@
 """`payer_state`: an authorization, a claim or an appeal is as expected at the end."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
+from clerkship.assertions.answer_matches import read_answer
 from clerkship.assertions.field_rows import MAX_NAMES, describe_fields
 from clerkship.assertions.narrowing import ItemContent, narrow
 from clerkship.assertions.occurrence import join_first
 from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
+from clerkship.events.query import field_check
 from clerkship.model.closed import find_unknown_value
 from clerkship.model.located_error import FieldPath, build_located_error
 from clerkship.model.matcher import check_expected, describe_expected, matches_expected
@@ -26,6 +29,8 @@ _MODELS: Mapping[str, type[Authorization] | type[PayerClaim] | type[Appeal]] = {
     "claim": PayerClaim,
     "appeal": Appeal,
 }
+_SEPARATORS = re.compile(r"[\s-]")
+"""What may stand in the number of a record in an answer."""
 _HIDDEN = ("cause", "member_key")
 """Fields that only the payer itself uses."""
 _ADDED = ("member_id", "patient", "procedure_codes", "provider_id", "payer_id")
@@ -49,6 +54,9 @@ class PayerRecordState(SelectionAssertion):
     fields: Annotated[
         tuple[FieldMatch, ...], Field(description="paths in the record, and the values expected there")
     ] = ()
+    answer: Annotated[
+        str | None, Field(description="path in the agent's answer where the number of the record must be")
+    ] = None
     sandbox: Annotated[str | None, Field(description="name of the domain; not needed if there is only one")] = None
 
     @model_validator(mode="after")
@@ -80,13 +88,18 @@ class PayerRecordState(SelectionAssertion):
     @property
     def passes_on_inaction(self) -> bool:
         """Whether it can pass when the agent does nothing. Only appeals do not exist before an agent does something."""
-        return super().passes_on_inaction or self.record != "appeal"
+        return super().passes_on_inaction or (self.record != "appeal" and self.answer is None)
 
     def compare(self, evidence: Evidence) -> Iterator[Compared]:
         """Yield the records that `where` selects."""
         for key, data in self._list_records(evidence):
             if all(matches_expected(expected, lookup(data, path)) for path, expected in self.where.items()):
-                yield Compared(f"{self.record} {key}", tuple(field.compare(data) for field in self.fields))
+                rows = [field.compare(data) for field in self.fields]
+                if self.answer is not None:
+                    actual = read_answer(evidence, self.answer)
+                    passed = _SEPARATORS.sub("", str(actual)).upper() == key.upper()
+                    rows.append(field_check(f"answer.{self.answer}", key, actual, passed=passed))
+                yield Compared(f"{self.record} {key}", tuple(rows))
 
     def _list_records(self, evidence: Evidence) -> Iterable[tuple[str, dict[str, Any]]]:
         """Return the number and the fields of the records about the patient or record of the criterion."""
