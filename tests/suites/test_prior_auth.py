@@ -36,3 +36,9 @@ def test_tasks_check_the_order_across_channels_and_what_was_changed() -> None:
 def test_levels_are_all_there() -> None:
     tags = [tag for loaded in load_suite(SUITE).tasks.values() for tag in loaded.task.tags]
     assert set(tags) >= {"easy"}
+
+
+def test_readme_explains_every_tag() -> None:
+    text = (SUITE / "README.md").read_text(encoding="utf-8")
+    tags = {tag for loaded in load_suite(SUITE).tasks.values() for tag in loaded.task.tags}
+    assert {tag for tag in tags if f"`{tag}`" not in text} == set()
