@@ -56,7 +56,7 @@ def replace_block(page: str, name: str, content: str) -> str:
     block = re.compile(rf"(<!-- {re.escape(name)} -->\n).*?(^<!-- end -->$)", re.DOTALL | re.MULTILINE)
     replaced, count = block.subn(lambda match: f"{match[1]}\n{content.strip()}\n\n{match[2]}", page)
     if count != 1:
-        raise KeyError(f"docs/performance.md has {count} blocks `<!-- {name} -->`, and needs one")
+        raise KeyError(f"the page has {count} blocks `<!-- {name} -->`, and needs one")
     return replaced
 
 
