@@ -91,11 +91,19 @@ class PayerClinic:
         if self.playground.steps.errors:
             raise AssertionError(self.playground.steps.errors)
 
-    def check(self, assertion: Assertion, patient: dict[str, Any] | None = None) -> Check:
-        """Check an assertion on the payers as they are now."""
+    def check(self, assertion: Assertion, patient: dict[str, Any] | None = None, answer: Any = None) -> Check:
+        """Check an assertion on the payers as they are now, and on an answer of the agent."""
         states = {NAME: self.payer}
         entities = {"patient": patient} if patient else {}
-        evidence = Evidence(Task(name="t"), self.playground.log.ordered(), states, "agent_done", entities=entities)
+        evidence = Evidence(
+            Task(name="t"),
+            self.playground.log.ordered(),
+            states,
+            "agent_done",
+            answer=answer,
+            answered=answer is not None,
+            entities=entities,
+        )
         return assertion.check(evidence.for_entity("patient") if patient else evidence)
 
     def advance(self, **duration: float) -> None:

@@ -75,6 +75,18 @@ def test_the_evidence_has_a_row_for_each_field(clinic: PayerClinic) -> None:
     assert "not as expected: services[0].quantity is 1.0, expected 5" in result.detail
 
 
+@pytest.mark.parametrize(
+    ("written", "passed"), [("{id}", True), ("{id} ", True), ("R000000000", False), ("{number}", False), (None, False)]
+)
+def test_the_number_of_the_record_must_be_in_the_answer(clinic: PayerClinic, written: str | None, passed: bool) -> None:
+    record = next(each for each in clinic.payer.current.authorizations.values() if each.number)
+    number = written and written.format(id=record.id, number=record.number)
+    assertion = {"record": "authorization", "where": {"status": "approved"}, "answer": "request.number"}
+    result = clinic.check(PayerRecordState.model_validate(assertion), answer={"request": {"number": number}})
+    assert result.passed == passed
+    assert result.evidence[-1].path == "answer.request.number"
+
+
 def test_a_missing_record_is_reported_with_those_that_exist(clinic: PayerClinic) -> None:
     detail = check(clinic, "authorization", where={"status": "cancelled"}).detail
     assert detail.startswith("there is no authorization where status 'cancelled'; there is R")

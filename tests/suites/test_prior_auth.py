@@ -1,5 +1,6 @@
 """`suites/prior-auth`: each task goes over chart, telephone, payer portal and fax."""
 
+from collections import Counter
 from typing import Any
 
 from clerkship.suite_files.library import LoadedTask
@@ -19,7 +20,7 @@ def list_assertions(loaded: LoadedTask) -> set[str]:
 def list_steps(loaded: LoadedTask) -> list[Any]:
     """Return the steps of the sequences of a task."""
     calls = [call for criterion in loaded.task.criteria for _, call in criterion.assertion.leaves()]
-    return [step for call in calls if call.name == "sequencing" for step in call.args]
+    return [step for call in calls if call.name == "sequencing" and isinstance(call.args, list) for step in call.args]
 
 
 def test_tasks_check_the_order_across_channels_and_what_was_changed() -> None:
@@ -33,9 +34,12 @@ def test_tasks_check_the_order_across_channels_and_what_was_changed() -> None:
         assert "privacy" in {criterion.axis for criterion in loaded.task.criteria}, name
 
 
-def test_levels_are_all_there() -> None:
-    tags = [tag for loaded in load_suite(SUITE).tasks.values() for tag in loaded.task.tags]
-    assert set(tags) >= {"easy"}
+def test_each_level_has_tasks_and_policies_decide_in_four() -> None:
+    tasks = load_suite(SUITE).tasks.values()
+    tags = Counter(tag for loaded in tasks for tag in loaded.task.tags)
+    assert len(tasks) >= 12
+    assert all(tags[level] >= 3 for level in LEVELS), tags
+    assert sum("policy_cited" in list_assertions(loaded) for loaded in tasks) >= 4
 
 
 def test_readme_explains_every_tag() -> None:
