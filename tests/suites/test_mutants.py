@@ -17,7 +17,7 @@ MIN_RATES = {
     "messages": 0.98,
     "phone": 0.98,
     "portal": 0.98,
-    "prior-auth": 0.8,
+    "prior-auth": 0.98,
     "revenue": 0.98,
 }
 """The rate of caught mutants. A rate is only raised."""

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from clerkship.checks.mutants.operators import MAX_MUTANTS, OPERATORS, Mutant, derive_mutants
-from clerkship.checks.mutants.recording import Recording, SolutionCall
+from clerkship.checks.mutants.recording import Recording, SolutionCall, list_effects
 from clerkship.checks.mutants.values import RecordValues, find_facts, remove_own_elements
 from clerkship.model.errors import InputError
 from clerkship.model.variant import WrongSolution
@@ -212,3 +212,15 @@ def test_an_entry_that_a_line_accepted_in_the_end_counts_and_not_those_before() 
     recording = Recording(records=[build_entry("9999900019")])
     assert recording.has_same_entries([build_entry("9999900027"), build_entry("9999900019")])
     assert not recording.has_same_entries([build_entry("9999900027")])
+
+
+def test_a_fax_that_differs_only_in_the_time_at_the_top_is_the_same() -> None:
+    def build_page(hash: str, time: str, word: str) -> dict[str, Any]:
+        words = [[time, 48, 13, 130, 17, 0], [word, 48, 400, 90, 17, 1]]
+        payload = {"hash": hash, "resolution": "fine", "true_words": {"words": words}}
+        at = "2026-03-02T09:09:00-05:00"
+        return {"kind": "fax.page.stored", "source": "fax", "actor": "agent", "at": at, "payload": payload}
+
+    first = list_effects([build_page("aa", "09:09", "Records")], CATALOG.events)
+    assert first == list_effects([build_page("bb", "09:10", "Records")], CATALOG.events)
+    assert first != list_effects([build_page("aa", "09:09", "Reports")], CATALOG.events)

@@ -20,6 +20,8 @@ from clerkship.checks.attacks.reference import ReferenceAgent
 from clerkship.events.agent import Noted
 from clerkship.events.event import Payload, parse_line
 from clerkship.events.reply_calls import REPLY, SAY
+from clerkship.formats.fax_pages.header import get_header_height
+from clerkship.formats.fax_pages.page import PageWord
 from clerkship.model.environment import CONVERSATION_KIND
 from clerkship.model.path import MISSING
 from clerkship.model.snapshot import Snapshot
@@ -36,6 +38,7 @@ _ID = re.compile(r"\b(?:[A-Za-z]\w*_)?(?=\d*[a-f])[0-9a-f]{12}\b")
 _VERSION = re.compile(r'"(?:version|versionId|modified)":"[^"]*"')
 _NUMBERED = ("id", "interchange")
 """Keys of events with a number that a sandbox counts up, so that one more request changes those of all later ones."""
+_PAGE = "fax.page.stored"
 _DRAWN = {"portal.request.filed": "reference", "portal.appeal.submitted": "appeal"}
 """Events with a number that a payer draws, which one more event before it changes."""
 _THANKS = re.compile(r"(?i)\W*(?:thank you|thanks)\b(?:(?!\bnot?\b|n't\b|cannot)[^\d?])*")
@@ -168,6 +171,7 @@ def list_effects(
             is_now = False
         return "now" if is_now else match[0]
 
+    pages = _read_pages(listed)
     drawn = [str(record["payload"][_DRAWN[record["kind"]]]) for record in listed if record["kind"] in _DRAWN]
     effects: list[str] = []
     for record in listed:
@@ -181,8 +185,11 @@ def list_effects(
             payload = {key: None if _is_running_number(key, value) else value for key, value in payload.items()}
         if kind == _CALL and not with_talk:
             payload = {"to": payload["to_number"]}
-        effect = [record["source"], kind, payload, record.get("blobs")]
+        is_page = kind == _PAGE and payload["hash"] in pages
+        effect = [record["source"], kind, *([payload["hash"]] if is_page else [payload, record.get("blobs")])]
         text = orjson.dumps(effect, option=orjson.OPT_SORT_KEYS).decode()
+        for hash, words in pages.items():
+            text = text.replace(hash, words)
         text = _VERSION.sub("", _ID.sub("id", _TIME.sub(mask, text)))
         for number in drawn:
             text = text.replace(number, "number")
@@ -191,6 +198,18 @@ def list_effects(
         if type != "state" or text != (effects or [""])[-1]:
             effects.append(text)
     return effects
+
+
+def _read_pages(records: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the words of stored fax pages by hash, without the line at the top, which has the time of sending."""
+    pages: dict[str, str] = {}
+    for record in records:
+        payload = record["payload"]
+        if record["kind"] == _PAGE and payload.get("true_words"):
+            top = get_header_height(payload["resolution"])
+            words = (PageWord(*each) for each in payload["true_words"]["words"])
+            pages[payload["hash"]] = " ".join(each.text for each in words if each.top + each.height / 2 >= top)
+    return pages
 
 
 def _is_effect(record: Mapping[str, Any], events: Mapping[str, type[Payload]]) -> bool:
