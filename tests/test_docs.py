@@ -51,7 +51,7 @@ def test_every_name_is_in_the_reference() -> None:
 def _get_marks(page: Path) -> list[pytest.MarkDecorator]:
     no_browser = pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
     needed = [no_browser] if page.name == "browser_agent.md" else []
-    return needed if page.name in QUICK_GUIDES else [*needed, pytest.mark.slow]
+    return [*needed, pytest.mark.long if page.name in QUICK_GUIDES else pytest.mark.slow]
 
 
 @pytest.mark.parametrize("page", [pytest.param(page, id=page.name, marks=_get_marks(page)) for page in GUIDES])

@@ -164,7 +164,11 @@ FREE_TEXT = {
         RecordedIn: path
         RequestMatch: answers
         Hl7Structural: answer
+        PayerRecordState: answer
         VoiceCaseOpened: answer
+    """,
+    "numbers of versions, which belong to the policy beside them: a wrong one is an error of the criterion": """
+        PolicyCited: version
     """,
     "values of fields in HL7 and X12 messages, and segments, which a site may add (Z segments)": """
         Hl7Field: expected

@@ -40,6 +40,7 @@ def test_every_task_of_the_detailed_suite_has_a_row_with_its_level(page: str) ->
     assert {name: row["level"] for name, row in read_table(page, "tasks").items()} == levels, HINT.format(DETAILED)
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_rows_of_the_detailed_suite_are_what_reference_and_nop_get(page: str, bench: Workbench) -> None:
     bench.folder = SUITES[DETAILED]

@@ -61,6 +61,8 @@ WITHOUT_WORDS: dict[str, set[str]] = {
     },
 }
 """Tasks in which the agent writes only codes, and answers that the task prescribes."""
+COSTLY = {"prior-auth"}
+"""Suites of which `make test` runs no variants: a trial over four channels costs ten times that of the others."""
 STRATEGIES = ("wrong", "ways")
 suites = pytest.mark.parametrize("suite", MIN_WRONG, scope="module")
 """Runs a test for each suite. All tests of one suite follow each other, so that it is loaded once."""
@@ -92,7 +94,9 @@ def test_each_task_with_free_words_has_other_ways(suite: str) -> None:
     assert {name for name, count in counts.items() if count < MIN_WAYS} == WITHOUT_WORDS.get(suite, set())
 
 
-@suites
+@pytest.mark.parametrize(
+    "suite", [pytest.param(each, marks=pytest.mark.slow if each in COSTLY else ()) for each in MIN_WRONG]
+)
 def test_first_variants_of_each_task_have_the_right_verdict(suite: str) -> None:
     assert run_variants(suite, max_variants=1).problems() == []
 

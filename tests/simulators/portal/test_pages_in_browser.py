@@ -27,6 +27,7 @@ def _find_violations(browser: Browser, layout: str, version: int, names: tuple[s
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_axe_finds_no_serious_violation_on_the_main_pages(browser: Browser, layout: str) -> None:
     assert _find_violations(browser, layout, 1, FEW) == []
