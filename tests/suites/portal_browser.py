@@ -1,4 +1,4 @@
-"""Reference solutions of `suites/portal` that work with the pages in Chromium."""
+"""Reference solutions that work with the pages of a payer portal in Chromium."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -38,10 +38,11 @@ class BrowserPortal:
         self._fill({"username": str(info["username"]), "password": str(info["password"])})
         self._press(self._page.get_by_role("button", name="Sign in"))
 
-    def open(self, path: str, query: Mapping[str, str] | None = None) -> None:
-        """Type an address, as from a bookmark."""
+    def open(self, path: str, query: Mapping[str, str] | None = None) -> PortalPage:
+        """Type an address, as from a bookmark; return the page."""
         address = f"{self._base}{path.removeprefix(urlsplit(self._base).path)}"
         self._page.goto(f"{address}?{urlencode(query)}" if query else address)
+        return self.page
 
     def post(self, path: str, fields: Mapping[str, str]) -> None:
         """Press the button of the form that leads to a path."""

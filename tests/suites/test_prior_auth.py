@@ -3,13 +3,21 @@
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from clerkship.suite_files.library import LoadedTask
-from tests.suites.suite_checks import load_suite
+from tests.report.browser import PROGRAM
+from tests.suites.portal_browser import solve_in_browser
+from tests.suites.suite_checks import check_all_pass, load_suite
 from tests.suites.test_shipped import ROOT
+from tests.workbench import Workbench
 
 SUITE = ROOT / "suites" / "prior-auth"
 CHANNELS = {"ehr", "phone", "portal", "fax"}
 LEVELS = {"easy", "medium", "hard"}
+IN_BROWSER = ("Authorize an MRI over chart*", "Authorize a knee replacement*")
+TIMEOUT = 240
+"""Seconds that a task in a browser may take."""
 ASSERTIONS = {"sequencing", "fhir_no_other_changes", "answer_matches"}
 
 
@@ -21,6 +29,15 @@ def list_steps(loaded: LoadedTask) -> list[Any]:
     """Return the steps of the sequences of a task."""
     calls = [call for criterion in loaded.task.criteria for _, call in criterion.assertion.leaves()]
     return [step for call in calls if call.name == "sequencing" and isinstance(call.args, list) for step in call.args]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(PROGRAM is None, reason="needs Chromium")
+@pytest.mark.parametrize("task", IN_BROWSER)
+def test_reference_solution_passes_in_a_browser(bench: Workbench, task: str) -> None:
+    bench.folder = SUITE
+    agent = solve_in_browser(SUITE, "authorize")
+    check_all_pass(bench.run(agent, tasks=(task,), timeout=TIMEOUT))
 
 
 def test_tasks_check_the_order_across_channels_and_what_was_changed() -> None:
