@@ -39,6 +39,7 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "messages": (),
     "fax": (),
     "voice": (),
+    "portal": (),
     "profiles": (),
 }
 """By name of the module: its arguments."""
