@@ -233,6 +233,7 @@ def test_store_option_stores_the_runs(session: pytest.Pytester, how: str) -> Non
     shown.stdout.fnmatch_lines(["*oracle*"])
 
 
+@pytest.mark.slow
 def test_fixture_works_with_xdist(session: pytest.Pytester) -> None:
     session.makepyfile(
         """

@@ -64,6 +64,7 @@ def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("suite/solve.py").write_text(SOLUTION)
 
 
+@pytest.mark.slow
 def test_ocr_writes_the_text_of_every_page_to_the_file_of_the_dataset(capfd: pytest.CaptureFixture[str]) -> None:
     assert run(["fax", "ocr", "suite", "--json"]) == 0
     result = json.loads(capfd.readouterr().out)

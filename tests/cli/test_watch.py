@@ -44,6 +44,7 @@ def test_changes_of_agent_and_suite_are_run_and_mistakes_do_not_end_it(project: 
     assert (stopped.code, stopped.out) == (0, "")
 
 
+@pytest.mark.slow
 def test_change_of_one_task_runs_that_task_only(project: Path) -> None:
     project.joinpath("suite", "b.yml").write_text(SUITE.replace("One", "Two"))
     with Process(project, "run", "suite", "--agent", "python:agent:answer", "--watch", merges_errors=True) as process:

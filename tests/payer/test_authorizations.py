@@ -408,7 +408,7 @@ def test_the_shipped_rules_ask_before_imaging_of_the_spine_and_reduce_long_thera
     assert send(clinic, "70450").status == "approved"
 
 
-DENIED_UNLESS_TREATED = [
+DENIED_UNLESS_TREATED: list[dict[str, Any]] = [
     {"match": {"answers": {"weeks": {"gte": 6}}}, "status": "approved"},
     {"status": "denied", "reason": "not_medically_necessary"},
 ]

@@ -75,6 +75,7 @@ def value(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATIENT_NAME", VALUE)
 
 
+@pytest.mark.slow
 def test_value_is_blacked_out_on_the_page(bench: Workbench, value: None) -> None:
     data, jsonl = write_report(bench, "${PATIENT_NAME}")
     assert "Okafor" not in jsonl

@@ -73,6 +73,7 @@ def test_full_disk_ends_the_run_and_resume_continues_it(bench: Workbench) -> Non
     assert bench.store.run("latest").status == "completed"
 
 
+@pytest.mark.slow
 def test_file_size_limit_ends_the_command_with_an_error(bench: Workbench) -> None:
     bench.write("a.yml", TASK.replace("file_present: big.txt", "never: {event: files.file.written}"))
     path = bench.store.path.with_name("small.db")

@@ -61,8 +61,8 @@ WITHOUT_WORDS: dict[str, set[str]] = {
     },
 }
 """Tasks in which the agent writes only codes, and answers that the task prescribes."""
-COSTLY = {"prior-auth"}
-"""Suites of which `make test` runs no variants: a trial over four channels costs ten times that of the others."""
+COSTLY = {"chart", "fax", "messages", "portal", "prior-auth"}
+"""Suites of which `make test` runs no variants: together they take a minute of processor time."""
 STRATEGIES = ("wrong", "ways")
 suites = pytest.mark.parametrize("suite", MIN_WRONG, scope="module")
 """Runs a test for each suite. All tests of one suite follow each other, so that it is loaded once."""

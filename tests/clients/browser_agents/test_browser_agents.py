@@ -60,6 +60,7 @@ def test_trial_without_a_browser_says_how_to_install_one(project: Path, tmp_path
     assert "playwright install" in done.stdout
 
 
+@pytest.mark.slow
 def test_playwright_in_node_passes(project: Path) -> None:
     (project / "node_modules").symlink_to(installed("playwright-core") / "node_modules")
     assert_passes(run(project, "command:node with_playwright.mjs", CHROMIUM=str(PROGRAM)))

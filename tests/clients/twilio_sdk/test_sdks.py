@@ -28,7 +28,7 @@ def run_program(command: list[str], task: dict[str, Any]) -> Any:
     return json.loads(done.stdout)
 
 
-@pytest.fixture(params=["python", "node"])
+@pytest.fixture(params=["python", pytest.param("node", marks=pytest.mark.slow)])
 def sdk(request: pytest.FixtureRequest) -> Sdk:
     """Return a function that runs an SDK."""
     if request.param == "node":

@@ -124,6 +124,7 @@ def test_most_pages_are_converted() -> None:
     assert len(pages) == MAX_PAGES
 
 
+@pytest.mark.slow
 def test_page_that_takes_too_long_is_refused_and_the_next_document_is_converted(hasty: Converter) -> None:
     error = refusal(bombs.pdf_with_fine_pattern(), hasty)
     assert (error.code, error.reason) == (

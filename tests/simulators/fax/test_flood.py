@@ -4,6 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 import orjson
+import pytest
 
 from clerkship.formats.fax_pages.page import FaxPage
 from clerkship.sandbox.request import Request
@@ -53,6 +54,7 @@ def measure_requests() -> list[int]:
     return counts
 
 
+@pytest.mark.slow
 def test_requests_cost_the_same_with_many_faxes_as_with_few() -> None:
     counts = measure_alone(measure_requests)
     ratios = {name: many / few for name, few, many in zip(REQUESTS, counts, counts[len(REQUESTS) :], strict=False)}

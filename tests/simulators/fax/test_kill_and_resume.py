@@ -35,6 +35,7 @@ tasks:
 )
 
 
+@pytest.mark.slow
 @pytest.mark.long
 def test_faxes_under_way_in_a_killed_run_are_neither_lost_nor_sent_twice(tmp_path: Path) -> None:
     with killed_run(tmp_path, SUITE, AGENT, KILLS, TRIALS) as killed:

@@ -360,6 +360,7 @@ def test_five_hundred_connections_are_answered(feed: Feed) -> None:
     assert [len(lab.kinds()) for lab in labs] == [100] * 5
 
 
+@pytest.mark.slow
 def test_client_that_never_reads_is_paused_then_closed(strict: Feed) -> None:
     lab, other = strict.lab(), strict.lab()
     flood = frame_bytes(message("NOBODY")) * 100_000

@@ -62,6 +62,7 @@ def measure_requests() -> list[int]:
     return counts
 
 
+@pytest.mark.slow
 def test_requests_cost_the_same_with_many_messages_as_with_few() -> None:
     counts = measure_alone(measure_requests)
     ratios = {name: many / few for name, few, many in zip(REQUESTS, counts, counts[len(REQUESTS) :], strict=False)}
@@ -81,6 +82,7 @@ def test_pages_of_threads_list_each_once_while_messages_arrive() -> None:
         assert len(set(ids)) == 50
 
 
+@pytest.mark.slow
 def test_100000_patients_are_read_once_and_in_bounded_time() -> None:
     lines = tuple(
         b'{"resourceType":"Patient","id":"p%d","name":[{"family":"F%d"}],"telecom":[{"system":"phone","use":"mobile",'

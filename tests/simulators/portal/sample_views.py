@@ -6,7 +6,7 @@ from datetime import date, datetime
 from typing import Any, NamedTuple
 
 from clerkship.payer.policies.document import build_document
-from clerkship.payer.policies.policy import Policy
+from clerkship.payer.policies.policy import Policy, VersionStatus
 from clerkship.simulators.portal.pages.policies import PolicyListView, PolicyView
 from clerkship.simulators.portal.policy_library import PolicyRow
 from clerkship.simulators.portal.views import (
@@ -463,11 +463,10 @@ def _build_message(kind: str, title: str, text: str, what_to_do: str, reference:
 
 def _policy_pages() -> Iterator[tuple[str, str, View]]:
     policy = Policy.model_validate(SPINE_POLICY)
+    statuses: tuple[VersionStatus, ...] = ("superseded", "in_force")
     old, new = (
         PolicyRow(policy.id, each.number, policy.title, "Medical policy", 3, each.effective, each.until, status, label)
-        for each, status, label in zip(
-            policy.versions, ("superseded", "in_force"), ("Superseded", "In force"), strict=True
-        )
+        for each, status, label in zip(policy.versions, statuses, ("Superseded", "In force"), strict=True)
     )
     listed = PolicyListView(title="Policies", searched=False, rows=[new, old])
     yield "policy_list", "policies", listed

@@ -28,7 +28,7 @@ def _find_violations(browser: Browser, layout: str, version: int, names: tuple[s
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("layout", ["wizard", pytest.param("one_page", marks=pytest.mark.slow)])
 def test_axe_finds_no_serious_violation_on_the_main_pages(browser: Browser, layout: str) -> None:
     assert _find_violations(browser, layout, 1, FEW) == []
 
@@ -82,6 +82,7 @@ def test_code_is_chosen_from_suggestions_with_the_keyboard(services: Page) -> No
     services.context.close()
 
 
+@pytest.mark.slow
 def test_session_countdown_warns_before_the_session_ends(services: Page) -> None:
     notice = services.locator("[data-idle-minutes]")
     services.clock.run_for(17 * 60_000)
