@@ -114,7 +114,7 @@ class SandboxCredentials:
         return None if issued is None else issued[0]
 
     def get_owner(self, secret: str) -> str:
-        """Return whose secret it is; empty if nobody was named, or if it was not issued here."""
+        """Return whose secret it is; empty if no user was named, or if it was not issued here."""
         issued = self._issued.get(secret)
         return "" if issued is None else issued[1]
 

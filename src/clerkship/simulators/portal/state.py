@@ -47,7 +47,7 @@ class PortalState(State[PortalConfig]):
         return at.astimezone(timezone(timedelta(minutes=self.config.zone or 0)))
 
     def list_unread(self) -> list[Letter]:
-        """Return the letters that nobody has opened."""
+        """Return the letters that were not opened yet."""
         return [letter for letter in self.letters.values() if not letter.is_read]
 
     def list_payers(self, records: PayerRecords) -> tuple[str, ...]:
