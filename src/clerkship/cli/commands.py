@@ -78,6 +78,10 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.plugins:plugins",
         "List installed plug-ins with the names they add, or the reason why one is broken.",
     ),
+    "publish": CommandEntry(
+        "clerkship.cli.publish:publish",
+        "Freeze a suite into one file that never changes.",
+    ),
     "conformance": CommandEntry(
         "clerkship.cli.conformance:conformance",
         "Run the conformance suite on a simulator or domain.",

@@ -13,6 +13,7 @@ from clerkship.model.frozen import Frozen, build_unchecked
 from clerkship.model.matcher import equals, is_matcher
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.path import MISSING
+from clerkship.model.published import PublishedVersion
 from clerkship.model.quality import Quality, Votes
 from clerkship.model.run_options import RecordingMode
 from clerkship.model.usage import Role, Usage
@@ -405,6 +406,10 @@ class BenchmarkRun(Frozen):
     """Names of the environment variables that its tasks use; None for runs of versions that did not record them."""
     isolation: IsolationLevel | None = None
     """How its agent was isolated; None for runs of versions that did not record it."""
+    published: PublishedVersion | None = None
+    """The published version that its tasks are from, or that its files are a copy of."""
+    changed_tasks: tuple[str, ...] | None = None
+    """The tasks in which its files differ from that version; None if it ran the version itself, or if there is none."""
     sealed: bool = False
     """Whether it was saved with seals; False for runs of versions that had none."""
 

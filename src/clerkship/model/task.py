@@ -33,6 +33,9 @@ class Benchmark(Frozen):
         Field(description="axes whose criteria gate unless they say `gate: false`; default: those of the environment"),
     ] = None
     axes: Annotated[tuple[str, ...], Field(description="further axes that criteria may have")] = ()
+    licence: Annotated[str, Field(max_length=200, description="under which others may use it, such as CC-BY-4.0")] = ""
+    authors: Annotated[tuple[str, ...], Field(description="who made it")] = ()
+    limits: Annotated[tuple[str, ...], Field(description="what it does not test, in words for its users")] = ()
     timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per task")] = None
     concurrency: Annotated[Whole | None, Field(ge=1, le=1000)] = None
 

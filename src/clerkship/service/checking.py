@@ -22,6 +22,7 @@ from clerkship.suite_files.datasets import ALL_TASKS, TaskSelection
 from clerkship.suite_files.foreign import find_domain, read_domain
 from clerkship.suite_files.library import Library, LoadedTask
 from clerkship.suite_files.load import load_library
+from clerkship.suite_files.published.recordings import find_recordings
 
 T = TypeVar("T")
 
@@ -58,7 +59,7 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
     """Load the files and return the problems and warnings."""
     try:
         library, solver = load_and_check(request.path, request.agent, settings, catalog, domain=request.domain)
-        calibration = find_calibration_file(library.root)
+        calibration = find_calibration_file(find_recordings(library.root))
         if calibration is not None:  # a run with a judge reads it
             load_calibrations(calibration)
     except InputError as error:

@@ -22,13 +22,12 @@ from clerkship.recording.cassette import cassette_path
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 from clerkship.suite_files.library import Library
+from clerkship.suite_files.published.places import OWN_FOLDER, list_published_folders
 from clerkship.suite_files.source import SUFFIXES
 
 if TYPE_CHECKING:
     from clerkship.actors.python_process import PythonProcessSolver
 
-OWN_FOLDER = ".clerkship"
-"""A folder of this name contains only the store, reports and the registry of running playgrounds."""
 _BESIDE_STORE = ("reports", "up")
 _COPY_MARK = re.compile(r"(~|#|\.(bak|backup|copy|old|orig|rej|save|sw[a-z]|tmp|un~|~\d+~)\d*)+$")
 """The ending of a copy's name: `NAME~`, `NAME.bak`, `NAME.orig`, `.NAME.swp`, `#NAME#`."""
@@ -177,6 +176,7 @@ def find_task_files(root: Path, files: Iterable[Path], settings: Settings, shown
     task_paths = set(files)
     recordings = {cassette_path(file).parent for file in task_paths if not file.is_dir()}
     others = [*recordings, *_find_repository(root.resolve()), *_list_other_suites(root.resolve())]
+    others += list_published_folders()
     others += _create_cache_folder(settings)
     own = {place for path in shown for place in (path.resolve(), path.absolute())}
     own |= {Path(tempfile.gettempdir()).resolve(), Path.home().resolve()}  # every program needs these

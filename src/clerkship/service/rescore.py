@@ -38,6 +38,7 @@ from clerkship.settings import Settings
 from clerkship.store.contract import Store
 from clerkship.suite_files.library import Library, LoadedTask
 from clerkship.suite_files.load import load_library
+from clerkship.suite_files.published.recordings import find_recordings
 
 PERSON_PROMPT = "person"
 """The only prompt that is not used for grading."""
@@ -119,7 +120,9 @@ def rescore(
     tasks = _freeze(store, run, trials, library, judging, catalog)
     built = {task.snapshot.task.name: task for task in build_tasks(tasks.snapshots, tasks.datasets, catalog)}
     models = choose_models(tasks)
-    new = _open_rescored(store, tasks, models, _build_record(run, tasks, judging, catalog) | {"total": len(trials)})
+    new = _open_rescored(
+        store, tasks, models, _build_record(run, tasks, judging, catalog, library) | {"total": len(trials)}
+    )
     with store.hold(new.id):
         status, ledger = "cancelled", store.ledger(new.id)
         try:
@@ -179,7 +182,7 @@ def _freeze(
         find_model_needs(snapshots, catalog)._replace(person=False),
         judging.settings,
         ModelRequest(judging.judge, run=run, conftest=library.conftest if library is not None else None),
-        CassetteConfig(library.root, run.trials) if library is not None else get_cassette_config(run),
+        CassetteConfig(find_recordings(library.root), run.trials) if library is not None else get_cassette_config(run),
     )
 
 
@@ -191,11 +194,18 @@ def _with_prompts(asking: ModelOptions, library: Library) -> ModelOptions:
 
 
 def _build_record(
-    run: BenchmarkRun, tasks: FrozenTasks, judging: RescoreOptions, catalog: RegisteredCatalog
+    run: BenchmarkRun,
+    tasks: FrozenTasks,
+    judging: RescoreOptions,
+    catalog: RegisteredCatalog,
+    library: Library | None,
 ) -> dict[str, object]:
-    """Return the fields that a rescored run takes from the original run."""
+    """Return the fields that a rescored run takes from the original run, or from the version that it is graded by."""
+    graded_by = library.published if library is not None else None
     return {name: getattr(run, name) for name in _COPIED_FIELDS} | {
         "made_by": "rescore",
+        "published": graded_by or run.published,
+        "changed_tasks": None if graded_by is not None else run.changed_tasks,
         "origin": run.id,
         "person": run.person,  # a fork of the new run uses the same person
         "plugins": find_plugins_used(tasks.snapshots, run.solver, catalog),

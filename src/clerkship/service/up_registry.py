@@ -17,13 +17,12 @@ from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.frozen import Frozen
 from clerkship.model.names import did_you_mean
 from clerkship.settings import Settings, get_command_prefix
+from clerkship.suite_files.published.places import OWN_FOLDER
 
 TIMEOUT_SECONDS = 5.0
 _STALE_CONNECTION_ERRORS = (RemoteDisconnected, ConnectionResetError, BrokenPipeError)
 """Errors of a kept-alive connection that the server has closed meanwhile; the request is sent again."""
 MAX_NAMES = 1000
-OWN_FOLDER = ".clerkship"
-"""A folder of this name belongs to Clerkship, and is removed when it is empty."""
 _NAME_PATTERN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 

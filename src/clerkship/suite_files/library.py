@@ -12,6 +12,7 @@ from clerkship.model.environment import Environment
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.persona import Persona
+from clerkship.model.published import PublishedVersion
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Benchmark, Task
 
@@ -85,6 +86,8 @@ class Library:
     """Every file that was loaded, and the folders of datasets; absolute, with links resolved."""
     is_partial: bool = False
     """Whether only the selected tasks were loaded and checked."""
+    published: PublishedVersion | None = None
+    """The published version that it was loaded from; None if it was loaded from a folder."""
 
     def warnings_for(self, tasks: Iterable[LoadedTask]) -> tuple[InputProblem, ...]:
         """Return the warnings about these tasks, and those that are not about any task."""
@@ -95,8 +98,9 @@ class Library:
         self, *, names: Iterable[str] = (), tags: Iterable[str] = (), file: Path | None = None
     ) -> list[LoadedTask]:
         """Return tasks by name or a part of it (`*` allowed), by any of the tags, or of one file; all without
-        arguments.
+        arguments. The file of a published version contains all of its tasks.
         """
+        file = file if self.published is None else None
         selected_tags = set(tags)
         selected_names = [name for pattern in names for name in self._find_names(pattern)]
         return [

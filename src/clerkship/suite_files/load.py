@@ -47,6 +47,7 @@ from clerkship.suite_files.environment_check import (
 from clerkship.suite_files.file_keys import OWN_KEYS, top_keys
 from clerkship.suite_files.foreign import load_test_reader
 from clerkship.suite_files.library import Library, LoadedTask
+from clerkship.suite_files.published.places import find_suite, is_archive
 from clerkship.suite_files.record_check import collect_initial_records
 from clerkship.suite_files.source import SUFFIXES, Reporter, SourceFolder, is_existing_folder
 from clerkship.suite_files.task_check import AxisCheck, CriteriaCheck, TaskCheck
@@ -427,7 +428,14 @@ def load_library(
 
     Names of the agent's slots, actions, responses and flows are checked against its capabilities. Large datasets are
     loaded from the cache, if there is one.
+
+    The path may be an archive, or name a published version. It was checked when it was published.
     """
+    path = find_suite(path)
+    if is_archive(path):
+        with pause_garbage_collection():
+            library: Library = load("clerkship.suite_files.published.reading:load_archive")(path, tasks)
+        return library
     is_folder = is_existing_folder(path, "there is no such file or folder")
     if not is_folder and path.suffix not in SUFFIXES:
         raise InputError.of("it is not a YAML file", file=str(path), hint=f"expected a name that ends in {SUFFIXES[0]}")
@@ -439,8 +447,9 @@ def load_library(
 
 
 def find_root(path: Path) -> Path:
-    """Return the folder to load for a path: the path itself, or the folder of a file."""
-    return path if path.is_dir() else _find_root_of_file(path)
+    """Return what to load for a path: the folder itself, the folder of a file, or a published version's archive."""
+    path = find_suite(path)
+    return path if path.is_dir() or is_archive(path) else _find_root_of_file(path)
 
 
 def _find_root_of_file(file: Path) -> Path:

@@ -23,11 +23,13 @@ from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions, to_m
 from clerkship.model.snapshot import Plan, Snapshot, UntilSure
 from clerkship.service.isolating import find_task_files, get_solver_paths
 from clerkship.service.planning.load import LoadedSuite
+from clerkship.service.planning.published import compare_with_published
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import SelectedTasks
 from clerkship.service.stored_runs import without_solution
 from clerkship.settings import Settings
 from clerkship.suite_files.calibration import find_calibration_file
+from clerkship.suite_files.published.recordings import find_recordings
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 if TYPE_CHECKING:
@@ -103,6 +105,10 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
     """Freeze the selected tasks with their datasets, limits and prompts."""
     loaded, benchmark = selected.loaded, selected.benchmark
     request, settings, library = loaded.request, loaded.settings, loaded.library
+    published, recordings = library.published, find_recordings(library.root)
+    if published is not None and request.tape == "record":
+        message = f"answers cannot be recorded into {published.name}: a published version never changes"
+        raise InputError.of(message, hint="record them in the folder, and publish it with `--cassettes`")
     require_extras(selected.tasks, loaded.catalog)
     snapshots = _build_snapshots(selected)
     names = {name for task in selected.tasks for name in task.environment.datasets}
@@ -115,7 +121,7 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
         ModelRequest(
             request.judge, request.person, _build_model_options(request, library.prompts), conftest=library.conftest
         ),
-        CassetteConfig(library.root, request.trial_count, restarts_damaged=request.tape == "record"),
+        CassetteConfig(recordings, request.trial_count, restarts_damaged=request.tape == "record"),
         sources={task.task.name: task.file for task in selected.tasks},
         plan=_build_plan(request, settings, snapshots),
         catalog=loaded.catalog,
@@ -123,13 +129,14 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
         isolation=loaded.isolation,
         concurrency=concurrency or settings.concurrency,
         record={
-            "name": request.benchmark or request.path.resolve().name,
+            "name": request.benchmark or (published.name if published is not None else request.path.resolve().name),
             "path": str(request.path),
             "options": words_of(request),
             "concurrency": concurrency,
-            "allow_ungraded": request.allow_ungraded,
+            "allow_ungraded": request.allow_ungraded or (published is not None and published.for_agents),
+            **compare_with_published(library, snapshots),
         },
-        calibrations=find_calibration_file(library.root),
+        calibrations=find_calibration_file(recordings),
         warnings=_collect_warnings(selected),
         domain=library.domain,
         skipped_files=library.skipped_files,

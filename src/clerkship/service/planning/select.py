@@ -32,7 +32,8 @@ class SelectedTasks:
 def select_tasks(loaded: LoadedSuite) -> SelectedTasks:
     """Select tasks by name, tag, file and benchmark. Raise InputError if none matches, or the agent cannot run one."""
     request, library = loaded.request, loaded.library
-    benchmark = _find_benchmark(library, request.benchmark)
+    published = library.published.slug if library.published is not None else None
+    benchmark = _find_benchmark(library, request.benchmark or published)
     file = request.path if request.path.is_file() else None
     tasks = library.select(names=request.tasks, tags=request.tags, file=file)
     if benchmark is not None:

@@ -25,6 +25,8 @@ from clerkship.settings import Settings, override_settings
 from clerkship.store.contract import Store
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.load import find_root, load_library
+from clerkship.suite_files.published.places import find_suite, is_published_name
+from clerkship.suite_files.published.recordings import find_recordings
 from clerkship.suite_files.source import SourceFolder
 
 
@@ -42,7 +44,11 @@ class StoredRun:
     @cached_property
     def path(self) -> Path:
         """The path of its files."""
-        return split_case(Path(self.run.path))[0]
+        path = split_case(Path(self.run.path))[0]
+        try:
+            return find_suite(path)
+        except InputError:  # a published version that is not here any more
+            return path
 
     @cached_property
     def library(self) -> Library | None:
@@ -140,9 +146,9 @@ def _settings_for_agent(run: BenchmarkRun, agent: str | Solver | None, bot: BotO
 def get_cassette_config(run: BenchmarkRun) -> CassetteConfig:
     """Return where the recordings of a run are. Raise InputError if they are needed and their folder is missing."""
     path = Path(run.path)
-    if run.asking.tape is not None and not path.exists():
+    if run.asking.tape is not None and not is_published_name(path) and not path.exists():
         raise InputError.of(
             f"the recordings of {run.id} are in {run.path}, which does not exist here",
             hint="change to the folder in which the run was started",
         )
-    return CassetteConfig(find_root(path), run.trials)
+    return CassetteConfig(find_recordings(find_root(path)), run.trials)

@@ -1,0 +1,28 @@
+"""A published version of a benchmark, as runs record it."""
+
+import re
+
+from clerkship.model.frozen import Flag, Frozen, Whole
+
+REFERENCE = re.compile(r"(?P<slug>[a-z0-9][a-z0-9-]{0,99})@(?P<version>[1-9][0-9]{0,5}|latest)")
+"""How a published version is named, such as `chart@1` or `chart@latest`."""
+DIGEST = re.compile(r"sha256:[0-9a-f]{8,64}")
+"""How a published version is named by its digest, or by the first characters of it."""
+
+
+class PublishedVersion(Frozen):
+    """The name and the digest of a published version."""
+
+    slug: str
+    version: Whole
+    digest: str
+    """The SHA-256 of its manifest, which has the SHA-256 of everything else."""
+    grading: str
+    """The grading version of the program that published it."""
+    for_agents: Flag = False
+    """Whether it has no criteria and no solutions."""
+
+    @property
+    def name(self) -> str:
+        """Its name, such as `chart@1`."""
+        return f"{self.slug}@{self.version}"

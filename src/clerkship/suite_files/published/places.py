@@ -1,0 +1,97 @@
+"""Find published versions by name, path or digest."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from clerkship.by_name import load
+from clerkship.model.errors import InputError
+from clerkship.model.names import did_you_mean
+from clerkship.model.published import DIGEST, REFERENCE
+
+SUFFIX = ".clerkship"
+PACKED_SUFFIX = ".clerkship.gz"
+"""The ending of archives that ship with the package, which are compressed as a whole."""
+OWN_FOLDER = ".clerkship"
+"""The folder of a project in which Clerkship keeps its own files."""
+FOLDER_NAME = "published"
+SHIPPED = Path(__file__).parents[2] / "shipped"
+"""The published versions that are installed with the package."""
+FOR_AGENTS = ".for-agents"
+"""Between the name and the suffix of an archive without criteria and solutions."""
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a path is a file whose name is that of an archive."""
+    return path.name.endswith((SUFFIX, PACKED_SUFFIX)) and path.is_file()
+
+
+def list_published_folders() -> list[Path]:
+    """Return the existing folders with published versions: those of the project, from here upwards, and the shipped."""
+    here = Path.cwd()
+    folders = [place / OWN_FOLDER / FOLDER_NAME for place in (here, *here.parents)]
+    return [folder for folder in (*folders, SHIPPED) if folder.is_dir()]
+
+
+def list_archives() -> Iterator[Path]:
+    """Yield every published version that can be named, those of the project first."""
+    for folder in list_published_folders():
+        yield from sorted(path for path in folder.iterdir() if is_archive(path))
+
+
+def split_name(path: Path) -> tuple[str, int, bool] | None:
+    """Return the slug, the version and whether it is for agents, from the name of an archive; None for other names."""
+    stem = path.name.removesuffix(PACKED_SUFFIX).removesuffix(SUFFIX)
+    match = REFERENCE.fullmatch(stem.removesuffix(FOR_AGENTS))
+    if match is None or match["version"] == "latest":
+        return None
+    return match["slug"], int(match["version"]), stem.endswith(FOR_AGENTS)
+
+
+def get_archive_name(slug: str, version: int, *, for_agents: bool = False) -> str:
+    """Return the file name of a published version."""
+    return f"{slug}@{version}{FOR_AGENTS if for_agents else ''}{SUFFIX}"
+
+
+def is_published_name(path: Path) -> bool:
+    """Return whether a path is not one, but the name or the digest of a published version."""
+    text = str(path)
+    return (REFERENCE.fullmatch(text) or DIGEST.fullmatch(text)) is not None and not path.exists()
+
+
+def find_suite(path: Path) -> Path:
+    """Return the archive that a name or digest means; any other path as it is. Raise InputError if there is none."""
+    if not is_published_name(path):
+        return path
+    text = str(path)
+    archive = _find_by_digest(text) if DIGEST.fullmatch(text) else _find_by_name(text)
+    if archive is not None:
+        return archive
+    known = sorted({f"{name[0]}@{name[1]}" for each in list_archives() if (name := split_name(each))})
+    hint = did_you_mean(text, known) or (f"known: {', '.join(known)}" if known else "publish it: clerkship publish")
+    raise InputError.of(f"there is no published version `{text}`", hint=hint)
+
+
+def find_complete_archive(slug: str, version: int) -> Path | None:
+    """Return the archive of a version with its criteria and solutions; None if there is none."""
+    return next((path for path in list_archives() if split_name(path) == (slug, version, False)), None)
+
+
+def _find_by_name(text: str) -> Path | None:
+    """Return the archive of a version. One with criteria is found before one for agents, the project's before ours."""
+    slug, _, version = text.partition("@")
+    found = [(name, path) for path in list_archives() if (name := split_name(path)) and name[0] == slug]
+    newest = max((name[1] for name, _ in found), default=0) if version == "latest" else int(version)
+    matches = sorted((name[2], number, path) for number, (name, path) in enumerate(found) if name[1] == newest)
+    return matches[0][2] if matches else None
+
+
+def _find_by_digest(text: str) -> Path | None:
+    digest = text.partition(":")[2]
+    matches: dict[str, Path] = {}
+    for path in list_archives():
+        found: str = load("clerkship.suite_files.published.archive:open_archive")(path).digest
+        if found.startswith(digest):
+            matches.setdefault(found, path)
+    if len(matches) > 1:
+        raise InputError.of(f"{len(matches)} published versions have a digest that starts with `{text}`")
+    return next(iter(matches.values()), None)
