@@ -48,7 +48,7 @@ def test_models_at_one_address_share_limit_and_connections() -> None:
     with Served(busy) as served:
         pool = EndpointPool(5)
         judge, person = model(served, pool, name="judge"), model(served, pool, name="person", at_once=2)
-        all_at_once(*[asking(judge)] * 20, *[asking(person)] * 20)
+        all_at_once(*[asking(person)] * 20, *[asking(judge)] * 20)  # the endpoint answers once all five are taken
         judge.close()
         person.close()
     assert busy.most[""] == 5

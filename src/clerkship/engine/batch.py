@@ -47,7 +47,8 @@ class TrialBatch:
     cancelled: bool = False
     _stopping: bool = False
     _jobs: "queue.SimpleQueue[TrialSpec | None]" = field(default_factory=queue.SimpleQueue)
-    _results: "queue.SimpleQueue[WorkerResult]" = field(default_factory=queue.SimpleQueue)
+    _results: "queue.SimpleQueue[WorkerResult | None]" = field(default_factory=queue.SimpleQueue)
+    """The results of workers; None wakes up the thread that waits for them."""
     _results_taken: threading.Event = field(default_factory=threading.Event)
     _is_full: bool = False
     """Whether a worker waits until results are saved."""
@@ -75,8 +76,12 @@ class TrialBatch:
             self._end_workers()
 
     def stop(self) -> None:
-        """Ask the batch to stop. Can be called from any thread."""
+        """Ask the batch to stop. Can be called from any thread, and by a signal handler.
+
+        Before Python 3.13, a wait that a signal handler outlasts never ends, whatever its timeout.
+        """
         self._stopping = True
+        self._results.put(None)
 
     def handle_stop_signals(self) -> AbstractContextManager[None]:
         """Stop on the first Ctrl-C, SIGTERM or SIGHUP: programs started by agents must not outlive this process."""
@@ -106,14 +111,20 @@ class TrialBatch:
         results: list[WorkerResult] = []
         self.context.watchdog.beat()
         try:
-            results.append(self._results.get(timeout=wait))
+            self._take(results, wait)
             self._wait_for_more()
             while len(results) < MAX_UNSAVED:
-                results.append(self._results.get_nowait())
+                self._take(results)
         except queue.Empty:
             if not self._stopping and not results:
                 self._start_more()
         return results
+
+    def _take(self, results: list[WorkerResult], wait: float = 0.0) -> None:
+        """Add the next result, if it comes within some seconds. Raise queue.Empty if nothing does."""
+        result = self._results.get(block=bool(wait), timeout=wait or None)
+        if result is not None:
+            results.append(result)
 
     def _wait_for_more(self) -> None:
         """Wait after a result for those that come soon after it."""
