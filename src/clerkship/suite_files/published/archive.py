@@ -8,7 +8,7 @@ import contextlib
 import gzip
 import hashlib
 import io
-import zipfile
+import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,37 +20,47 @@ from pydantic import ValidationError
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.errors import InputError
 from clerkship.model.published import PublishedVersion
-from clerkship.suite_files.published.manifest import FORMAT, MANIFEST_NAME, EntryInfo, Manifest
-from clerkship.suite_files.published.places import PACKED_SUFFIX
+from clerkship.suite_files.published.manifest import (
+    FORMAT,
+    MANIFEST_NAME,
+    EntryInfo,
+    Manifest,
+    describe_invalid,
+    is_plain_path,
+)
+from clerkship.suite_files.published.places import PACKED_SUFFIX, get_archive_name, split_name
+from clerkship.suite_files.published.zip_layout import (
+    MAX_ARCHIVE_BYTES,
+    BadLayout,
+    StoredEntry,
+    build_zip,
+    read_directory,
+    read_stored,
+)
 
 SIGNATURE_NAME = "signature.json"
-MAX_ENTRIES = 20_000
-MAX_MANIFEST_BYTES = 50_000_000
-MAX_ENTRY_BYTES = 2_000_000_000
+MAX_MANIFEST_BYTES = 20_000_000
+MAX_JSON_BYTES = 50_000_000
 MAX_PACKED_BYTES = 300_000_000
 MAX_SIGNATURE_BYTES = 10_000
-_DIRECTORY_RECORD = 46
-"""Bytes of an entry in the directory of a ZIP file, without its name."""
-_TIME = (1980, 1, 1, 0, 0, 0)
-_FILE_MODE = 0o100644 << 16
+_DATASETS = "datasets/"
+"""The start of the names of entries that may be as large as an archive."""
 
 
 def build_archive(manifest: Manifest, entries: Mapping[str, bytes], signature: bytes = b"") -> bytes:
-    """Return the bytes of an archive: the manifest, its entries in order of their names, and a signature if any."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_STORED) as file:
-        _add(file, MANIFEST_NAME, manifest.data)
-        if signature:
-            _add(file, SIGNATURE_NAME, signature)
-        for name in sorted(entries):
-            _add(file, name, entries[name])
-    return buffer.getvalue()
+    """Return the bytes of an archive: the manifest, its entries in order of their names, and a signature if any.
+
+    Raise InputError if it would be too large.
+    """
+    return _build(manifest.data, entries, signature)
 
 
-def _add(file: zipfile.ZipFile, name: str, data: bytes) -> None:
-    info = zipfile.ZipInfo(name, _TIME)
-    info.create_system, info.external_attr = 3, _FILE_MODE  # the same on every system
-    file.writestr(info, data)
+def _build(manifest: bytes, entries: Mapping[str, bytes], signature: bytes) -> bytes:
+    head = {MANIFEST_NAME: manifest} | ({SIGNATURE_NAME: signature} if signature else {})
+    try:
+        return build_zip([*head.items(), *sorted(entries.items())])
+    except BadLayout as error:
+        raise InputError.of(f"the archive is too large: {error}", hint="publish fewer tasks or records") from None
 
 
 def write_archive(path: Path, data: bytes) -> None:
@@ -78,7 +88,7 @@ class Archive:
     digest: str
     """The SHA-256 of the manifest, by which the version is known."""
     signature: bytes
-    _infos: Mapping[str, zipfile.ZipInfo] = field(repr=False)
+    _entries: Mapping[str, StoredEntry] = field(repr=False)
     _packed: bytes | None = field(default=None, repr=False)
     """The unpacked bytes of an archive that ships with the package."""
 
@@ -87,8 +97,7 @@ class Archive:
         expected = self.manifest.entries.get(name)
         if expected is None:
             raise self._problem(f"its manifest names no entry `{name[:100]}`")
-        with _open(self.path, self._packed) as file:
-            data = _read_entry(self.path, file, self._infos[name])
+        data = self._read_stored(name)
         if hashlib.sha256(data).hexdigest() != expected.sha256:
             raise self._problem(f"the entry `{name}` was changed: its SHA-256 is not that of the manifest")
         return data
@@ -104,8 +113,17 @@ class Archive:
         for name in self.manifest.entries:
             self.read(name)
 
+    def add_signature(self, signature: bytes) -> bytes:
+        """Return the bytes of the archive with a signature. Raise InputError if an entry was changed."""
+        entries = {name: self.read(name) for name in self.manifest.entries}
+        return _build(self._read_stored(MANIFEST_NAME), entries, signature)
+
+    def _read_stored(self, name: str) -> bytes:
+        with _open(self.path, self._packed) as source:
+            return read_stored(source, self._entries[name])
+
     def _problem(self, message: str) -> InputError:
-        return InputError.of(message, file=str(self.path), hint="get the archive again from where it was published")
+        return _problem(self.path, message)
 
 
 def open_archive(path: Path) -> Archive:
@@ -119,20 +137,21 @@ def open_built(path: Path, data: bytes) -> Archive:
 
 
 def _read(path: Path, packed: bytes | None) -> Archive:
-    with _open(path, packed) as file:
-        infos = _check_directory(path, file)
-        data = _read_entry(path, file, infos.pop(MANIFEST_NAME))
-        signature = _read_entry(path, file, infos.pop(SIGNATURE_NAME)) if SIGNATURE_NAME in infos else b""
+    with _open(path, packed) as source:
+        entries = read_directory(source)
+        _check_entries(path, entries)
+        data = read_stored(source, entries[MANIFEST_NAME])
+        signature = read_stored(source, entries[SIGNATURE_NAME]) if SIGNATURE_NAME in entries else b""
     manifest = _parse_manifest(path, data)
-    _compare(path, manifest, infos)
-    return Archive(path, manifest, hashlib.sha256(data).hexdigest(), signature, infos, packed)
+    _compare(path, manifest, entries)
+    return Archive(path, manifest, hashlib.sha256(data).hexdigest(), signature, entries, packed)
 
 
 def _unpack(path: Path) -> bytes:
     try:
         with gzip.open(path) as file:
             data = file.read(MAX_PACKED_BYTES + 1)
-    except (OSError, EOFError, ValueError) as error:
+    except (OSError, EOFError, ValueError, zlib.error) as error:
         raise _problem(path, f"it cannot be unpacked: {error}") from None
     if len(data) > MAX_PACKED_BYTES:
         raise _problem(path, f"it has more than {MAX_PACKED_BYTES // 1_000_000} MB when it is unpacked")
@@ -140,90 +159,64 @@ def _unpack(path: Path) -> bytes:
 
 
 @contextlib.contextmanager
-def _open(path: Path, packed: bytes | None) -> Iterator[zipfile.ZipFile]:
+def _open(path: Path, packed: bytes | None) -> Iterator[IO[bytes]]:
     try:
-        with contextlib.ExitStack() as stack:
-            source: IO[bytes] = stack.enter_context(path.open("rb")) if packed is None else io.BytesIO(packed)
-            _check_directory_size(path, source)
-            yield stack.enter_context(zipfile.ZipFile(source))
-    except (zipfile.BadZipFile, EOFError, NotImplementedError, ValueError) as error:
-        raise _problem(path, f"it is not a whole archive: {error}") from None
+        with path.open("rb") if packed is None else io.BytesIO(packed) as source:
+            yield source
+    except BadLayout as error:
+        raise _problem(path, str(error)) from None
     except OSError as error:
-        raise _problem(path, f"it cannot be read: {error.strerror or error}") from None
+        raise InputError.of(f"it cannot be read: {error.strerror or error}", file=str(path)) from None
 
 
-def _check_directory_size(path: Path, source: IO[bytes]) -> None:
-    """Raise InputError if the directory has too many entries, before it is read into memory."""
-    end = source.seek(0, io.SEEK_END)
-    source.seek(max(end - 22, 0))
-    record = source.read(22)
-    if record[:4] != b"PK\x05\x06":
-        raise _problem(path, "it is not a whole archive: the directory at its end is missing, or something follows it")
-    count, size = int.from_bytes(record[10:12], "little"), int.from_bytes(record[12:16], "little")
-    if count > MAX_ENTRIES or size > MAX_ENTRIES * 10 * _DIRECTORY_RECORD:
-        raise _problem(path, f"it has {count:,} entries; the limit is {MAX_ENTRIES:,}")
-
-
-def _check_directory(path: Path, file: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
-    infos: dict[str, zipfile.ZipInfo] = {}
-    for info in file.infolist():
-        name = info.filename
-        if name in infos:
-            raise _problem(path, f"it has two entries `{name[:100]}`")
-        if not _is_plain_name(name):
-            raise _problem(path, f"the entry {name[:100]!r} has a path that leaves the archive, or is a folder")
-        if info.external_attr >> 16 not in (0, _FILE_MODE >> 16):
-            raise _problem(path, f"the entry `{name[:100]}` is a link or a special file")
-        if info.compress_type != zipfile.ZIP_STORED or info.flag_bits & 1:
-            raise _problem(path, f"the entry `{name[:100]}` is compressed or encrypted; entries are stored as they are")
-        infos[name] = info
-    if MANIFEST_NAME not in infos:
+def _check_entries(path: Path, entries: Mapping[str, StoredEntry]) -> None:
+    """Raise InputError for an entry with a name or a size that no entry has."""
+    if MANIFEST_NAME not in entries:
         raise _problem(path, f"it has no `{MANIFEST_NAME}`, so it is not a published version")
     limits = {MANIFEST_NAME: MAX_MANIFEST_BYTES, SIGNATURE_NAME: MAX_SIGNATURE_BYTES}
-    for name, info in infos.items():
-        limit = limits.get(name, MAX_ENTRY_BYTES)
-        if info.file_size > limit or info.compress_size != info.file_size:
-            raise _problem(path, f"the entry `{name[:100]}` has {info.file_size:,} bytes; the limit is {limit:,}")
-    return infos
-
-
-def _is_plain_name(name: str) -> bool:
-    parts = name.split("/")
-    return name.isprintable() and not {"", ".", ".."} & set(parts) and "\\" not in name and ":" not in parts[0]
-
-
-def _read_entry(path: Path, file: zipfile.ZipFile, info: zipfile.ZipInfo) -> bytes:
-    with file.open(info) as entry:
-        data = entry.read(info.file_size + 1)
-    if len(data) != info.file_size:
-        raise _problem(path, f"it is not a whole archive: the entry `{info.filename}` is cut off")
-    return data
+    for name, entry in entries.items():
+        if not is_plain_path(name):
+            raise _problem(path, f"the entry {name[:100]!r} has a path that leaves the archive, or is a folder")
+        limit = limits.get(name, MAX_ARCHIVE_BYTES if name.startswith(_DATASETS) else MAX_JSON_BYTES)
+        if entry.size > limit:
+            raise _problem(path, f"the entry `{name}` has {entry.size:,} bytes; the limit is {limit:,}")
 
 
 def _parse_manifest(path: Path, data: bytes) -> Manifest:
     try:
         found = orjson.loads(data)
         if isinstance(found, dict) and found.get("format") != FORMAT:
-            message = f"it has format {str(found.get('format'))[:20]}; this program reads format {FORMAT}"
+            message = f"it has format {str(found.get('format'))[:20]!a}; this program reads format {FORMAT}"
             raise InputError.of(message, file=str(path), hint="use the version of Clerkship that published it")
         manifest = Manifest.model_validate(found)
+        _check_name(path, manifest)
     except (orjson.JSONDecodeError, RecursionError) as error:
         raise _problem(path, f"its manifest is not JSON: {error}") from None
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(map(str, first["loc"]))
-        raise _problem(path, f"its manifest is invalid: {place}: {first['msg']}") from None
+        raise _problem(path, f"its manifest is invalid: {describe_invalid(error)}") from None
     return manifest
 
 
-def _compare(path: Path, manifest: Manifest, infos: Mapping[str, zipfile.ZipInfo]) -> None:
+def _check_name(path: Path, manifest: Manifest) -> None:
+    """Raise InputError if the file has the name of another version: versions are found by the names of files."""
+    name = split_name(path)
+    if name not in (None, (manifest.slug, manifest.version, manifest.for_agents)):
+        right = get_archive_name(manifest.slug, manifest.version, for_agents=manifest.for_agents)
+        message = f"it contains {manifest.name}{', for agents' if manifest.for_agents else ''}"
+        raise InputError.of(f"{message}, which its name does not say", file=str(path), hint=f"rename it to {right}")
+    if (manifest.benchmark.slug, manifest.benchmark.version) != (manifest.slug, manifest.version):
+        raise _problem(path, f"its manifest is invalid: {manifest.name} has a benchmark of another name")
+
+
+def _compare(path: Path, manifest: Manifest, entries: Mapping[str, StoredEntry]) -> None:
     """Raise InputError if the archive does not have exactly the entries of its manifest."""
-    extra, lost = sorted(infos.keys() - manifest.entries.keys()), sorted(manifest.entries.keys() - infos.keys())
+    names = entries.keys() - {MANIFEST_NAME, SIGNATURE_NAME}
+    extra, lost = sorted(names - manifest.entries.keys()), sorted(manifest.entries.keys() - names)
     if extra or lost:
-        message = f"it has an entry `{extra[0]}` that" if extra else f"it lacks the entry `{lost[0]}`, which"
+        message = f"it has an entry `{extra[0]}` that" if extra else f"it lacks the entry `{lost[0][:100]}`, which"
         raise _problem(path, f"{message} its manifest {'does not name' if extra else 'names'}")
-    for name, info in infos.items():
-        if info.file_size != manifest.entries[name].size:
+    for name in names:
+        if entries[name].size != manifest.entries[name].size:
             raise _problem(path, f"the entry `{name}` was changed: its size is not that of the manifest")
 
 
