@@ -81,7 +81,7 @@ def settings_page() -> str:
 
 
 def _show_default(default: object) -> str:
-    return "none" if default in ("", None) else f"`{default}`"
+    return "none" if default in ("", None, ()) else f"`{default}`"
 
 
 def reports_page() -> str:

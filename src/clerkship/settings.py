@@ -46,6 +46,7 @@ _SECONDS = SettingKind(float, "seconds, more than 0 and at most 86400", lambda s
 _POSITIVE_INTEGER = SettingKind(int, "a whole number, at least 1", lambda number: 0 < number <= 86_400)
 _TOKENS = SettingKind(int, f"a whole number from 1 to {MAX_TOKEN_LIMIT}", lambda number: 0 < number <= MAX_TOKEN_LIMIT)
 _SEED = SettingKind(int, "a whole number of 64 bits", lambda number: -(2**63) <= number < 2**63)
+_TRUSTED_KEYS = SettingKind(lambda text: tuple(filter(None, map(str.strip, text.split(",")))))
 _ISOLATION, _SWITCH = _choice(*get_args(IsolationMode)), _choice("on", "off")
 _PERSON_FACTS = _choice(*get_args(PersonFacts))
 
@@ -87,6 +88,11 @@ class Settings:
         "",
         "key of at least 16 characters; if set, seals of stored trials are HMACs with this key",
         _SECRET_TEXT,
+    )
+    trusted_keys: tuple[str, ...] = _setting(
+        (),
+        "public keys whose signatures of published versions are trusted: PEM files or key ids, with commas between",
+        _TRUSTED_KEYS,
     )
     webhook_secret: str = _setting("", "secret with which requests to `http:` agents are signed", _SECRET_TEXT)
     agent_request: str = _setting(

@@ -82,6 +82,7 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.publish:publish",
         "Freeze a suite into one file that never changes.",
     ),
+    "new-key": CommandEntry("clerkship.cli.publish:new_key", "Make a pair of keys to sign published versions with."),
     "conformance": CommandEntry(
         "clerkship.cli.conformance:conformance",
         "Run the conformance suite on a simulator or domain.",

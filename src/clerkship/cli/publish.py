@@ -1,5 +1,9 @@
-"""`clerkship publish`: freeze a suite into one file."""
+"""`clerkship publish` and `clerkship new-key`: freeze a suite into one file, and make keys that sign it."""
 
+from pathlib import Path
+from typing import Annotated
+
+import typer
 from rich.markup import escape
 
 from clerkship.cli.catalog import build_catalog
@@ -9,6 +13,7 @@ from clerkship.cli.options import Json
 from clerkship.service.publishing import Published, PublishRequest
 from clerkship.service.publishing import publish as freeze
 from clerkship.settings import load_settings
+from clerkship.suite_files.published.signing import create_key_pair
 
 
 @grouped
@@ -26,6 +31,8 @@ def publish(request: PublishRequest, json: Json = False) -> None:
 
         clerkship publish suites/clinic --as clinic@1
 
+        clerkship publish suites/clinic --as clinic@1 --sign keys/clinic.pem
+
         clerkship run clinic@1 --agent python:my_agent:Agent
     """
     published = freeze(request, load_settings(), build_catalog())
@@ -39,7 +46,28 @@ def publish(request: PublishRequest, json: Json = False) -> None:
         about = ", ".join(part for part in (f"{each.tasks} tasks", f"{each.size / 1e6:.1f} MB", what, again) if part)
         console.print(f"[pass]✓[/] [bold]{each.version.name}[/]  {about}")
         console.print(f"  [quiet]sha256:{each.version.digest}[/]", soft_wrap=True)
+        if each.version.signed_by:
+            console.print(f"  signed by {each.version.signed_by}")
         console.print(f"  {escape(str(each.path))}", soft_wrap=True)
+
+
+def new_key(
+    file: Annotated[Path, typer.Argument(help="File for the private key. The public key gets the same name and .pub.")],
+) -> None:
+    """Make a pair of keys to sign published versions with.
+
+    They are Ed25519 keys in PEM files. Keep the private key for yourself: only its owner can read the file. Give the
+    public key to those who run your benchmarks: they name it in CLERKSHIP_TRUSTED_KEYS.
+
+    Example:
+
+        clerkship new-key keys/clinic.pem
+    """
+    public, key_id = create_key_pair(file)
+    console = out()
+    console.print(f"[pass]✓[/] {escape(str(file))}  private key: `clerkship publish --sign` takes it", soft_wrap=True)
+    console.print(f"  {escape(str(public))}  public key, for CLERKSHIP_TRUSTED_KEYS", soft_wrap=True)
+    console.print(f"  [quiet]key id[/] {key_id}")
 
 
 def _to_data(published: Published) -> dict[str, object]:
@@ -47,6 +75,7 @@ def _to_data(published: Published) -> dict[str, object]:
         "name": published.version.name,
         "digest": f"sha256:{published.version.digest}",
         "for_agents": published.version.for_agents,
+        "signed_by": published.version.signed_by,
         "path": str(published.path),
         "bytes": published.size,
         "tasks": published.tasks,

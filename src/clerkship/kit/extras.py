@@ -10,6 +10,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "ocr": ("PIL", "tesserocr"),
     "portal": ("PIL", "pypdfium2"),
     "sftp": ("asyncssh",),
+    "sign": ("cryptography",),
     "smtp": ("aiosmtpd", "cryptography"),
     "websocket": ("websockets",),
 }

@@ -8,10 +8,14 @@ REFERENCE = re.compile(r"(?P<slug>[a-z0-9][a-z0-9-]{0,99})@(?P<version>[1-9][0-9
 """How a published version is named, such as `chart@1` or `chart@latest`."""
 DIGEST = re.compile(r"sha256:[0-9a-f]{8,64}")
 """How a published version is named by its digest, or by the first characters of it."""
+NOT_CHECKED = "not checked"
+"""The signer of a version whose signature could not be checked, because the extra `sign` is not installed."""
 
 
 class PublishedVersion(Frozen):
     """The name and the digest of a published version."""
+
+    omitted_when_empty = frozenset({"signed_by"})
 
     slug: str
     version: Whole
@@ -21,6 +25,8 @@ class PublishedVersion(Frozen):
     """The grading version of the program that published it."""
     for_agents: Flag = False
     """Whether it has no criteria and no solutions."""
+    signed_by: str = ""
+    """The id of the key that signed it, `NOT_CHECKED`, or empty if it is not signed."""
 
     @property
     def name(self) -> str:

@@ -1,9 +1,9 @@
 """Publish a suite: freeze its tasks, data and grading into one archive, under a name that keeps its meaning."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from clerkship.engine.build import find_plugins_used
 from clerkship.engine.catalog import RegisteredCatalog
@@ -29,12 +29,17 @@ from clerkship.suite_files.published.comparing import compare_archives
 from clerkship.suite_files.published.places import (
     FOLDER_NAME,
     OWN_FOLDER,
+    PACKED_SUFFIX,
     find_complete_archive,
     get_archive_name,
     list_archives,
     split_name,
 )
+from clerkship.suite_files.published.signing import compute_key_id, load_private_key, require_signature, sign_digest
 from clerkship.suite_files.published.writing import Publication, freeze_library
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 MAX_NAMED_CHANGES = 5
 _NAME_HINT = "write --as SLUG@VERSION, such as `--as chart@1`: lower-case letters, digits and hyphens, then a number"
@@ -74,6 +79,7 @@ class Published:
 
 def publish(request: PublishRequest, settings: Settings, catalog: RegisteredCatalog) -> list[Published]:
     """Publish a suite, and a version for agents if it is asked for. Raise InputError if the name has other content."""
+    key = load_private_key(request.sign) if request.sign is not None else None
     library = load_library(request.path, catalog, cache=settings.cache)
     if library.published is not None:
         raise InputError.of(f"{request.path} is published already", hint="publish the folder that it was made from")
@@ -81,10 +87,10 @@ def publish(request: PublishRequest, settings: Settings, catalog: RegisteredCata
     tasks = library.select(names=benchmark.tasks, tags=benchmark.tags)
     publication = _describe(library, tasks, benchmark, request, catalog)
     folder = request.to or Path(OWN_FOLDER) / FOLDER_NAME
-    complete = _write(library, tasks, publication, folder, request)
-    if not request.for_agents:
-        return [complete]
-    return [complete, _write(library, tasks, publication, folder, request, complete.version.digest)]
+    published = [_write(library, tasks, publication, folder)]
+    if request.for_agents:
+        published.append(_write(library, tasks, publication, folder, published[0].version.digest))
+    return [sign_published(each, key, folder) for each in published] if key is not None else published
 
 
 def _choose_benchmark(library: Library, name: str | None) -> Benchmark:
@@ -154,16 +160,14 @@ def _write(
     tasks: Sequence[LoadedTask],
     publication: Publication,
     folder: Path,
-    request: PublishRequest,
     complete: str = "",
 ) -> Published:
     manifest, entries = freeze_library(library, tasks, publication, complete)
     path = folder / get_archive_name(manifest.slug, manifest.version, for_agents=bool(complete))
     data = build_archive(manifest, entries)
-    existing = _find_existing(path, complete)
+    built, existing = open_built(path, data), _find_existing(path, complete)
     if existing is not None:
         published = Published(existing.path, existing.version, existing.path.stat().st_size, len(tasks), is_new=False)
-        built = open_built(path, data)
         differences = compare_archives(existing, built) if existing.digest != built.digest else ()
         if not differences:  # only the form differs, as after a change of this program
             return published
@@ -172,7 +176,7 @@ def _write(
         hint = f"publish it as {manifest.slug}@{manifest.version + 1}"
         raise InputError.of(f"{manifest.name} is published with other content: {shown}", hint=hint)
     write_archive(path, data)
-    return Published(path, open_built(path, data).version, len(data), len(tasks))
+    return Published(path, built.version, len(data), len(tasks))
 
 
 def _find_existing(path: Path, complete: str) -> Archive | None:
@@ -182,3 +186,24 @@ def _find_existing(path: Path, complete: str) -> Archive | None:
     found = None if complete else find_complete_archive(name[0], name[1])
     found = path if path.exists() else found
     return open_archive(found) if found is not None else None
+
+
+def sign_published(published: Published, key: "Ed25519PrivateKey", folder: Path) -> Published:
+    """Add a signature to a published version; its digest stays. Raise InputError if another key signed it.
+
+    One that ships with the package is not changed: the signed copy is written to the folder.
+    """
+    archive = open_archive(published.path)
+    own, signer = compute_key_id(key.public_key().public_bytes_raw()), require_signature(archive)
+    version = published.version.model_copy(update={"signed_by": own})
+    if signer == own:
+        return replace(published, version=version)
+    if signer:
+        message = f"{archive.manifest.name} is signed by another key already: {signer}"
+        hint = f"sign with that key, or publish it as {archive.manifest.slug}@{archive.manifest.version + 1}"
+        raise InputError.of(message, file=str(published.path), hint=hint)
+    manifest, data = archive.manifest, archive.add_signature(sign_digest(key, archive.digest))
+    name = get_archive_name(manifest.slug, manifest.version, for_agents=manifest.for_agents)
+    path = folder / name if published.path.name.endswith(PACKED_SUFFIX) else published.path
+    write_archive(path, data)
+    return replace(published, path=path, version=version, size=len(data))

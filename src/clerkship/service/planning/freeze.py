@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clerkship.actors.contract import Solver, takes_solution
 from clerkship.actors.isolation.contract import LEVELS
+from clerkship.by_name import load
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.extras import (
     TaskInEnvironment,
@@ -89,6 +90,8 @@ class FrozenRun(FrozenTasks):
     warnings: tuple[InputProblem, ...] = ()
     domain: str | None = None
     """The domain that names in the files were checked against."""
+    signature: str = ""
+    """What is known of the signature, if the tasks are those of a published version."""
     skipped_files: Mapping[str, str] = field(default_factory=dict)
     """Files of the folder that were skipped, each with the reason."""
     known: frozenset[str] | None = None
@@ -139,12 +142,21 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
         calibrations=find_calibration_file(recordings),
         warnings=_collect_warnings(selected),
         domain=library.domain,
+        signature=_describe_signature(loaded),
         skipped_files=library.skipped_files,
         known=None if library.is_partial else frozenset(library.tasks),
         is_partial=library.is_partial,
         hidden=_find_hidden_paths(loaded),
         outbound=request.outbound,
     )
+
+
+def _describe_signature(loaded: LoadedSuite) -> str:
+    published = loaded.library.published
+    if published is None:
+        return ""
+    describe = load("clerkship.suite_files.published.signing:describe_signer")
+    return str(describe(published.signed_by, loaded.settings))
 
 
 def _build_snapshots(selected: SelectedTasks) -> tuple[Snapshot, ...]:

@@ -21,6 +21,7 @@ from clerkship.suite_files.datasets import ALL_TASKS, TaskSelection
 from clerkship.suite_files.library import Library, LoadedTask, TaskName, find_tasks_by_name
 from clerkship.suite_files.published.archive import Archive, open_archive
 from clerkship.suite_files.published.manifest import DatasetInfo, Manifest, TaskInfo, describe_invalid
+from clerkship.suite_files.published.signing import require_signature
 
 M = TypeVar("M", bound=BaseModel)
 V = TypeVar("V", bound=Variant)
@@ -45,7 +46,7 @@ class VariantsEntry(Frozen):
 
 
 def load_archive(path: Path, tasks: TaskSelection = ALL_TASKS) -> Library:
-    """Return the library of an archive. Raise InputError for a damaged archive or a missing plug-in."""
+    """Return the library of an archive. Raise InputError for a damaged archive, a bad signature, a missing plug-in."""
     return ArchiveLoader(open_archive(path)).load(tasks)
 
 
@@ -94,7 +95,7 @@ class ArchiveLoader:
             prompts={name: self._read_text(entry) for name, entry in manifest.prompts.items()},
             files=frozenset({path.resolve()}),
             is_partial=len(selected) < len(manifest.tasks),
-            published=self.archive.version,
+            published=self.archive.version.model_copy(update={"signed_by": require_signature(self.archive)}),
         )
 
     def _check_unique(self, kind: str, names: Iterable[str]) -> None:
