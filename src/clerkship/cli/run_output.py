@@ -78,7 +78,7 @@ class RunPresenter:
         if plan.domain is not None:
             console.print(f"[quiet]domain[/] {escape(plan.domain)}", soft_wrap=True)
         if plan.signature:
-            console.print(f"[quiet]signature[/] {escape(plan.signature)}", soft_wrap=True)
+            console.print(f"[quiet]{escape(plan.signature)}[/]", soft_wrap=True)
         if plan.is_partial:
             console.print("[quiet]other tasks of this folder are not checked: `clerkship validate` checks them[/]")
         for warning in plan.warnings:

@@ -126,9 +126,12 @@ def load_private_key(path: Path) -> "Ed25519PrivateKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey  # noqa: PLC0415
     from cryptography.hazmat.primitives.serialization import load_pem_private_key  # noqa: PLC0415
 
-    data = _read_key(path, is_private=True)
+    data, mode = _read_key(path, _KEY_HINT)
     if b"PUBLIC KEY" in data:
         raise InputError.of("it is a public key", file=str(path), hint="sign with the private key that belongs to it")
+    if os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
+        message = f"others can read this private key (mode {stat.S_IMODE(mode):04o})"
+        raise InputError.of(message, file=str(path), hint=f"run `chmod 600 {path}`, or make a new one if others use it")
     key = _parse_key(path, data, lambda data: load_pem_private_key(data, None))
     if not isinstance(key, Ed25519PrivateKey):
         raise _wrong_type(path, key)
@@ -141,7 +144,7 @@ def load_public_key(path: Path) -> "Ed25519PublicKey":
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey  # noqa: PLC0415
     from cryptography.hazmat.primitives.serialization import load_pem_public_key  # noqa: PLC0415
 
-    data = _read_key(path, is_private=False)
+    data, _ = _read_key(path, "CLERKSHIP_TRUSTED_KEYS has PEM files of public keys or key ids, with commas between")
     if b"PRIVATE KEY" in data:
         hint = f"trust its public key; `clerkship new-key` writes one beside it, with `{PUBLIC_SUFFIX}` after its name"
         raise InputError.of("it is a private key", file=str(path), hint=hint)
@@ -151,17 +154,13 @@ def load_public_key(path: Path) -> "Ed25519PublicKey":
     return key
 
 
-def _read_key(path: Path, *, is_private: bool) -> bytes:
+def _read_key(path: Path, hint: str) -> tuple[bytes, int]:
+    """Return the bytes and the mode of a file with a key."""
     try:
         with path.open("rb") as file:
-            mode = os.fstat(file.fileno()).st_mode
-            data = file.read(MAX_KEY_BYTES + 1)
+            return file.read(MAX_KEY_BYTES), os.fstat(file.fileno()).st_mode
     except OSError as error:
-        raise InputError.of(f"the key cannot be read: {error.strerror}", file=str(path), hint=_KEY_HINT) from None
-    if is_private and os.name == "posix" and mode & (stat.S_IRWXG | stat.S_IRWXO):
-        message = f"others can read this private key (mode {stat.S_IMODE(mode):04o})"
-        raise InputError.of(message, file=str(path), hint=f"run `chmod 600 {path}`, or make a new one if others use it")
-    return data
+        raise InputError.of(f"the key cannot be read: {error.strerror}", file=str(path), hint=hint) from None
 
 
 def _parse_key(path: Path, data: bytes, parse: Any) -> object:
