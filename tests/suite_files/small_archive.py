@@ -48,7 +48,7 @@ def write_suite(root: Path) -> Path:
           wrong: [{name: the other patient, fails: The name, answer: Ann Lee}]
         """,
     )
-    folder.write("tasks/solve.py", "def solve(sandboxes):\n    return 'Maria López'\n")
+    folder.write("tasks/solve.py", "def on_task(task_item, sandboxes):\n    return 'Maria López'\n")
     return folder.root
 
 
