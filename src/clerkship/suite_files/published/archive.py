@@ -39,6 +39,7 @@ from clerkship.suite_files.published.zip_layout import (
 )
 
 SIGNATURE_NAME = "signature.json"
+# Limits for files from elsewhere: JSON takes up to thirty times its bytes when it is parsed.
 MAX_MANIFEST_BYTES = 20_000_000
 MAX_JSON_BYTES = 50_000_000
 MAX_PACKED_BYTES = 300_000_000

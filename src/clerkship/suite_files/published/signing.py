@@ -30,6 +30,7 @@ EXTRA = "sign"
 PUBLIC_SUFFIX = ".pub"
 """Added to the name of a private key for that of its public key."""
 MAX_KEY_BYTES = 10_000
+"""Limit for files from elsewhere: more than any key has, of a file that may be anything."""
 _KEY_HINT = "make a pair of keys: `clerkship new-key FILE`"
 
 

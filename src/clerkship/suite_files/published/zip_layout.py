@@ -13,8 +13,11 @@ from struct import Struct
 from typing import IO
 
 MAX_ARCHIVE_BYTES = 2_000_000_000
+"""Limit for files from elsewhere. No ZIP64 record is needed below it."""
 MAX_ENTRIES = 20_000
+"""Limit for files from elsewhere: each entry takes many times the memory of its record."""
 MAX_ENTRY_NAME = 250
+"""Limit for files from elsewhere, with which the size of a directory is known before it is read."""
 _HEADER = Struct("<4s5H3L2H")
 _RECORD = Struct("<4s4B4H3L5H2L")
 _END = Struct("<4s4H2LH")
