@@ -21,6 +21,7 @@ from clerkship.model.errors import InputError
 from clerkship.suite_files.datasets import ALL_TASKS
 from clerkship.suite_files.published import archive as archives
 from clerkship.suite_files.published.archive import open_archive, open_built
+from clerkship.suite_files.published.places import find_suite
 from clerkship.suite_files.published.reading import ArchiveLoader, load_archive
 from clerkship.suite_files.published.recordings import find_recordings
 from clerkship.suite_files.published.zip_layout import MAX_ENTRIES, BadLayout, StoredEntry, build_zip
@@ -82,7 +83,7 @@ def test_layout_is_that_of_a_zip_file_without_compression(good: bytes) -> None:
 def test_library_has_what_the_suite_has(good: bytes, tmp_path: Path) -> None:
     library = ArchiveLoader(open_built(tmp_path / "note@1.clerkship", good)).load(ALL_TASKS)
     (loaded,) = library.tasks.values()
-    assert loaded.task.task_item["instruction"] == "Answer with the name of M-1."
+    assert loaded.task.task_item == {"instruction": "Answer with the name of M-1."}
     assert loaded.entities["patient"]["name"] == "Maria López"
     assert [variant.name for variant in loaded.task.wrong] == ["the other patient"]
     assert loaded.solution is not None
@@ -443,6 +444,18 @@ def test_file_under_the_name_of_another_version_is_refused(good: bytes, tmp_path
         )
     (tmp_path / "note@1.clerkship").write_bytes(good)
     assert open_archive(tmp_path / "note@1.clerkship").manifest.name == "note@1"
+
+
+def test_damaged_archive_is_not_in_the_way_of_another(
+    good: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / ".clerkship" / "published"
+    folder.mkdir(parents=True)
+    (folder / "a@1.clerkship").write_bytes(good[:-9])
+    (folder / "note@1.clerkship").write_bytes(good)
+    monkeypatch.chdir(tmp_path)
+    digest = open_archive(folder / "note@1.clerkship").digest
+    assert find_suite(Path(f"sha256:{digest[:12]}")) == folder / "note@1.clerkship"
 
 
 def test_file_that_is_no_archive_is_refused(tmp_path: Path) -> None:

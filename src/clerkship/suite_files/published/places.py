@@ -89,7 +89,10 @@ def _find_by_digest(text: str) -> Path | None:
     digest = text.partition(":")[2]
     matches: dict[str, Path] = {}
     for path in list_archives():
-        found: str = load("clerkship.suite_files.published.archive:open_archive")(path).digest
+        try:
+            found: str = load("clerkship.suite_files.published.archive:open_archive")(path).digest
+        except InputError:  # what is damaged has no digest
+            continue
         if found.startswith(digest):
             matches.setdefault(found, path)
     if len(matches) > 1:
