@@ -90,7 +90,7 @@ def test_library_has_what_the_suite_has(good: bytes, tmp_path: Path) -> None:
 
 
 def test_archive_cut_off_anywhere_is_refused(good: bytes, tmp_path: Path) -> None:
-    step = max(len(good) // 60, 1)
+    step = len(good) // 30
     lengths = {0, 1, 4, 21, 22, 29, 30, 43, len(good) - 1, len(good) - 21, len(good) - 22, len(good) - 23}
     for length in sorted(lengths | set(range(0, len(good), step))):
         assert "it is not a whole archive" in refuse(tmp_path / f"{length}" / "a.clerkship", good[:length])
@@ -132,7 +132,7 @@ def test_each_changed_byte_is_refused(good: bytes, tmp_path: Path) -> None:
     """Headers, data, directory and end: no byte of an archive can be another one."""
     path = tmp_path / "a.clerkship"
     accepted = []
-    for position in range(0, len(good), 13):
+    for position in range(0, len(good), 31):
         path.write_bytes(good[:position] + bytes([good[position] ^ 1]) + good[position + 1 :])
         try:
             open_archive(path).check()

@@ -1,9 +1,11 @@
 """Signatures of published versions: who signed, whether it is trusted, and what is refused."""
 
 import base64
+import gzip
 import os
 import stat
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +24,7 @@ from clerkship.cli.app import run
 from clerkship.kit import extras
 from clerkship.model.errors import InputError
 from clerkship.model.published import NOT_CHECKED
+from clerkship.service.publishing import sign_published
 from clerkship.settings import Settings, load_settings
 from clerkship.suite_files.published.archive import Archive, open_archive
 from clerkship.suite_files.published.reading import load_archive
@@ -116,6 +119,19 @@ def test_signature_by_another_key_is_not_replaced(suite: Path, key: Path) -> Non
     with pytest.raises(InputError, match=r"note@1 is signed by another key already: .*publish it as note@2"):
         publish_signed(suite, other)
     assert archive.path.read_bytes() == before
+
+
+def test_signed_copy_of_a_packed_version_is_written_to_the_folder(suite: Path, key: Path, tmp_path: Path) -> None:
+    """Archives that ship with the package are packed, and stay as they are."""
+    published = publish_suite(suite, tmp_path / "to")[0]
+    packed = tmp_path / "shipped" / "note@1.clerkship.gz"
+    packed.parent.mkdir()
+    packed.write_bytes(gzip.compress(published.path.read_bytes()))
+    published.path.unlink()
+    signed = sign_published(replace(published, path=packed), load_private_key(key), tmp_path / "to")
+    assert signed.path == published.path
+    assert open_archive(signed.path).digest == open_archive(packed).digest
+    assert describe_signature(open_archive(packed), Settings()).state == "unsigned"
 
 
 def write_signature(archive: Archive, **fields: object) -> Archive:
