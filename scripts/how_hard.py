@@ -18,6 +18,7 @@ from benchmarks.page import replace_block
 from benchmarks.table import render_table
 from clerkship.engine.catalog import RegisteredCatalog, build_catalog_without_plugins
 from clerkship.model.run import TaskRun
+from clerkship.model.task import LEVELS
 from clerkship.service.attacking import AttackOutcome, AttackReport, AttackRequest, attack
 from clerkship.service.mutating import MutateRequest, MutationReport, mutate
 from clerkship.service.planning.plan import plan_run
@@ -31,7 +32,6 @@ PAGE = ROOT / "docs" / "guide" / "how_hard_is_it.md"
 SUITES = {path.name: path for path in sorted((ROOT / "suites").glob("*/"))}
 DETAILED = "prior-auth"
 """The suite whose tasks and attackers have tables of their own."""
-LEVELS = ("easy", "medium", "hard")
 PARTS = ("attacks", "mutants")
 """What takes long, and can be left out."""
 VARIANTS = ("wrong", "ways")

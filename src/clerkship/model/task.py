@@ -14,6 +14,8 @@ from clerkship.model.scenario import Expected, Scenario, ScenarioPerson
 from clerkship.model.variant import Variant, WrongSolution
 
 MAX_NAME_LENGTH = 200
+LEVELS = ("easy", "medium", "hard")
+"""Tags that say how hard a task is."""
 Name = Annotated[str, Field(min_length=1, max_length=MAX_NAME_LENGTH)]
 EntityId = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", description="name of the record in templates")]
 
