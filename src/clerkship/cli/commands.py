@@ -83,6 +83,32 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "Freeze a suite into one file that never changes.",
     ),
     "new-key": CommandEntry("clerkship.cli.publish:new_key", "Make a pair of keys to sign published versions with."),
+    "published": GroupEntry(
+        "List, show, compare, verify and withdraw published versions.",
+        {
+            "list": CommandEntry(
+                "clerkship.cli.published:list_published",
+                "List the published versions that can be run by name.",
+            ),
+            "show": CommandEntry(
+                "clerkship.cli.published:show",
+                "Show what a published version tests and needs, and who scored what on it.",
+            ),
+            "diff": CommandEntry(
+                "clerkship.cli.published:diff",
+                "Show in words how two published versions differ.",
+            ),
+            "verify": CommandEntry(
+                "clerkship.cli.published:verify",
+                "Check that a published version is unchanged, and that its tasks can be solved and are not passed by "
+                "doing nothing.",
+            ),
+            "withdraw": CommandEntry(
+                "clerkship.cli.published:withdraw",
+                "Withdraw a published version, so that it can no longer be run by name.",
+            ),
+        },
+    ),
     "conformance": CommandEntry(
         "clerkship.cli.conformance:conformance",
         "Run the conformance suite on a simulator or domain.",

@@ -18,10 +18,11 @@ from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import number_column, out, plain_table, print_json
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json
-from clerkship.cli.suite import AttackProgress
+from clerkship.cli.suite import AttackProgress, print_recorded
 from clerkship.service.attacking import AttackOptions
 from clerkship.service.mutating import CRASHED, MIN_RATE, NO_MUTANTS, MutantResult, MutateRequest, MutationReport
 from clerkship.service.mutating import mutate as mutate_suite
+from clerkship.service.published_scores import record_mutants
 from clerkship.settings import load_settings
 
 _RUNS = 3
@@ -59,7 +60,8 @@ def mutate(
     mutant passes, the criteria have a gap.
 
     Only calls that change something are mutated. A mutant that passes and had the same effects as the solution is not
-    counted. With `--only`, each mutant is printed as an entry for `wrong` of the task.
+    counted. With `--only`, each mutant is printed as an entry for `wrong` of the task; without it, the result on all
+    tasks of a published version is recorded for `clerkship published show`.
 
     Exit codes: 0 enough mutants were caught, 1 too few, 2 errored, inconclusive, nothing to mutate or invalid input,
     130 interrupted.
@@ -81,6 +83,9 @@ def mutate(
         print_json(report_data(report))
     else:
         print_report(out(), report, request)
+    recorded = record_mutants(path, options, report, request.only)
+    if recorded is not None and not json:
+        print_recorded(out(), recorded)
     raise typer.Exit(report.exit_code())
 
 

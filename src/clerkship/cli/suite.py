@@ -22,6 +22,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
 from clerkship.service.attacking import AttackOptions, AttackOutcome, AttackReport, AttackRequest, list_attacks
 from clerkship.service.attacking import attack as attack_suite
+from clerkship.service.published_scores import record_attacks
 from clerkship.service.running import TrialObserver
 from clerkship.settings import load_settings
 
@@ -54,7 +55,7 @@ def attack(
     passes a task, the criteria of the task have a gap; the output says how to close it.
 
     A task may have wrong solutions (`wrong`), which must fail, and other correct ones (`ways`), which must pass. They
-    are run too.
+    are run too. Results on all tasks of a published version are recorded for `clerkship published show`.
 
     Strategies that need a solution skip tasks without one. Criteria that need a model are skipped unless there is a
     judge.
@@ -81,6 +82,9 @@ def attack(
         print_json(report_data(report))
     else:
         print_report(out(), report)
+    recorded = record_attacks(path, options, report)
+    if recorded is not None and not json:
+        print_recorded(out(), recorded)
     raise typer.Exit(report.exit_code())
 
 
@@ -106,9 +110,13 @@ class AttackProgress(ProgressBar):
 
     def follow(self, strategy: AttackStrategy, total: int) -> TrialObserver:
         """Start a strategy, and return the observer of its trials."""
-        self._name, self._done, self._tasks = strategy.name, 0, total
+        return self.follow_agent(strategy.name, total)
+
+    def follow_agent(self, name: str, total: int) -> TrialObserver:
+        """Start an agent by its name, and return the observer of its trials."""
+        self._name, self._done, self._tasks = name, 0, total
         if not self._live and not self._quiet:
-            self._console.print(f"{strategy.name}: {total} task{'s' * (total != 1)}")
+            self._console.print(f"{name}: {total} task{'s' * (total != 1)}")
         return self._finished
 
     def status_text(self) -> str:
@@ -119,6 +127,11 @@ class AttackProgress(ProgressBar):
         self._done += 1
         if self._live and self._done == self._tasks:
             self.advance()
+
+
+def print_recorded(console: Console, path: Path) -> None:
+    """Print where the scores on a published version were recorded."""
+    console.print(f"[quiet]recorded in {escape(str(path))}[/]", soft_wrap=True)
 
 
 def print_report(console: Console, report: AttackReport) -> None:

@@ -25,7 +25,7 @@ from clerkship.settings import Settings, override_settings
 from clerkship.store.contract import Store
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.load import find_root, load_library
-from clerkship.suite_files.published.places import find_suite, is_published_name
+from clerkship.suite_files.published.places import find_version, is_published_name
 from clerkship.suite_files.published.recordings import find_recordings
 from clerkship.suite_files.source import SourceFolder
 
@@ -46,7 +46,7 @@ class StoredRun:
         """The path of its files."""
         path = split_case(Path(self.run.path))[0]
         try:
-            return find_suite(path)
+            return find_version(path)
         except InputError:  # a published version that is not here any more
             return path
 
@@ -151,4 +151,4 @@ def get_cassette_config(run: BenchmarkRun) -> CassetteConfig:
             f"the recordings of {run.id} are in {run.path}, which does not exist here",
             hint="change to the folder in which the run was started",
         )
-    return CassetteConfig(find_recordings(find_root(path)), run.trials)
+    return CassetteConfig(find_recordings(find_root(find_version(path))), run.trials)

@@ -1,5 +1,6 @@
 """Find published versions by name, path or digest."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,8 @@ SHIPPED = Path(__file__).parents[2] / "shipped"
 """The published versions that are installed with the package."""
 FOR_AGENTS = ".for-agents"
 """Between the name and the suffix of an archive without criteria and solutions."""
+RESULTS_SUFFIX = ".results.json"
+"""The ending of the file beside an archive that has its results, and says whether it is withdrawn."""
 
 
 def is_archive(path: Path) -> bool:
@@ -40,11 +43,15 @@ def list_archives() -> Iterator[Path]:
 
 def split_name(path: Path) -> tuple[str, int, bool] | None:
     """Return the slug, the version and whether it is for agents, from the name of an archive; None for other names."""
-    stem = path.name.removesuffix(PACKED_SUFFIX).removesuffix(SUFFIX)
+    stem = _get_stem(path)
     match = REFERENCE.fullmatch(stem.removesuffix(FOR_AGENTS))
     if match is None or match["version"] == "latest":
         return None
     return match["slug"], int(match["version"]), stem.endswith(FOR_AGENTS)
+
+
+def _get_stem(path: Path) -> str:
+    return path.name.removesuffix(PACKED_SUFFIX).removesuffix(SUFFIX)
 
 
 def get_archive_name(slug: str, version: int, *, for_agents: bool = False) -> str:
@@ -58,8 +65,49 @@ def is_published_name(path: Path) -> bool:
     return (REFERENCE.fullmatch(text) or DIGEST.fullmatch(text)) is not None and not path.exists()
 
 
+def list_results_files(path: Path) -> list[Path]:
+    """Return the existing results files of an archive: beside it, and in the folders of the project."""
+    name = _get_results_name(path)
+    folders = dict.fromkeys(folder.resolve() for folder in (path.parent, *_list_own_folders()))
+    return [folder / name for folder in folders if (folder / name).is_file()]
+
+
+def choose_results_file(path: Path) -> Path:
+    """Return where results of an archive are written: beside it, unless it is shipped or its folder is read-only."""
+    folder = path.parent
+    if folder.resolve() == SHIPPED.resolve() or not os.access(folder, os.W_OK):
+        folder = next(iter(_list_own_folders()), Path.cwd() / OWN_FOLDER / FOLDER_NAME)
+    return folder / _get_results_name(path)
+
+
+def _list_own_folders() -> list[Path]:
+    return [folder for folder in list_published_folders() if folder != SHIPPED]
+
+
+def _get_results_name(path: Path) -> str:
+    """Return the name of a results file, which a version shares with the same version for agents."""
+    return f"{_get_stem(path).removesuffix(FOR_AGENTS)}{RESULTS_SUFFIX}"
+
+
 def find_suite(path: Path) -> Path:
-    """Return the archive that a name or digest means; any other path as it is. Raise InputError if there is none."""
+    """Return the archive that a name or digest means; any other path as it is.
+
+    Raise InputError if there is none, or if it was withdrawn.
+    """
+    archive = find_version(path)
+    reason = _find_withdrawal_reason(archive) if is_published_name(path) else None
+    if reason is None:
+        return archive
+    name = split_name(archive)
+    hint = f"run another version (clerkship published list), or restore it: clerkship published withdraw {path} --undo"
+    raise InputError.of(f"{f'{name[0]}@{name[1]}' if name else path} was withdrawn: {reason}", hint=hint)
+
+
+def find_version(path: Path) -> Path:
+    """Return the archive that a name or digest means, withdrawn or not; any other path as it is.
+
+    Raise InputError if there is none.
+    """
     if not is_published_name(path):
         return path
     text = str(path)
@@ -71,18 +119,36 @@ def find_suite(path: Path) -> Path:
     raise InputError.of(f"there is no published version `{text}`", hint=hint)
 
 
+def _find_withdrawal_reason(path: Path) -> str | None:
+    """Return why an archive was withdrawn; None if it was not. Without results files, nothing is read."""
+    if not list_results_files(path):
+        return None
+    reason: str | None = load("clerkship.suite_files.published.results:find_reason")(path)
+    return reason
+
+
 def find_complete_archive(slug: str, version: int) -> Path | None:
     """Return the archive of a version with its criteria and solutions; None if there is none."""
     return next((path for path in list_archives() if split_name(path) == (slug, version, False)), None)
 
 
 def _find_by_name(text: str) -> Path | None:
-    """Return the archive of a version. One with criteria is found before one for agents, the project's before ours."""
+    """Return the archive of a version. One with criteria is found before one for agents, the project's before ours.
+
+    The latest version is the newest that is not withdrawn, if there is one.
+    """
     slug, _, version = text.partition("@")
     found = [(name, path) for path in list_archives() if (name := split_name(path)) and name[0] == slug]
-    newest = max((name[1] for name, _ in found), default=0) if version == "latest" else int(version)
-    matches = sorted((name[2], number, path) for number, (name, path) in enumerate(found) if name[1] == newest)
-    return matches[0][2] if matches else None
+    wanted = sorted({name[1] for name, _ in found}, reverse=True) if version == "latest" else [int(version)]
+    archives = [
+        min((name[2], number, path) for number, (name, path) in enumerate(found) if name[1] == each)[2]
+        for each in wanted
+        if any(name[1] == each for name, _ in found)
+    ]
+    newest = archives[0] if archives else None
+    if version != "latest":
+        return newest
+    return next((path for path in archives if _find_withdrawal_reason(path) is None), newest)
 
 
 def _find_by_digest(text: str) -> Path | None:

@@ -50,7 +50,8 @@ def load_archive(path: Path, tasks: TaskSelection = ALL_TASKS) -> Library:
     return ArchiveLoader(open_archive(path)).load(tasks)
 
 
-def _is_installed(package: str) -> bool:
+def is_package_installed(package: str) -> bool:
+    """Return whether a plug-in's package is installed."""
     try:
         return bool(version(package))
     except PackageNotFoundError:
@@ -104,7 +105,7 @@ class ArchiveLoader:
             raise self._problem(f"its manifest has two {kind}s `{name}`")
 
     def _check_plugins(self) -> None:
-        lost = [name for name in self.manifest.plugins if not _is_installed(name)]
+        lost = [name for name in self.manifest.plugins if not is_package_installed(name)]
         if lost:
             named = ", ".join(f"{name} {self.manifest.plugins[name]}" for name in lost)
             message = f"{self.manifest.name} needs a plug-in that is not installed: {named}"
