@@ -56,6 +56,7 @@ from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.request import Request
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
+from clerkship.service.publishing import PublishRequest, publish
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.simulators import hl7
@@ -66,6 +67,8 @@ from clerkship.simulators.messages.handle import Messages
 from clerkship.simulators.voice.handle import Voice
 from clerkship.simulators.x12.handle import X12
 from clerkship.store.sqlite import SqliteStore
+from clerkship.suite_files.datasets import TaskSelection
+from clerkship.suite_files.published.reading import load_archive
 from scripts.reference.examples import load_examples
 from tests.simulators.portal.api.test_api import build_mri
 from tests.simulators.portal.portal_site import PortalSite, fill_in_steps
@@ -323,6 +326,18 @@ def count_four_channels() -> Calls:
     return Counter({name: number for name, number in own.items() if number > 0})
 
 
+def count_archive() -> Calls:
+    """Return the calls of opening an archive of twenty tasks, and loading one of them."""
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(20):
+            text = SINGLE_CASE.replace("One turn", f"Turn {number}")
+            (Path(folder) / f"{number}.yml").write_text(text, encoding="utf-8")
+        request = PublishRequest(path=Path(folder), name="bench-calls@1", to=Path(folder))
+        path = publish(request, Settings(), RegisteredCatalog())[0].path
+        selection = TaskSelection(names=("Turn 7",), is_exclusive=True)
+        return count_round(lambda: load_archive(path, selection))
+
+
 class Capture(Assertion):
     """Keeps the evidence of a trial, to check criteria on it."""
 
@@ -424,6 +439,7 @@ def count_all() -> dict[str, Calls]:
             "fax sent": count_fax(),
             **count_portal(),
             "four-channel trial": count_four_channels(),
+            "task of an archive": count_archive(),
             **count_criteria(),
             **count_modules(),
         }

@@ -29,6 +29,7 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "overhead": (),
     "peers": (),
     "start": (),
+    "publish": (),
     "scenarios": ("--picture", "docs/scenarios.svg"),
     "judging": (),
     "load": ("--picture", "docs/load.svg"),

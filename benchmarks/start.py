@@ -51,17 +51,23 @@ COMMANDS = (
 
 def measure(commands: Sequence[Command], folder: Path, repeats: int) -> Iterator[tuple[str, ...]]:
     """Run each command in a folder with one task and one run, and yield a row with its smallest time."""
-    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
-    _run((*CLERKSHIP, "new", "task", TASK, "--in", "practice"), folder, environment)
-    _run((*CLERKSHIP, "run", "practice", "--agent", "oracle"), folder, environment)
+    environment = build_environment(folder)
+    run_command((*CLERKSHIP, "new", "task", TASK, "--in", "practice"), folder, environment)
+    run_command((*CLERKSHIP, "run", "practice", "--agent", "oracle"), folder, environment)
     for command in commands:
-        _run(command.words, folder, environment)  # bytecode and datasets are cached from here on
-        seconds = min(_run(command.words, folder, environment) for _ in range(repeats))
+        run_command(command.words, folder, environment)  # bytecode and datasets are cached from here on
+        seconds = min(run_command(command.words, folder, environment) for _ in range(repeats))
         yield command.name, f"{seconds:.3f} s", "" if command.aim is None else f"≤ {command.aim:g} s"
 
 
-def _run(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> float:
+def build_environment(folder: Path) -> dict[str, str]:
+    """Return the environment of commands that keep their bytecode in a folder."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return environment | {"PYTHONPYCACHEPREFIX": str(folder / "bytecode")}
+
+
+def run_command(words: Sequence[str], folder: Path, environment: Mapping[str, str]) -> float:
+    """Run a command in a folder, and return the processor time that it and its children took."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
