@@ -35,6 +35,9 @@ RUNS = {
     "feeds": "a_corrected_result",
 }
 """One task of some suites."""
+SUITE_HEAD = ("suite", "tasks", "archive, packed", "publish", "open", "open, packed", "load the folder", "the archive")
+RUN_HEAD = ("`run` of one task", "folder", "archive", "archive ÷ folder", "packed archive")
+LARGE_HEAD = ("archive", "tasks", "open, list the tasks", "load one task without the dataset", "read the dataset")
 LARGE = "datasets/9999-large"
 BLOCK = b'{"resourceType": "Observation", "status": "final", "code": {"text": "Weight"}}\n' * 12_500
 
@@ -80,7 +83,8 @@ def measure_suites(suites: Sequence[str], folder: Path, repeats: int) -> Iterato
 
 def pack(path: Path) -> Path:
     """Write an archive in the form in which some ship with the package; return its path."""
-    packed = path.with_name(f"shipped-{path.name.removesuffix(SUFFIX)}{PACKED_SUFFIX}")
+    packed = path.parent / "packed" / f"{path.name.removesuffix(SUFFIX)}{PACKED_SUFFIX}"
+    packed.parent.mkdir(exist_ok=True)
     packed.write_bytes(gzip.compress(path.read_bytes(), 9, mtime=0))
     return packed
 
@@ -164,17 +168,13 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--megabytes", type=int, default=500)
     options = parser.parse_args()
-    head = ("suite", "tasks", "archive, packed", "publish", "open", "open, packed", "load the folder", "the archive")
     with tempfile.TemporaryDirectory() as name, chdir(name):
-        folder = Path(name)
-        print_table(head, measure_suites(SUITES, folder, options.repeats))
+        folder, sizes = Path(name), [(options.megabytes // part, 15) for part in (100, 10, 1)]
+        print_table(SUITE_HEAD, measure_suites(SUITES, folder, options.repeats))
         print()
-        head = ("`run` of one task", "folder", "archive", "archive ÷ folder", "packed archive")
-        print_table(head, measure_runs(RUNS, folder, options.repeats))
+        print_table(RUN_HEAD, measure_runs(RUNS, folder, options.repeats))
         print()
-        sizes = [(options.megabytes // part, 15) for part in (100, 10, 1)]
-        head = ("archive", "tasks", "open, list the tasks", "load one task without the dataset", "read the dataset")
-        print_table(head, measure_large([*sizes, (1, 150), (1, 1_500), (1, 15_000)], folder, options.repeats))
+        print_table(LARGE_HEAD, measure_large([*sizes, (1, 150), (1, 1_500), (1, 15_000)], folder, options.repeats))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,10 @@ import pytest
 
 from benchmarks.publish import LARGE, measure_large, measure_runs, measure_suites, publish_suite, write_large_archive
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.model.errors import InputError
+from clerkship.suite_files.datasets import TaskSelection
 from clerkship.suite_files.published.archive import open_archive
+from clerkship.suite_files.published.reading import load_archive
 
 pytestmark = pytest.mark.slow
 
@@ -31,5 +34,15 @@ def test_large_archive_is_a_whole_one(tmp_path: Path) -> None:
         write_large_archive(path, source, 2, 30)
         archive = open_archive(path)
     archive.check()
+    [task, *_] = archive.manifest.tasks
     assert len(archive.manifest.tasks) == 30
     assert 1_500_000 < archive.manifest.entries[LARGE].size < 2_500_000
+    _change(path, b'"text": "Weight"', b'"text": "Height"')
+    loaded = load_archive(path, TaskSelection(names=(task.name,), is_exclusive=True))
+    assert task.name in loaded.tasks, "what no selected task needs is not read"
+    with pytest.raises(InputError, match="9999-large"):
+        open_archive(path).check()
+
+
+def _change(path: Path, old: bytes, new: bytes) -> None:
+    path.write_bytes(path.read_bytes().replace(old, new, 1))
