@@ -33,6 +33,7 @@ from clerkship.suite_files.published.results import (
     restore,
     withdraw,
 )
+from clerkship.suite_files.published.signing import describe_signature
 
 FollowAgent = Callable[[str, int], TrialObserver]
 """Called when an agent starts, with the number of tasks; returns the observer of its trials."""
@@ -57,7 +58,8 @@ def open_version(path: Path) -> Archive:
 
 def list_versions() -> tuple[list[ListedVersion], list[InputProblem]]:
     """Return the published versions that can be named here, and what is wrong with those that cannot be read."""
-    versions, problems = [], []
+    versions: list[ListedVersion] = []
+    problems: list[InputProblem] = []
     for path in list_archives():
         try:
             archive = open_archive(path)
@@ -70,12 +72,7 @@ def list_versions() -> tuple[list[ListedVersion], list[InputProblem]]:
 def describe_version(path: Path, settings: Settings) -> VersionCard:
     """Return the card of a published version."""
     archive = open_version(path)
-    return build_card(archive, check_signature(archive, settings))
-
-
-def check_signature(archive: Archive, settings: Settings) -> str:
-    """Return in words who signed a version. This is the one place in which signatures are checked."""
-    return "signed; the signature was not checked" if archive.signature else "not signed"
+    return build_card(archive, str(describe_signature(archive, settings)))
 
 
 def compare_versions(before: Path, after: Path) -> list[VersionDifference]:
@@ -143,7 +140,7 @@ class Verifier:
         Raise InputError if it is damaged. `oracle` needs the solutions, which a version for agents does not have.
         """
         archive = open_version(request.path)
-        verification = VersionVerification(archive, check_signature(archive, self.settings))
+        verification = VersionVerification(archive, str(describe_signature(archive, self.settings)))
         archive.check()
         for agent in (NOP,) if archive.manifest.for_agents else (ORACLE, NOP):
             plan = self._plan(agent, archive, request)

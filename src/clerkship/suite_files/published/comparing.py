@@ -81,7 +81,8 @@ class _Comparison:
 
     def _get_nameless(self, archive: Archive, info: TaskInfo) -> dict[str, Any]:
         data = _read(archive, info.entry)
-        return {key: data[key] for key in ("entities", "solution")} | data["task"] | {"name": ""}
+        task: dict[str, Any] = data["task"]
+        return {**{key: data[key] for key in ("entities", "solution")}, **task, "name": ""}
 
     def _compare_task(self, old: TaskInfo, new: TaskInfo) -> Iterator[str]:
         if self._is_same(old.entry, new.entry) and self._is_same(old.variants, new.variants):
@@ -202,8 +203,9 @@ def _describe_names(title: str, removed: Mapping[str, object], added: Mapping[st
 
 def _compare_steps(old: Sequence[Any], new: Sequence[Any]) -> Iterator[str]:
     """Yield the steps that were added, removed or changed, by their number in the version that has them."""
-    keys = [[orjson.dumps(step, option=orjson.OPT_SORT_KEYS) for step in steps] for steps in (old, new)]
-    for action, start, end, new_start, new_end in SequenceMatcher(None, *keys, autojunk=False).get_opcodes():
+    old_keys, new_keys = ([orjson.dumps(step, option=orjson.OPT_SORT_KEYS) for step in each] for each in (old, new))
+    matcher = SequenceMatcher(None, old_keys, new_keys, autojunk=False)
+    for action, start, end, new_start, new_end in matcher.get_opcodes():
         pairs = min(end - start, new_end - new_start) if action == "replace" else 0
         for number in range(pairs):
             before, after = old[start + number], new[new_start + number]

@@ -35,7 +35,7 @@ class Publication:
 
 
 @dataclass
-class _Writer:
+class _EntryWriter:
     entries: dict[str, bytes]
     canary: str
 
@@ -70,7 +70,7 @@ def freeze_library(
     """
     benchmark = publication.benchmark
     canary = _build_canary(benchmark.slug)
-    writer = _Writer({}, canary)
+    writer = _EntryWriter({}, canary)
     names = sorted({loaded.environment.name for loaded in tasks})
     environments = {
         name: writer.add("environments", number, name, {"environment": _dump(_find_environment(name, tasks))})
@@ -103,7 +103,7 @@ def _find_environment(name: str, tasks: Iterable[LoadedTask]) -> Any:
     return next(loaded.environment for loaded in tasks if loaded.environment.name == name)
 
 
-def _add_task(writer: _Writer, library: Library, number: int, loaded: LoadedTask, for_agents: bool) -> TaskInfo:
+def _add_task(writer: _EntryWriter, library: Library, number: int, loaded: LoadedTask, for_agents: bool) -> TaskInfo:
     snapshot = library.snapshot(loaded, _TIMEOUT)
     task = loaded.task
     hidden: dict[str, Any] = {"criteria": (), "metrics": (), "solution": None} if for_agents else {}
@@ -133,7 +133,7 @@ def _list_variants(wrong: Iterable[Variant], ways: Iterable[Variant]) -> list[tu
     return [("wrong", list(wrong)), ("ways", list(ways))]
 
 
-def _add_dataset(writer: _Writer, number: int, dataset: Dataset) -> DatasetInfo:
+def _add_dataset(writer: _EntryWriter, number: int, dataset: Dataset) -> DatasetInfo:
     entry = f"datasets/{number:04}-{_shorten(dataset.name)}"
     writer.entries[entry] = dataset.data
     return DatasetInfo(name=dataset.name, type=dataset.type, entry=entry)
