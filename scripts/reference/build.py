@@ -23,7 +23,7 @@ from scripts.reference.payers import fhir_to_payer_page, payer_page
 from scripts.reference.plugins import plugins_page
 from scripts.reference.portal import portal_page
 from scripts.reference.render import render_page
-from scripts.reference.usage import commands_page, prompts_page, pytest_page, reports_page, settings_page
+from scripts.reference.usage import commands_page, grading_page, prompts_page, pytest_page, reports_page, settings_page
 from scripts.reference.voice import voice_page
 from scripts.reference.x12 import x12_page
 
@@ -60,6 +60,7 @@ def build_pages() -> dict[str, str]:
         "commands.md": commands_page(),
         "settings.md": settings_page(),
         "reports.md": reports_page(),
+        "grading.md": grading_page(),
         "pytest.md": pytest_page(),
         "plugins.md": plugins_page(),
         "prompts.md": prompts_page(),

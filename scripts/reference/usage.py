@@ -8,9 +8,11 @@ from typing import Any, get_args
 from clerkship.cli.app import LazyCommand, app
 from clerkship.llm.prompts import BUILT_IN, list_prompt_parts, list_prompts
 from clerkship.model.run import TaskRun, Verdict
+from clerkship.model.snapshot import GRADING_VERSION
 from clerkship.pytest_plugin import FixtureAttackOptions, FixtureRunOptions
 from clerkship.rasa.results import MAX_EVENTS
 from clerkship.report.fax_pages import MAX_FAX_PAGES
+from clerkship.report.grading_versions import GRADING_CHANGES
 from clerkship.report.html import MAX_PAGE_DATA
 from clerkship.report.jsonl import FORMAT, MAX_BLOB_BYTES
 from clerkship.report.junit import ELEMENTS
@@ -26,7 +28,8 @@ from scripts.reference.render import render_page
 from scripts.reference.tables import describe_members, rows
 
 _JSON_LINES = {
-    "run": "first line: the record of the run; `seals` has the result of checking its seals",
+    "run": "first line: the record of the run; `seals` has the result of checking its seals, `notes` "
+    "what to know of how a published version was graded",
     "snapshot": "a frozen task, by its `sha256`; datasets are named by hash only",
     "task_run": "the record of a trial, with criteria and evidence; `sidecar` may differ between machines",
     "blob": f"a body too large for the log, by its `sha256`, in `base64` (null above {MAX_BLOB_BYTES // 1024} KB)",
@@ -100,6 +103,12 @@ def reports_page() -> str:
         PICTURE_BYTES=MAX_PICTURE_BYTES,
         SUMMARY=MAX_SUMMARY_BYTES,
     )
+
+
+def grading_page() -> str:
+    """Return the page of grading versions, the newest first."""
+    versions = ((version, "; ".join(changes)) for version, changes in reversed([*GRADING_CHANGES.items()]))
+    return render_page("grading.md", CURRENT=GRADING_VERSION, versions=rows(versions))
 
 
 def _junit_element(outcome: str) -> str:

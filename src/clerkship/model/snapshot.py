@@ -15,7 +15,9 @@ from clerkship.model.task import Task
 from clerkship.model.variables import NOT_EXPANDED, find_variable_names
 
 GRADING_VERSION = "13"
-"""The version of the grading rules. Increment it whenever the same evidence could get another verdict."""
+"""The version of the grading rules. Increment it whenever the same evidence could get another verdict, and say in
+report/grading_versions.py what changed.
+"""
 
 
 class ContentAddressed(Frozen):
