@@ -4,6 +4,7 @@ import pytest
 
 # Imported before the sessions in this process, which otherwise would each import their own copy of it.
 import clerkship.simulators.files.handle  # noqa: F401
+from clerkship.cli.app import run as clerkship_command
 
 pytest_plugins = ["pytester"]
 
@@ -245,3 +246,28 @@ def test_task_fixture_without_the_marker_says_what_is_missing(project: pytest.Py
     project.makepyfile(test_marked="def test_it(clerkship_task): ...")
     result = project.runpytest_inprocess("test_marked.py")
     result.stdout.fnmatch_lines(['*the fixture `clerkship_task` needs the marker: @pytest.mark.clerkship("*'])
+
+
+def test_marker_and_fixture_take_a_published_version(project: pytest.Pytester) -> None:
+    assert clerkship_command(["publish", "practice", "--as", "practice@1"]) == 0
+    project.path.joinpath("practice").rename(project.path.joinpath("gone"))
+    project.makepyfile(
+        test_marked="""
+        import pytest
+        from my_agent import answer
+
+        @pytest.mark.clerkship("practice@1", task=["Say five", "Say six"])
+        def test_tasks(clerkship, clerkship_task):
+            assert clerkship.run(clerkship_task, agent=answer).passed == (clerkship_task.name == "Say five")
+
+        @pytest.mark.clerkship("practice@1::Say five")
+        def test_case(clerkship_result):
+            assert clerkship_result.passed
+            assert clerkship_result.run.published.name == "practice@1"
+
+        def test_path(clerkship):
+            assert clerkship.run("practice@1::Say five", agent=answer).passed
+        """
+    )
+    result = project.runpytest_inprocess("test_marked.py", *FIVE, "-v", "-k", "test_tasks or test_case or test_path")
+    result.assert_outcomes(passed=4)

@@ -21,6 +21,7 @@ from clerkship.service.changed_tasks import SuiteState, read_suite_state
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.service.watched_files import FileState, WatchedFiles, find_changes, find_watched_files
 from clerkship.settings import load_settings
+from clerkship.suite_files.published.places import find_suite
 
 POLL_SECONDS = 0.5
 MAX_NAMED_FILES = 3
@@ -31,7 +32,7 @@ WATCH_FLAG, TASK_OPTION = "--watch", "--task"
 
 def watch_and_run(request: RunRequest, output: OutputOptions, arguments: Sequence[str]) -> int:
     """Run the command without `--watch`, and again after each change. Return the exit code of the last run."""
-    path, _ = split_case(request.path)
+    path = find_suite(split_case(request.path)[0])
     if not path.exists():
         raise InputError.of("there is no such file or folder", file=str(path))
     command = [sys.executable, "-m", "clerkship", *(word for word in arguments if word != WATCH_FLAG)]

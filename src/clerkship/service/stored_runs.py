@@ -15,6 +15,7 @@ from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
 from clerkship.service.planning.request import split_case
 from clerkship.store.contract import SealBroken, Store, StoreDamaged, StoreFailed
 from clerkship.store.seal import Ledger
+from clerkship.suite_files.published.places import is_published_name
 
 MAX_RUNS = 1000
 """The number of runs in which the last one of a path is looked for."""
@@ -71,6 +72,11 @@ _REPLACED = SealChange(parts=("the store was replaced or deleted during the run"
 def with_current_grading(snapshot: Snapshot) -> Snapshot:
     """Return the snapshot with the current grading version."""
     return snapshot if snapshot.grading == GRADING_VERSION else snapshot.model_copy(update={"grading": GRADING_VERSION})
+
+
+def _identify(path: Path) -> Path:
+    """Return what tells the path of a run from others. The name of a published version is the same in every folder."""
+    return path if is_published_name(path) else path.resolve()
 
 
 def without_solution(snapshot: Snapshot) -> Snapshot:
@@ -130,9 +136,9 @@ def find_last_failed(store: Store, path: Path) -> LastFailed:
     Raise InputError if no run of this path is stored.
     """
     path, _ = split_case(path)
-    wanted = path.resolve()
+    wanted = _identify(path)
     runs = (run for run, _ in store.runs(MAX_RUNS, []) if run.path and run.made_by in ("run", "rerun"))
-    run = next((run for run in runs if Path(run.path).resolve() == wanted), None)
+    run = next((run for run in runs if _identify(Path(run.path)) == wanted), None)
     if run is None:
         raise build_no_run_error(path, store.path)
     trials: dict[str, list[TrialOutcome]] = {}

@@ -37,6 +37,7 @@ from clerkship.service.task_view import show_task
 from clerkship.settings import Settings, load_settings, override_settings
 from clerkship.store.sqlite import SqliteStore, open_store
 from clerkship.suite_files.library import Library
+from clerkship.suite_files.published.places import is_published_name
 
 _NOT_KEYWORDS = frozenset({"path", "tasks", "tape", "outbound", "store"})
 """Fields of a request that the fixture sets itself, or gives under another name."""
@@ -267,6 +268,8 @@ class ClerkshipFixture:
 
     def _find(self, path: Path) -> Path:
         """Return the path below the first folder that has it, relative to the working folder if it is inside."""
+        if is_published_name(split_case(path)[0]):
+            return path
         existing = next((place / path for place in self._places if split_case(place / path)[0].exists()), None)
         if existing is None:
             folders = " or ".join(str(folder) for folder in self._places)

@@ -55,6 +55,7 @@ from clerkship.simulators.spec import Spec
 from clerkship.suite_files.datasets import TaskSelection
 from clerkship.suite_files.library import Library, LoadedTask
 from clerkship.suite_files.load import load_library
+from clerkship.suite_files.published.places import find_suite
 from clerkship.transports.http_connection import HttpListener
 from clerkship.transports.loop_thread import ForeignHost, PortTaken
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
@@ -325,7 +326,7 @@ def _build_registration(
         playground=about["playground"],
         environment=about["environment"],
         task=about["task"],
-        path=str(request.path.resolve()),
+        path=str(find_suite(request.path).resolve()),
         pid=os.getpid(),
         started=now().isoformat(),
     )
