@@ -18,6 +18,7 @@ from clerkship.report.comparison_text import (
     is_shown,
     rated,
     tone,
+    version_difference,
 )
 from clerkship.report.gates import GatedComparison
 from clerkship.report.plain_text import to_one_line
@@ -46,6 +47,8 @@ def print_comparison(console: Console, comparison: Comparison) -> None:
     for word, run in (("before", comparison.before), ("after", comparison.after)):
         lineage = f"  [quiet]{run.lineage}[/]" if run.lineage else ""
         console.print(f"[quiet]{word:6}[/] {run.id}  {escape(run.name)}  [quiet]agent[/] {escape(run.solver)}{lineage}")
+    if versions := version_difference(comparison):
+        console.print(f"[partial]![/] {escape(versions)}", soft_wrap=True, highlight=False)
     changed_rows = [row for row in comparison.rows if is_shown(row)]
     if changed_rows:
         console.print()

@@ -9,6 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Column
 
+from clerkship.by_name import load
 from clerkship.cli.console import err, number_column, out, plain_table, print_changes, print_json, report_damage
 from clerkship.cli.options import Json, StorePath
 from clerkship.cli.outcome_style import describe_unfinished_run, style_outcome
@@ -110,4 +111,15 @@ def _render_name(run: BenchmarkRun) -> str:
     """Return the name of the run with its options."""
     lineage = [run.lineage] if run.lineage else []
     trials = [f"-k {run.trials}"] if run.trials > 1 else []
-    return escape(" ".join([run.name, *trials, *run.options, *lineage]))
+    published = _describe_published(run)
+    is_named = run.published is not None and run.published.name == run.name and run.changed_tasks is None
+    name = published if is_named else f"{run.name} ({published})" if published else run.name
+    return escape(" ".join([name, *trials, *run.options, *lineage]))
+
+
+def _describe_published(run: BenchmarkRun) -> str:
+    """Return which published version a run ran. Few runs have one, so what describes it is imported by name."""
+    if run.published is None:
+        return ""
+    sentence: str = load("clerkship.report.published_version:describe_published")(run, max_named=0)
+    return sentence

@@ -12,6 +12,8 @@ from clerkship.cli.console import out, print_json, print_notes
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, RunReference, StorePath
 from clerkship.cli.run_output import print_recording, print_ungraded
+from clerkship.cli.verdicts import print_published, print_published_notes
+from clerkship.report.published_version import describe_notes
 from clerkship.service.comparing import compare_runs
 from clerkship.service.rescore import RescoreOptions
 from clerkship.service.rescore import rescore as grade_again
@@ -51,9 +53,12 @@ def rescore(
     print_notes(result.notes)
     if json:
         data = {"run": result.run, "counts": result.counts, "comparison": comparison.data()}
+        data |= {"notes": describe_notes(result.run)}
         print_json(data | ({"tape": result.tape} if result.tape is not None else {}))
     else:
+        print_published(out(), result.run)
         print_comparison(out(), comparison)
         print_ungraded(out(), result.run, result.counts)
+        print_published_notes(out(), result.run)
         print_recording(out(), result.tape)
     raise typer.Exit(result.exit_code())

@@ -16,13 +16,14 @@ from clerkship.cli.console import out, print_json, print_report_paths, print_unr
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.report_options import OutputOptions
 from clerkship.cli.skipped_files import print_skipped_files
-from clerkship.cli.verdicts import print_run
+from clerkship.cli.verdicts import print_published, print_run
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.request_line import describe_unmatched_requests
 from clerkship.model.errors import InputProblem
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.recording.session import RecordingReport
 from clerkship.report.outcome import classify_result
+from clerkship.report.published_version import describe_notes
 from clerkship.service.exporting import ReportFailed, write_reports
 from clerkship.service.planning.options import ResourceOptions
 from clerkship.service.planning.plan import RunPlan
@@ -74,6 +75,7 @@ class RunPresenter:
             if choice is not None and not {f"--{role}", f"--no-{role}"} & set(plan.run.options)
         ]
         console = out()
+        print_published(console, plan.run)
         console.print(f"[bold]{escape(plan.run.name)}[/]  {description}  {agent}{options}{''.join(names)}")
         if plan.domain is not None:
             console.print(f"[quiet]domain[/] {escape(plan.domain)}", soft_wrap=True)
@@ -129,7 +131,7 @@ class RunPresenter:
         data = {"run": view.run, "counts": view.counts, "exit_code": code, "report": written["html"]}
         data |= {"reports": written, "repeats": view.repeats(), "judged": view.judged_data()}
         data |= {"templates": view.templates_data(), "seals": view.seals.data()}
-        data |= {"tasks": view.task_runs, "warnings": warnings}
+        data |= {"tasks": view.task_runs, "warnings": warnings, "notes": describe_notes(view.run)}
         data |= {"tape": result.tape} if result.tape is not None else {}
         data |= {"unplaced_requests": result.unplaced} if describe_unmatched_requests(result.unplaced) else {}
         print_json(data | ({"problems": problems} if problems else {}))

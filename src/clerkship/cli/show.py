@@ -25,9 +25,10 @@ from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json, RunReference, StorePath
 from clerkship.cli.outcome_style import describe_unfinished_run
 from clerkship.cli.report_options import ReportOptions, Results
-from clerkship.cli.verdicts import print_run
+from clerkship.cli.verdicts import print_published, print_run
 from clerkship.model.errors import InputError
 from clerkship.report.outcome import is_not_recorded
+from clerkship.report.published_version import describe_notes
 from clerkship.report.repeats import group_rates
 from clerkship.service.reading import RunView, show_run
 from clerkship.service.redacting import build_run_redactor, find_unset_variables
@@ -87,6 +88,8 @@ def show(
             report_changes(seals)
             return
         print_report_paths(err(), written)
+        if not json:
+            print_published(out(), opened.run(run))
         if task is not None:
             # By name: a run without a task is shown in two thirds of the time.
             task_shown = load("clerkship.cli.task_output")
@@ -120,7 +123,7 @@ def _only_task(store: Store, run: str) -> str:
 def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> None:
     if json:
         data = {"run": view.run, "counts": view.counts, "repeats": view.repeats(), "judged": view.judged_data()}
-        tasks = {"templates": view.templates_data(), "tasks": view.task_runs}
+        tasks = {"templates": view.templates_data(), "tasks": view.task_runs, "notes": describe_notes(view.run)}
         print_json(data | tasks | {"seals": view.seals.data()} | damage_data(view.damaged))
         return
     lineage = f"  [quiet]{view.run.lineage}[/]" if view.run.lineage else ""

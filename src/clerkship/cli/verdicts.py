@@ -9,10 +9,11 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Column, Table
 
-from clerkship.cli.console import number_column, plain_table, print_changes, print_more, text_column
+from clerkship.cli.console import number_column, plain_table, print_changes, print_more, print_warning, text_column
 from clerkship.cli.outcome_style import style_outcome
 from clerkship.kit.command_option import REFRESH_HINT
 from clerkship.kit.statistics import Interval, wilson_interval
+from clerkship.model.errors import InputProblem
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.report.costs import render_used
@@ -31,6 +32,7 @@ from clerkship.report.plain_text import (
     has_optional_criteria,
     to_one_line,
 )
+from clerkship.report.published_version import describe_notes, describe_published
 from clerkship.report.repeats import Repeats, TaskRate, compute_repeats, group_by_threshold, group_rates, list_curves
 from clerkship.service.reading import RunView
 from clerkship.settings import get_command_prefix
@@ -105,6 +107,18 @@ def _style_score(score: float) -> str:
     return f"[{style}]{score:.2f}[/]"
 
 
+def print_published(console: Console, run: BenchmarkRun) -> None:
+    """Print which published version a run ran, or how its files differ from one."""
+    if run.published is not None:
+        console.print(escape(describe_published(run)), soft_wrap=True, highlight=False)
+
+
+def print_published_notes(console: Console, run: BenchmarkRun) -> None:
+    """Print how a run of a published version is graded, if by another version of the program or by its owner."""
+    for sentence in describe_notes(run):
+        print_warning(InputProblem(message=sentence), console)
+
+
 def print_run(console: Console, view: RunView, store_option: str = "") -> None:
     """Print the table, the failures and the totals; `elsewhere` names the store if it is not the default."""
     run, counts, task_runs = view.run, view.counts, view.task_runs
@@ -134,6 +148,7 @@ def print_run(console: Console, view: RunView, store_option: str = "") -> None:
         console.print(
             f"[partial]note[/] {escape(note)} [quiet](in {number} trial{'s' * (number != 1)})[/]", soft_wrap=True
         )
+    print_published_notes(console, run)
     if run.isolation not in (None, "built-in"):
         console.print(f"[quiet]isolation[/] {describe_isolation(run)}")
     templates = view.templates()

@@ -9,6 +9,7 @@ from clerkship.kit.statistics import SIGNIFICANCE_LEVEL, Interval, paired_interv
 from clerkship.model.run import DEFAULT_AXIS, BenchmarkRun, CriterionRun, TaskRun
 from clerkship.report.labels import list_axes
 from clerkship.report.outcome import GRADED
+from clerkship.report.published_version import describe_version_difference
 from clerkship.report.repeats import PassRate, TaskRate, group_rates, trend
 
 Change = Literal["newly failing", "newly passing", "flaky", "score", "not judged", "only before", "only after", "same"]
@@ -276,6 +277,7 @@ class Comparison:
         return {
             "before": self.before,
             "after": self.after,
+            "versions": describe_version_difference(self.before, self.after),
             "standings": self.standings(),
             "overall": self.overall,
             "difference": self.difference,

@@ -9,6 +9,7 @@ from clerkship.report.gates import GatedComparison
 from clerkship.report.markdown_page import MIN_PAGE_BYTES, MarkdownPage
 from clerkship.report.pages import clip, load_pieces, read_part, render_page
 from clerkship.report.plain_text import escape_markdown
+from clerkship.report.published_version import describe_published
 
 MAX_TASKS = 1_000
 MAX_CRITERIA = 100
@@ -34,6 +35,7 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
     "detail": words.detail,
     "rated": words.rated,
     "clip": clip,
+    "published": describe_published,
 }
 
 
@@ -55,6 +57,7 @@ def render_comparison(gated: GatedComparison) -> str:
         gate_outcomes=_GATES,
         size=size,
         chance=chance,
+        versions=words.version_difference(comparison),
         axes=words.axis_cells(comparison),
         shown=[row for row in comparison.rows if words.is_shown(row)],
         same=[row for row in comparison.rows if not words.is_shown(row)],
@@ -70,8 +73,8 @@ def render_comparison_markdown(gated: GatedComparison, limit: int) -> str:
     """Render the page with at most `limit` bytes: headline, gates, changes, then the criteria in folded sections."""
     comparison, code = gated.comparison, gated.exit_code()
     of_criteria = (words.change_words, words.criterion_tags, words.detail, change_mark)
-    of_tasks = (words.rated, words.axis_cells, words.difference, mark)
-    pieces = load_pieces("comparison.md.jinja2", escape_markdown, *of_criteria, *of_tasks)
+    of_tasks = (words.rated, words.axis_cells, words.difference, words.version_difference, mark)
+    pieces = load_pieces("comparison.md.jinja2", escape_markdown, describe_published, *of_criteria, *of_tasks)
     shown = [row for row in comparison.rows if words.is_shown(row)]
     folded = [row for row in shown if row.changes]
     ending = pieces.runs(comparison)

@@ -6,6 +6,7 @@ from clerkship.report.comparison import Change, Comparison, CriterionComparison,
 from clerkship.report.gates import MIN_TASKS, GatedComparison
 from clerkship.report.labels import axis_name
 from clerkship.report.plain_text import to_one_line
+from clerkship.report.published_version import describe_version_difference
 from clerkship.report.repeats import TaskRate
 
 Tone = Literal["worse", "better", "flaky", "same", "unknown"]
@@ -110,6 +111,11 @@ def unknown(gated: GatedComparison) -> list[str]:
     if not comparison.is_conclusive:
         return ["trials of the second run are errored, inconclusive or without a verdict"]
     return [f"{result.gate}: {result.words()}" for result in gated.results() if result.state == "not judged"]
+
+
+def version_difference(comparison: Comparison) -> str:
+    """Return that the runs are of different published versions; empty if they are not."""
+    return describe_version_difference(comparison.before, comparison.after)
 
 
 def difference(comparison: Comparison) -> tuple[str, str]:

@@ -23,6 +23,7 @@ from clerkship.report.outcome import (
 from clerkship.report.overview import Overview
 from clerkship.report.page_images import build_page_images
 from clerkship.report.pages import embed_json, read_part, render_json, render_page, strip_backticks
+from clerkship.report.published_version import describe_notes, describe_published
 from clerkship.report.repeats import compute_repeats, group_rates, list_curves
 from clerkship.report.site_pages import build_site_pages
 from clerkship.report.templates import TemplateRates
@@ -136,6 +137,8 @@ def render_html(
         templates=TemplateRates(task_runs).rates(),
         again=rerun_command(run),
         isolation=describe_isolation(run),
+        published=describe_published(run),
+        published_notes=describe_notes(run),
         plugins=", ".join(map(" ".join, run.plugins.items())),
         describe_ending=describe_ending,
         no_rate=NO_RATE_TEXT,

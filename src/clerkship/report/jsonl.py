@@ -16,6 +16,7 @@ from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.report.detail import StoredTrial
 from clerkship.report.judging_summary import JudgingSummary
+from clerkship.report.published_version import describe_notes
 from clerkship.report.repeats import TaskRate, compute_repeats
 from clerkship.report.templates import TemplateRates
 
@@ -48,7 +49,7 @@ def render_jsonl(
 
     before: TaskRun | None = None
     checked = {} if seals is None else {"seals": seals.data()}
-    yield _render_line("run", format=FORMAT, **run.model_dump(mode="json"), **checked)
+    yield _render_line("run", format=FORMAT, **run.model_dump(mode="json"), notes=describe_notes(run), **checked)
     seen: set[str] = set()
     done = events = 0
     for trial in trials:

@@ -21,6 +21,7 @@ from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.labels import rerun_command, show_command
 from clerkship.report.outcome import ResultClass, classify_result, describe_ending, is_not_recorded, outcome
 from clerkship.report.plain_text import explain_failure, failed_criteria, headline, skipped_criteria, to_one_line
+from clerkship.report.published_version import describe_notes, describe_published
 from clerkship.report.repeats import TaskRate, compute_repeats, list_curves
 from clerkship.report.templates import TemplateRates
 
@@ -106,6 +107,7 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: JudgingSummary, about
         "trials": run.trials,
         "grading": run.grading,
         "clerkship": run.clerkship,
+        **_published_properties(run),
         "pass_rate": "none",
         "pass_rate_interval": "none",
         **about,
@@ -118,6 +120,12 @@ def _properties(run: BenchmarkRun, counts: Counts, judged: JudgingSummary, about
     }
     rows = "".join(f"<property name={_attribute(name)} value={_attribute(str(v))}/>\n" for name, v in facts.items())
     return f"<properties>\n{rows}</properties>\n"
+
+
+def _published_properties(run: BenchmarkRun) -> dict[str, str]:
+    """Return the properties about the published version that the tasks are from; empty if there is none."""
+    facts = {"published": describe_published(run), "published_notes": "\n".join(describe_notes(run))}
+    return {name: text for name, text in facts.items() if text}
 
 
 def _judging_properties(summary: JudgingSummary) -> dict[str, object]:

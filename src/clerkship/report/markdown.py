@@ -45,6 +45,7 @@ from clerkship.report.plain_text import (
     outcome_word,
     skipped_criteria,
 )
+from clerkship.report.published_version import describe_notes, describe_published
 from clerkship.report.repeats import TaskRate, compute_repeats, list_curves
 from clerkship.report.templates import TemplateRates
 
@@ -62,6 +63,7 @@ _OF_TRIALS = (
     is_not_recorded,
     show_command,
 )
+_OF_RUNS = (describe_published, describe_notes)
 _OF_CRITERIA = (parse_judge_evidence, describe_cited_pages, comparisons, failed_evidence)
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "⏭️"}
 
@@ -97,7 +99,7 @@ def render_markdown(
     judged = judged or JudgingSummary.of(run)
     seen = _summarize(trials(), judged)
     pieces = load_pieces(
-        "summary.md.jinja2", escape_markdown, escape_markdown_lines, mark, scores, *_OF_TRIALS, *_OF_CRITERIA
+        "summary.md.jinja2", escape_markdown, escape_markdown_lines, mark, scores, *_OF_RUNS, *_OF_TRIALS, *_OF_CRITERIA
     )
     ending = pieces.again(run, rerun_command(run))
     page = MarkdownPage(max(limit, MIN_PAGE_BYTES) - len(ending.encode()))

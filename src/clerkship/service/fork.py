@@ -35,7 +35,7 @@ def plan_fork(store: Store, request: ForkRequest, catalog: RegisteredCatalog, se
         [snapshot],
         Plan(snapshots=(snapshot.hash,), seed=run.seed, trials=request.trials or 1),
         ModelRequest(request.judge, request.person, run=run.model_copy(update={"asking": _without_recording(run)})),
-        record=run.model_dump(include={"name", "path", "concurrency"})
+        record=run.model_dump(include={"name", "path", "concurrency", "published", "changed_tasks"})
         | {"made_by": "fork", "origin": run.id, "fork": prefix.fork, "options": words_of(request)}
         | {"allow_ungraded": run.allow_ungraded or request.allow_ungraded},
         prefix=prefix,

@@ -11,7 +11,7 @@ from clerkship.service.stored_runs import load_plan, load_snapshots, require_unc
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 
-_COPIED_FIELDS = {"name", "path", "options", "concurrency", "fork", "allow_ungraded"}
+_COPIED_FIELDS = {"name", "path", "options", "concurrency", "fork", "allow_ungraded", "published", "changed_tasks"}
 
 
 def plan_rerun(

@@ -31,6 +31,7 @@ from clerkship.service.planning.options import (
     check_votes,
 )
 from clerkship.service.planning.plan import build_run, choose_models, with_free_id, with_replay_identity
+from clerkship.service.planning.published import compare_rescored, refuse_recording
 from clerkship.service.planning.stored import get_cassette_config
 from clerkship.service.running import RunResult, TrialObserver
 from clerkship.service.stored_runs import end_run, load_datasets, load_snapshot, require_intact, with_current_grading
@@ -155,7 +156,7 @@ def _select_trials(store: Store, run: BenchmarkRun, library: Library | None, pat
     trials = [task_run for task_run in ran if task_run.task in library.tasks]
     if not trials:
         raise InputError.of(f"{run.id} has no trial of a task in {path}")
-    if len(trials) < len(ran) and path.is_dir():
+    if len(trials) < len(ran) and (library.published is not None or path.is_dir()):
         lost = sorted({task_run.task for task_run in ran} - {task_run.task for task_run in trials})
         hint = f"{did_you_mean(lost[0], library.tasks)} To rescore only some tasks, give a single file".strip()
         raise InputError.of(f"{path} has no task `{'`, `'.join(lost[:5])}`, which {run.id} ran", hint=hint)
@@ -174,6 +175,8 @@ def _freeze(
     criteria = library.tasks if library is not None else None
     frozen = {task_run.task: task_run.snapshot for task_run in trials}
     snapshots = tuple(_with_criteria(load_snapshot(store, address), criteria) for address in frozen.values())
+    if library is not None:
+        refuse_recording(library.root, judging.tape)
     asking = judging.asked(run) if library is None else _with_prompts(judging.asked(run), library)
     run = run.model_copy(update={"asking": asking})
     return FrozenTasks(
@@ -201,11 +204,9 @@ def _build_record(
     library: Library | None,
 ) -> dict[str, object]:
     """Return the fields that a rescored run takes from the original run, or from the version that it is graded by."""
-    graded_by = library.published if library is not None else None
     return {name: getattr(run, name) for name in _COPIED_FIELDS} | {
         "made_by": "rescore",
-        "published": graded_by or run.published,
-        "changed_tasks": None if graded_by is not None else run.changed_tasks,
+        **compare_rescored(run, library, tasks.snapshots),
         "origin": run.id,
         "person": run.person,  # a fork of the new run uses the same person
         "plugins": find_plugins_used(tasks.snapshots, run.solver, catalog),

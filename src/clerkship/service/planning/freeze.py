@@ -24,7 +24,7 @@ from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions, to_m
 from clerkship.model.snapshot import Plan, Snapshot, UntilSure
 from clerkship.service.isolating import find_task_files, get_solver_paths
 from clerkship.service.planning.load import LoadedSuite
-from clerkship.service.planning.published import compare_with_published
+from clerkship.service.planning.published import compare_with_published, refuse_recording, require_solutions
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import SelectedTasks
 from clerkship.service.stored_runs import without_solution
@@ -109,9 +109,9 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
     loaded, benchmark = selected.loaded, selected.benchmark
     request, settings, library = loaded.request, loaded.settings, loaded.library
     published, recordings = library.published, find_recordings(library.root)
-    if published is not None and request.tape == "record":
-        message = f"answers cannot be recorded into {published.name}: a published version never changes"
-        raise InputError.of(message, hint="record them in the folder, and publish it with `--cassettes`")
+    refuse_recording(library.root, request.tape)
+    if takes_solution(loaded.solver):
+        require_solutions(published)
     require_extras(selected.tasks, loaded.catalog)
     snapshots = _build_snapshots(selected)
     names = {name for task in selected.tasks for name in task.environment.datasets}
@@ -145,7 +145,7 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
         signature=_describe_signature(loaded),
         skipped_files=library.skipped_files,
         known=None if library.is_partial else frozenset(library.tasks),
-        is_partial=library.is_partial,
+        is_partial=library.is_partial and published is None,
         hidden=_find_hidden_paths(loaded),
         outbound=request.outbound,
     )

@@ -15,10 +15,11 @@ from clerkship.engine.models import ModelSelection
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest_calibration
-from clerkship.model.errors import InputError
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
 from clerkship.recording.cassette import content_key
+from clerkship.report.published_version import describe_grading
 from clerkship.service.isolating import warn_unprotected_files
 from clerkship.service.planning.freeze import FrozenRun, FrozenTasks, freeze_tasks
 from clerkship.service.planning.load import LoadedSuite, load_suite
@@ -119,8 +120,13 @@ def plan_run(
 def build_plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
     """Build the plan of a run: its record, tasks, agent and models."""
     solver = resolve_agent(frozen.solver, models, frozen.snapshots)
-    warnings = (*frozen.warnings, *find_missing_models(models, frozen.needs), *warn_unprotected_files(frozen.isolation))
     run = frozen.resumed or _build_record(frozen, models, solver)
+    warnings = (
+        *(InputProblem(message=sentence) for sentence in filter(None, [describe_grading(run)])),
+        *frozen.warnings,
+        *find_missing_models(models, frozen.needs),
+        *warn_unprotected_files(frozen.isolation),
+    )
     return RunPlan(**vars(replace(frozen, solver=solver, warnings=warnings)), run=run, models=models)
 
 
