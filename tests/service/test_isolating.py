@@ -19,11 +19,15 @@ from clerkship.service.comparing import compare_runs
 from clerkship.service.isolating import choose_level, find_masks, find_task_files, isolate_solver
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
+from clerkship.service.publishing import PublishRequest, publish
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.resume import plan_resume
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
+from clerkship.suite_files.load import find_root
+from clerkship.suite_files.published import places
+from clerkship.suite_files.published.recordings import find_recordings
 from tests.actors.programs import program
 from tests.workbench import CATALOG, Workbench
 
@@ -153,6 +157,39 @@ def test_shipped_suites_are_hidden_in_a_checkout(bench: Workbench, tmp_path: Pat
     """
     task_run = bench.run_one(program(tmp_path, source))
     assert task_run.answer == [False, True], task_run.agent_error
+
+
+@pytest.mark.parametrize("level", LEVELS, indirect=True)
+def test_published_versions_and_their_recordings_are_hidden(
+    bench: Workbench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, level: Level
+) -> None:
+    suite(bench)
+    bench.write("benchmark.yml", "benchmark: {name: Desk, slug: desk}")
+    bench.write("cassettes/a.jsonl", "{}")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(places, "SHIPPED", tmp_path / "package" / "shipped")
+    own, elsewhere, shipped = [tmp_path / name for name in (".clerkship/published", "elsewhere", "package/shipped")]
+    publish(PublishRequest(path=bench.folder, cassettes=True), Settings(cache=None), CATALOG)
+    shutil.copytree(own, elsewhere)
+    shutil.copytree(own, shipped)
+    archives = [str(folder / "desk@1.clerkship") for folder in (own, shipped, elsewhere)]
+    source = """
+        import glob
+        def is_readable(path):
+            try:
+                with open(path, "rb") as file: return file.read() != b""
+            except OSError:
+                return False
+        paths = [*{archives!r}, *glob.glob({recordings!r}, recursive=True)]
+        say({{"answer": [path for path in paths if is_readable(path)]}})
+    """
+    for path, readable in ((bench.folder, archives[2:]), (Path("desk@1"), archives[2:]), (Path(archives[2]), [])):
+        recordings = find_recordings(find_root(path))
+        assert list(recordings.glob("cassettes/a.jsonl"))
+        agent = program(tmp_path, source.format(recordings=f"{recordings}/**/*.jsonl", archives=archives))
+        bench.folder = path
+        task_run = bench.run_one(agent)
+        assert task_run.answer == readable, (path, task_run.agent_error)
 
 
 def test_other_suites_that_ship_are_hidden_from_an_agent_in_one_of_them() -> None:

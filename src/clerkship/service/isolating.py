@@ -22,7 +22,8 @@ from clerkship.recording.cassette import cassette_path
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
 from clerkship.suite_files.library import Library
-from clerkship.suite_files.published.places import OWN_FOLDER, list_published_folders
+from clerkship.suite_files.published.places import OWN_FOLDER, is_archive, list_published_folders
+from clerkship.suite_files.published.recordings import find_recordings
 from clerkship.suite_files.source import SUFFIXES
 
 if TYPE_CHECKING:
@@ -170,13 +171,14 @@ def get_solver_paths(solver: Solver) -> tuple[Path, ...]:
 def find_task_files(root: Path, files: Iterable[Path], settings: Settings, shown: Iterable[Path]) -> tuple[Path, ...]:
     """Return the paths that reveal something about the tasks of a folder.
 
-    These are the folder or its files, recordings, the history of the repository, the cache, and the suites that
-    ship. `files` are those that were read from the folder, as in `Library.files`; `shown` are the agent's own paths.
+    These are the folder or its files, recordings, the history of the repository, the cache, the suites that ship, and
+    published versions. `files` are those that were read from the folder, as in `Library.files`; `shown` are the
+    agent's own paths.
     """
     task_paths = set(files)
     recordings = {cassette_path(file).parent for file in task_paths if not file.is_dir()}
     others = [*recordings, *_find_repository(root.resolve()), *_list_other_suites(root.resolve())]
-    others += list_published_folders()
+    others += [*list_published_folders(), *([find_recordings(root)] if is_archive(root) else [])]
     others += _create_cache_folder(settings)
     own = {place for path in shown for place in (path.resolve(), path.absolute())}
     own |= {Path(tempfile.gettempdir()).resolve(), Path.home().resolve()}  # every program needs these
