@@ -63,6 +63,9 @@ format: setup ## Put the code in its one format
 docs: setup ## Write the reference pages anew from the code
 	@$(RUN) python -m scripts.reference
 
+publish: setup ## Publish the shipped suites into the package, and check their digests; ARGS=--update records those of changed suites
+	@$(RUN) python -m scripts.publish $(ARGS)
+
 new-simulator: setup ## Start a simulator of ours: make new-simulator NAME=pager
 	@$(RUN) python scripts/new_simulator.py $(NAME)
 	@$(RUN) ruff check --quiet --fix --select I src/clerkship/simulators
@@ -85,4 +88,4 @@ sshd:
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format docs new-simulator bench bench-all sshd pins
+.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format docs publish new-simulator bench bench-all sshd pins

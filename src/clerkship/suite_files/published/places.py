@@ -116,6 +116,7 @@ def find_version(path: Path) -> Path:
         return archive
     known = sorted({f"{name[0]}@{name[1]}" for each in list_archives() if (name := split_name(each))})
     hint = did_you_mean(text, known) or (f"known: {', '.join(known)}" if known else "publish it: clerkship publish")
+    hint = "in a checkout, `make publish` builds the versions that ship" if _is_unbuilt(text) else hint
     raise InputError.of(f"there is no published version `{text}`", hint=hint)
 
 
@@ -125,6 +126,13 @@ def _find_withdrawal_reason(path: Path) -> str | None:
         return None
     reason: str | None = load("clerkship.suite_files.published.results:find_reason")(path)
     return reason
+
+
+def _is_unbuilt(text: str) -> bool:
+    """Return whether a name is that of a suite of this checkout, which has not been published into the package."""
+    slug, source = text.partition("@")[0], SHIPPED.parents[1]
+    is_suite = source.name == "src" and (source.parent / "suites" / slug / "benchmark.yml").is_file()
+    return is_suite and not any(SHIPPED.glob(f"{slug}@*"))
 
 
 def find_complete_archive(slug: str, version: int) -> Path | None:
