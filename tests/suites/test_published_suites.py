@@ -65,8 +65,9 @@ def write(folder: Path, text: str) -> None:
 def test_changed_suite_is_refused_in_words_until_its_digest_is_updated(tmp_path: Path, suites: ShippedSuites) -> None:
     assert suites.publish() == []
     write(tmp_path, SUITE.replace("42", "43"))
-    changed = "suites/desk differs from desk@1: Answer: criterion changed: answers (assertion.answer_matches)"
-    assert suites.publish() == [f"{changed}; run `make publish ARGS=--update`"]
+    [problem] = suites.publish()
+    assert problem.startswith("suites/desk differs from desk@1: Answer: criterion changed: answers")
+    assert problem.endswith("; run `make publish ARGS=--update`")
     (tmp_path / "shipped" / "old@1.clerkship.gz").write_bytes(b"")
     assert suites.publish(update=True) == []
     assert ShippedSuites(suites.suites, suites.shipped).publish() == []
@@ -82,10 +83,8 @@ def test_released_version_is_never_rewritten(tmp_path: Path, suites: ShippedSuit
     assert released.publish(update=True) == []
     write(tmp_path, SUITE.replace("seven", "eight"))
     [problem] = released.publish(update=True)
-    assert problem.startswith(
-        "suites/desk differs from desk@1: Answer: task_item.instruction changed; desk@1 is released"
-    )
-    assert "write `version: 2` in suites/desk/benchmark.yml" in problem
+    assert problem.startswith("suites/desk differs from desk@1: Answer: task_item.instruction changed")
+    assert "; desk@1 is released, so write `version: 2` in suites/desk/benchmark.yml, and run" in problem
     assert archive.read_bytes() == before
     write(tmp_path, SUITE.replace("seven", "eight").replace("version: 1", "version: 2"))
     assert released.publish(update=True) == []
