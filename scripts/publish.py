@@ -10,6 +10,7 @@ import argparse
 import gzip
 import json
 import sys
+import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -63,24 +64,26 @@ class ShippedSuites:
 
         With `update`, other digests of versions that are not released are recorded.
         """
-        problems = []
-        for name in names or self.list_names():
-            archive, data = self.build(name)
-            problem = self.find_problem(name, archive)
-            version = archive.manifest.name
-            record = self.records.get(version, Recorded(digest=""))
-            if problem and update and not record.released:
-                self.records[version], problem = Recorded(digest=archive.digest), ""
-            if problem:
-                problems.append(problem)
-            elif not record.released:
-                self._write(version, data)
+        with tempfile.TemporaryDirectory() as cache:  # most suites have the same dataset
+            problems = [self._publish(name, Path(cache), update=update) for name in names or self.list_names()]
         if update:
             self._save_records()
         for path in self.shipped.glob(f"*{PACKED_SUFFIX}"):
             if path.name.removesuffix(PACKED_SUFFIX) not in self.records:
                 path.unlink()
-        return problems
+        return [problem for problem in problems if problem]
+
+    def _publish(self, name: str, cache: Path, *, update: bool) -> str:
+        """Write the archive of a suite if it has its digest. Return what is wrong, or an empty text."""
+        archive, data = self.build(name, cache)
+        problem = self.find_problem(name, archive)
+        version = archive.manifest.name
+        record = self.records.get(version, Recorded(digest=""))
+        if problem and update and not record.released:
+            self.records[version], problem = Recorded(digest=archive.digest), ""
+        if not problem and not record.released:
+            self._write(version, data)
+        return problem
 
     def check_released(self) -> list[str]:
         """Return the released versions whose archives are not there, or have another digest."""
@@ -91,11 +94,11 @@ class ShippedSuites:
                 problems.append(f"{version} is released, but {path} is not there or has another digest")
         return problems
 
-    def build(self, name: str) -> tuple[Archive, bytes]:
+    def build(self, name: str, cache: Path | None = None) -> tuple[Archive, bytes]:
         """Return the archive of a suite as it is now, and its bytes."""
         suite = self.suites / name
         request = PublishRequest(path=suite, cassettes=any(suite.rglob("cassettes")))
-        library, tasks, publication = prepare(request, Settings(cache=None), build_catalog_without_plugins())
+        library, tasks, publication = prepare(request, Settings(cache=cache), build_catalog_without_plugins())
         version = f"{publication.benchmark.slug}@{publication.benchmark.version}"
         if self._is_released(version):  # it was published with the grading of that time
             publication = replace(publication, grading=open_archive(self._get_path(version)).manifest.grading)
@@ -164,6 +167,8 @@ def main() -> None:
     problems = publish_shipped(options.suites, update=options.update)
     if problems:
         sys.exit("\n".join(problems))
+    for path in sorted(SHIPPED.glob(f"*{PACKED_SUFFIX}")):
+        print(f"{path.relative_to(ROOT)}  {path.stat().st_size / 1e6:.1f} MB")
 
 
 if __name__ == "__main__":
