@@ -20,8 +20,8 @@ import pytest
 from clerkship.model.errors import InputError
 from clerkship.suite_files.datasets import ALL_TASKS
 from clerkship.suite_files.published import archive as archives
-from clerkship.suite_files.published.archive import open_archive, open_built
-from clerkship.suite_files.published.places import find_suite
+from clerkship.suite_files.published.archive import open_archive, open_built, read_manifest
+from clerkship.suite_files.published.places import PACKED_SUFFIX, SUFFIX, find_suite
 from clerkship.suite_files.published.reading import ArchiveLoader, load_archive
 from clerkship.suite_files.published.recordings import find_recordings
 from clerkship.suite_files.published.zip_layout import MAX_ENTRIES, BadLayout, StoredEntry, build_zip
@@ -87,6 +87,18 @@ def test_library_has_what_the_suite_has(good: bytes, tmp_path: Path) -> None:
     assert loaded.entities["patient"]["name"] == "Maria López"
     assert [variant.name for variant in loaded.task.wrong] == ["the other patient"]
     assert loaded.solution is not None
+
+
+def test_manifest_alone_is_read_from_plain_and_packed_archives(good: bytes, tmp_path: Path) -> None:
+    plain, packed, cut = (tmp_path / name for name in (f"a{SUFFIX}", f"a{PACKED_SUFFIX}", f"b{SUFFIX}"))
+    plain.write_bytes(good)
+    packed.write_bytes(gzip.compress(good))
+    archive = open_archive(plain)
+    assert read_manifest(plain) == read_manifest(packed) == (archive.manifest, archive.digest)
+    for place in (0, 10, 40, 200):
+        cut.write_bytes(good[:place])
+        with pytest.raises(InputError, match="not a whole archive"):
+            read_manifest(cut)
 
 
 def test_archive_cut_off_anywhere_is_refused(good: bytes, tmp_path: Path) -> None:

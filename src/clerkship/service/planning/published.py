@@ -29,14 +29,14 @@ def compare_with_published(library: Library, snapshots: Iterable[Snapshot]) -> d
     if path is None:
         return {}
     try:
-        archive = load("clerkship.suite_files.published.archive:open_archive")(path)
+        manifest, digest = load("clerkship.suite_files.published.archive:read_manifest")(path)
     except InputError:  # a damaged archive is no reason not to run the files
         return {}
-    known = {info.name: info.hash for info in archive.manifest.tasks}
+    known = {info.name: info.hash for info in manifest.tasks}
     changed = tuple(
         each.task.name for each in snapshots if known.get(each.task.name) != _freeze(library, each).task_hash
     )
-    return {"published": archive.version, "changed_tasks": changed}
+    return {"published": manifest.to_version(digest), "changed_tasks": changed}
 
 
 def _freeze(library: Library, snapshot: Snapshot) -> Snapshot:

@@ -11,8 +11,9 @@ import io
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
-from typing import IO
+from typing import IO, cast
 
 import orjson
 from pydantic import ValidationError
@@ -35,6 +36,7 @@ from clerkship.suite_files.published.zip_layout import (
     StoredEntry,
     build_zip,
     read_directory,
+    read_first,
     read_stored,
 )
 
@@ -106,8 +108,7 @@ class Archive:
     @property
     def version(self) -> PublishedVersion:
         """What runs record of it."""
-        names = ("slug", "version", "grading", "for_agents")
-        return PublishedVersion(digest=self.digest, **{name: getattr(self.manifest, name) for name in names})
+        return self.manifest.to_version(self.digest)
 
     def check(self) -> None:
         """Read every entry. Raise InputError for the first whose content is not that of the manifest."""
@@ -129,7 +130,19 @@ class Archive:
 
 def open_archive(path: Path) -> Archive:
     """Open an archive, and read its manifest. Raise InputError if anything is not as it must be."""
-    return _read(path, _unpack(path) if path.name.endswith(PACKED_SUFFIX) else None)
+    return _read(path, _unpack_once(path) if path.name.endswith(PACKED_SUFFIX) else None)
+
+
+def read_manifest(path: Path) -> tuple[Manifest, str]:
+    """Return the manifest of an archive with its digest, without a look at the rest of the file."""
+    try:
+        with gzip.open(path) if path.name.endswith(PACKED_SUFFIX) else path.open("rb") as file:
+            name, data = read_first(cast(IO[bytes], file), MAX_MANIFEST_BYTES)
+    except (OSError, EOFError, ValueError, zlib.error) as error:
+        raise _problem(path, f"it cannot be read: {error}") from None
+    if name != MANIFEST_NAME:
+        raise _problem(path, f"its first entry is not `{MANIFEST_NAME}`")
+    return _parse_manifest(path, data), hashlib.sha256(data).hexdigest()
 
 
 def open_built(path: Path, data: bytes) -> Archive:
@@ -148,7 +161,17 @@ def _read(path: Path, packed: bytes | None) -> Archive:
     return Archive(path, manifest, hashlib.sha256(data).hexdigest(), signature, entries, packed)
 
 
-def _unpack(path: Path) -> bytes:
+def _unpack_once(path: Path) -> bytes:
+    """Return the bytes of a packed archive. The last one is kept: a run opens its archive for tasks and recordings."""
+    try:
+        facts = path.stat()
+    except OSError as error:
+        raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
+    return _unpack(path, facts.st_mtime_ns, facts.st_size)
+
+
+@lru_cache(maxsize=1)
+def _unpack(path: Path, modified: int, size: int) -> bytes:
     try:
         with gzip.open(path) as file:
             data = file.read(MAX_PACKED_BYTES + 1)

@@ -7,6 +7,7 @@ import orjson
 from pydantic import AfterValidator, Field, ValidationError
 
 from clerkship.model.frozen import Flag, Frozen, Whole
+from clerkship.model.published import PublishedVersion
 from clerkship.model.task import Benchmark
 
 FORMAT = 1
@@ -108,3 +109,8 @@ class Manifest(Frozen):
     def name(self) -> str:
         """Its name, such as `chart@1`."""
         return f"{self.slug}@{self.version}"
+
+    def to_version(self, digest: str) -> PublishedVersion:
+        """Return what runs record of it."""
+        names = ("slug", "version", "grading", "for_agents")
+        return PublishedVersion(digest=digest, **{name: getattr(self, name) for name in names})

@@ -148,6 +148,20 @@ def _describe_record(fields: tuple[int, ...]) -> str:
     return "has a record that archives do not have: an extra field, a comment, a date or other flags"
 
 
+def read_first(source: IO[bytes], limit: int) -> tuple[str, bytes]:
+    """Return the name and the data of the first entry, without a look at the rest. Raise BadLayout if it is damaged."""
+    head = source.read(_HEADER.size)
+    if len(head) < _HEADER.size:
+        raise BadLayout(_DAMAGED)
+    fields = _HEADER.unpack(head)
+    crc, size, name = fields[6], fields[8], _decode_name(source.read(min(fields[9], MAX_ENTRY_NAME)), 1)
+    data = source.read(min(size, limit + 1))
+    entry = StoredEntry(name, 0, size, crc)
+    if head + name.encode() != entry.header or len(data) != size or zlib.crc32(data) != crc:
+        raise BadLayout(f"{_DAMAGED}: its first entry was changed, is cut off, or has more than {limit:,} bytes")
+    return name, data
+
+
 def read_stored(source: IO[bytes], entry: StoredEntry) -> bytes:
     """Return the data of an entry. Raise BadLayout if its header or its data are not what the directory says."""
     source.seek(entry.offset)
