@@ -19,6 +19,7 @@ from pydantic import TypeAdapter
 
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.kit.atomic_write import write_atomically
+from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.service.publishing import MAX_NAMED_CHANGES, PublishRequest, prepare
 from clerkship.settings import Settings
@@ -75,7 +76,10 @@ class ShippedSuites:
 
     def _publish(self, name: str, cache: Path, *, update: bool) -> str:
         """Write the archive of a suite if it has its digest. Return what is wrong, or an empty text."""
-        archive, data = self.build(name, cache)
+        try:
+            archive, data = self.build(name, cache)
+        except InputError as error:
+            return f"suites/{name} has mistakes: {error}"
         problem = self.find_problem(name, archive)
         version = archive.manifest.name
         record = self.records.get(version, Recorded(digest=""))

@@ -74,6 +74,13 @@ def test_changed_suite_is_refused_in_words_until_its_digest_is_updated(tmp_path:
     assert [path.name for path in suites.shipped.iterdir()] == ["desk@1.clerkship.gz"]
 
 
+def test_suite_with_a_mistake_is_named_beside_the_other_problems(tmp_path: Path, suites: ShippedSuites) -> None:
+    write(tmp_path, SUITE.replace("answer_matches", "answer_matched"))
+    [problem] = suites.publish(update=True)
+    assert problem.startswith(f"suites/desk has mistakes: {tmp_path / 'suites' / 'desk' / 'benchmark.yml'}:8:")
+    assert [path.name for path in suites.shipped.iterdir()] == ["desk@1.clerkship.gz"]
+
+
 def test_released_version_is_never_rewritten(tmp_path: Path, suites: ShippedSuites) -> None:
     file = suites.suites / DIGESTS
     file.write_text(file.read_text(encoding="utf-8").replace("false", "true"), encoding="utf-8")
