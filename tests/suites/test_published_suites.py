@@ -90,7 +90,7 @@ def test_released_version_is_never_rewritten(tmp_path: Path, suites: ShippedSuit
     assert released.publish(update=True) == []
     write(tmp_path, SUITE.replace("seven", "eight"))
     [problem] = released.publish(update=True)
-    assert problem.startswith("suites/desk differs from desk@1: Answer: task_item.instruction: What is six times seven?")
+    assert problem.startswith("suites/desk differs from desk@1: Answer: task_item.instruction: What is six times seven")
     assert "; desk@1 is released, so write `version: 2` in suites/desk/benchmark.yml, and run" in problem
     assert archive.read_bytes() == before
     write(tmp_path, SUITE.replace("seven", "eight").replace("version: 1", "version: 2"))
