@@ -233,7 +233,7 @@ def test_agent_that_crashes_in_on_history_fails_at_the_fork_point(bench: Workben
 
 
 def test_agent_that_hangs_in_on_history_times_out_at_the_fork_point(bench: Workbench) -> None:
-    bench.write("a.yml", DESK.replace("starts: person", "starts: person\n        turn_timeout: 0.3"))
+    bench.write("a.yml", DESK.replace("starts: person", "starts: person\n        turn_timeout: 1.0"))
     first = bench.run_one(NoteTaker)
 
     over = threading.Event()

@@ -42,7 +42,7 @@ def test_new_project_validates_and_passes_its_tests(
     assert _verdicts(capsysbinary, "practice", "-a", "oracle") == ["pass", "pass"]
     assert _verdicts(capsysbinary, "practice", "-a", "nop") == ["fail", "fail"]
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=300
     )
     assert "4 passed" in done.stdout, done.stdout
 
@@ -66,7 +66,7 @@ def test_new_project_of_a_kind_validates_and_passes_its_tests(
     assert "#?" not in readme
     assert 0 < readme.index("python -m pytest") < readme.index("clerkship new "), "new files fail the tests at first"
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-m", "pytest", "-q"], capture_output=True, text=True, check=False, timeout=300
     )
     assert "4 passed" in done.stdout, done.stdout
 
