@@ -111,6 +111,12 @@ def test_verify_runs_oracle_and_nop_and_records_them_for_the_card(capfd: pytest.
     assert scores[1]["mean"] == 1.0
     assert run(["show", scores[1]["run"]]) == 0
     assert "desk@1" in capfd.readouterr().out
+    assert run(["published", "verify", "desk@1", "--store", "elsewhere.db"]) == 0
+    again = read_json(capfd, "published", "show", "desk@1")["scores"]
+    assert [each["digest"] for each in again] == [each["digest"] for each in scores]
+    assert len({each["digest"] for each in scores}) == 2
+    assert run(["published", "show", "desk@1"]) == 0
+    assert scores[1]["digest"][:12] in capfd.readouterr().out
 
 
 def test_verify_exits_with_1_if_a_solution_does_not_pass(capfd: pytest.CaptureFixture[str]) -> None:
@@ -142,6 +148,9 @@ def test_attacks_on_a_whole_version_are_recorded(capfd: pytest.CaptureFixture[st
     assert "recorded in" in capfd.readouterr().out
     [score] = read_json(capfd, "published", "show", "desk@1")["scores"]
     assert (score["agent"], score["total"], score["passed"]) == ("attack:do-nothing", 2, 0)
+    assert run(attack) == 0
+    [again] = read_json(capfd, "published", "show", "desk@1")["scores"]
+    assert again["digest"] == score["digest"] != ""
     assert score["grading"] == read_json(capfd, "published", "show", "desk@1")["program_grading"]
 
 

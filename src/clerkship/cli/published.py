@@ -27,6 +27,7 @@ from clerkship.cli.options import Json, StorePath
 from clerkship.cli.published_card import print_card, print_scores
 from clerkship.cli.suite import AttackProgress, print_recorded
 from clerkship.model.errors import InputError
+from clerkship.report.published_version import DIGEST_LENGTH
 from clerkship.service.published_versions import (
     ListedVersion,
     VerifiedAgent,
@@ -43,7 +44,6 @@ from clerkship.settings import load_settings
 from clerkship.store.sqlite import open_store
 from clerkship.suite_files.published.comparing import VersionDifference
 
-MAX_DIGEST_LENGTH = 12
 MAX_TASKS = 10
 """Tasks printed for one agent; --json has all of them."""
 Version = Annotated[
@@ -97,7 +97,7 @@ def _print_versions(versions: list[ListedVersion]) -> None:
         archive, withdrawn = each.archive, each.withdrawn
         status = "[fail]withdrawn[/]" if withdrawn else "for agents" if archive.manifest.for_agents else ""
         size = f"{archive.path.stat().st_size / 1e6:.1f}"
-        digest = f"sha256:{archive.digest[:MAX_DIGEST_LENGTH]}"
+        digest = f"sha256:{archive.digest[:DIGEST_LENGTH]}"
         table.add_row(
             archive.manifest.name,
             status,

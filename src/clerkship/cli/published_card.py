@@ -10,6 +10,7 @@ from rich.table import Column
 from clerkship.cli.console import number_column, plain_table, text_column
 from clerkship.model.snapshot import GRADING_VERSION
 from clerkship.report.labels import axis_name
+from clerkship.report.published_version import DIGEST_LENGTH
 from clerkship.service.published_card import VersionCard
 from clerkship.suite_files.published.results import PublishedScore
 
@@ -86,13 +87,14 @@ def _print_all_scores(console: Console, card: VersionCard) -> None:
 def print_scores(console: Console, scores: Sequence[PublishedScore]) -> None:
     """Print who got what, `oracle` and `nop` first."""
     titles = ("results", "passed", "not as expected", "mean score")
-    columns = (Column("agent", no_wrap=True), *map(number_column, titles), Column("date", no_wrap=True), Column("run"))
+    dates = (Column(title, no_wrap=True) for title in ("date", "digest of the run"))
+    columns = (Column("agent", no_wrap=True), *map(number_column, titles), *dates, Column("run"))
     table = plain_table(*columns)
     for score in sorted(scores, key=_get_rank):
         unexpected = f"[fail]{score.unexpected}[/]" if score.unexpected else "0"
         mean = "" if score.mean is None else f"{score.mean:.2f}"
         numbers = (str(score.total), str(score.passed), unexpected, mean)
-        table.add_row(escape(score.agent), *numbers, score.at[:10], escape(score.run))
+        table.add_row(escape(score.agent), *numbers, score.at[:10], score.digest[:DIGEST_LENGTH], escape(score.run))
     console.print(table)
     notes: dict[str, list[str]] = {}
     for score in scores:

@@ -80,6 +80,8 @@ class AttackOutcome:
     """Tasks whose result is not as it must be, with the reason: for most strategies, those that passed."""
     runs: dict[str, str] = field(default_factory=dict)
     """The ids of the runs with an unexpected result, by task."""
+    heads: tuple[str, ...] = ()
+    """The heads of the logs of all trials."""
 
     def add(self, other: "AttackOutcome") -> "AttackOutcome":
         """Return the outcome of both, of which the other is of a later round."""
@@ -91,6 +93,7 @@ class AttackOutcome:
             broken=self.broken | other.broken,
             unexpected=self.unexpected | other.unexpected,
             runs=self.runs | other.runs,
+            heads=(*self.heads, *other.heads),
         )
 
     @property
@@ -253,6 +256,7 @@ class AttackRunner:
             not_attacked=unfit | missed,
             unexpected={labels[task]: why for task, why in unexpected.items()},
             runs={labels[run.task]: run.run for run in graded if run.task in unexpected},
+            heads=tuple(run.head for run in attacks),
         )
 
     def execute(

@@ -73,6 +73,8 @@ class MutantResult:
     reason: str = ""
     """Why there is no verdict, or how the agent failed."""
     run: str = ""
+    head: str = ""
+    """The head of the log of its trial."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +220,9 @@ class _Mutation:
             failed.append(CRASHED)
             reason = reason or run.agent_error.partition("\n")[0]
         warned = tuple(each.label for each in run.criteria if each.passed is False and each.is_warning)
-        return MutantResult(run.task, mutant.kind, mutant.variant, outcome, tuple(failed), warned, reason, run.run)
+        return MutantResult(
+            run.task, mutant.kind, mutant.variant, outcome, tuple(failed), warned, reason, run.run, run.head
+        )
 
     def _has_same_effects(self, run: TaskRun, mutant: Mutant, recording: Recording) -> bool:
         """Return whether a mutant did what the solution did. To be late is a mistake in itself."""

@@ -1,5 +1,6 @@
 """Record on a published version what `oracle`, `nop`, attacks and mutants scored on it."""
 
+import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -28,6 +29,11 @@ def describe_unexpected(agent: str, run: TaskRun, snapshot: Snapshot) -> str:
     return ""
 
 
+def _compute_digest(heads: Iterable[str]) -> str:
+    """Return the digest of what was done in trials, from the heads of their logs."""
+    return hashlib.sha256("\n".join(sorted(heads)).encode()).hexdigest()
+
+
 def build_run_score(agent: str, runs: Sequence[TaskRun], snapshots: Mapping[str, Snapshot]) -> PublishedScore:
     """Return the score of `oracle` or `nop` from its trials."""
     scores = [run.score for run in runs if run.score is not None]
@@ -44,6 +50,7 @@ def build_run_score(agent: str, runs: Sequence[TaskRun], snapshots: Mapping[str,
         grading=GRADING_VERSION,
         at=now().isoformat(timespec="seconds"),
         run=runs[0].run if runs else "",
+        digest=_compute_digest(run.head for run in runs),
     )
 
 
@@ -82,6 +89,7 @@ def _build_attack_score(outcome: AttackOutcome, unjudged: int) -> PublishedScore
         grading=GRADING_VERSION,
         at=now().isoformat(timespec="seconds"),
         run=outcome.run,
+        digest=_compute_digest(outcome.heads),
     )
 
 
@@ -97,4 +105,5 @@ def _build_mutant_score(report: MutationReport) -> PublishedScore:
         grading=GRADING_VERSION,
         at=now().isoformat(timespec="seconds"),
         run=report.results[0].run if report.results else "",
+        digest=_compute_digest(each.head for each in report.results),
     )

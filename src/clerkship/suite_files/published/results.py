@@ -48,6 +48,8 @@ class PublishedScore(Frozen):
     """When it was recorded."""
     run: str = ""
     """The id of the run, or of the first one."""
+    digest: str = ""
+    """The SHA-256 of the heads of its logs, sorted. A run that does the same elsewhere has the same digest."""
 
 
 class Withdrawal(Frozen):
