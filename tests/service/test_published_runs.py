@@ -89,10 +89,14 @@ def test_run_of_a_copy_says_in_which_tasks_it_differs(published: PublishedBench)
         == f"the same tasks as forms@1 · sha256:{version.version.digest[:12]}"
     )
     assert published.run(folder, chaos="gentle").run.changed_tasks == ()  # an option is not a change of files
+    assert published.run(folder, tasks=("Copy",)).run.changed_tasks == ()
+    assert published.run(folder, tags=("copying",)).run.changed_tasks == ()
     published.write(SUITE.replace("say: done", "say: it is done").replace("contains: Ada", "contains: NAME"))
     run = published.run(folder).run
     assert describe_published(run) == "differs from forms@1 in 2 tasks: Copy, Say done"
     assert describe_published(run, max_named=1) == "differs from forms@1 in 2 tasks: Copy and 1 more"
+    published.write(SUITE[: SUITE.index("      - name: Say done")])
+    assert describe_published(published.run(folder).run) == "differs from forms@1 in 1 task: Say done"
 
 
 def test_other_grading_version_is_said_before_the_run_and_in_every_report(published: PublishedBench) -> None:

@@ -33,10 +33,12 @@ def compare_with_published(library: Library, snapshots: Iterable[Snapshot]) -> d
     except InputError:  # a damaged archive is no reason not to run the files
         return {}
     known = {info.name: info.hash for info in manifest.tasks}
-    changed = tuple(
-        each.task.name for each in snapshots if known.get(each.task.name) != _freeze(library, each).task_hash
-    )
-    return {"published": manifest.to_version(digest), "changed_tasks": changed}
+    ran = {each.task.name: _freeze(library, each).task_hash for each in snapshots}
+    changed = [name for name, task_hash in ran.items() if known.get(name) != task_hash]
+    missing = [name for name in known if name not in ran]
+    if not library.is_partial and not any(name in library.tasks for name in missing):  # else they were not selected
+        changed += missing
+    return {"published": manifest.to_version(digest), "changed_tasks": tuple(changed)}
 
 
 def _freeze(library: Library, snapshot: Snapshot) -> Snapshot:
