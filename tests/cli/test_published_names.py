@@ -7,14 +7,16 @@ import pytest
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.model.errors import InputError
 from clerkship.service.changed_tasks import read_suite_state
 from clerkship.service.planning.request import RunRequest
-from clerkship.service.publishing import Published
+from clerkship.service.publishing import Published, PublishRequest, publish
 from clerkship.service.watched_files import find_watched_files
 from clerkship.settings import Settings
+from clerkship.suite_files.published.archive import open_archive
 from tests.cli.terminal import UpProcess
-from tests.service.published_bench import PublishedBench
-from tests.workbench import Workbench
+from tests.service.published_bench import SUITE, PublishedBench
+from tests.workbench import CATALOG, Workbench
 
 
 @pytest.fixture
@@ -24,6 +26,38 @@ def published(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> PublishedBen
     published.publish(for_agents=True)
     bench.folder.rename(bench.folder.with_name("gone"))
     return published
+
+
+@pytest.mark.parametrize(
+    ("selection", "name"), [('tasks: ["*"]', "Forms"), ("tasks: [Copy]", "other"), ("tags: [copying]", "other")]
+)
+def test_another_slug_keeps_what_a_benchmark_of_all_tasks_says(
+    bench: Workbench, monkeypatch: pytest.MonkeyPatch, selection: str, name: str
+) -> None:
+    published = PublishedBench(bench, monkeypatch)
+    published.write(SUITE.replace('tasks: ["*"]', selection))
+    [version] = published.publish("other@3")
+    manifest = open_archive(version.path).manifest
+    assert (manifest.name, manifest.benchmark.slug, manifest.benchmark.name) == ("other@3", "other", name)
+    assert len(manifest.tasks) == 2
+
+
+def test_number_that_no_version_can_have_is_refused(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    published = PublishedBench(bench, monkeypatch)
+    published.write(SUITE.replace("version: 1", "version: 20260302"))
+    assert publish(PublishRequest(path=bench.folder), Settings(), CATALOG)[0].version.name == "forms@20260302"
+    published.write(SUITE.replace("version: 1", "version: 1000000000"))
+    with pytest.raises(InputError, match=r"forms.yml:4:48: benchmark.version: expected at most"):
+        publish(PublishRequest(path=bench.folder), Settings(), CATALOG)
+
+
+def test_name_of_a_file_that_not_every_system_has_is_refused(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    published = PublishedBench(bench, monkeypatch)
+    (bench.folder / "forms.yml").rename(bench.folder / "my\\forms.yml")
+    with pytest.raises(
+        InputError, match=r"the path 'my.*forms.yml' is not one that stays in its folder on every system; rename it"
+    ):
+        published.publish()
 
 
 def get_archive(published: PublishedBench) -> Path:

@@ -4,8 +4,8 @@ import re
 
 from clerkship.model.frozen import Flag, Frozen, Whole
 
-REFERENCE = re.compile(r"(?P<slug>[a-z0-9][a-z0-9-]{0,99})@(?P<version>[1-9][0-9]{0,5}|latest)")
-"""How a published version is named, such as `chart@1` or `chart@latest`."""
+REFERENCE = re.compile(r"(?P<slug>[a-z0-9][a-z0-9-]{0,99})@(?P<version>[1-9][0-9]{0,8}|latest)")
+"""How a published version is named, such as `chart@1` or `chart@latest`. The number may be a date."""
 DIGEST = re.compile(r"sha256:[0-9a-f]{8,64}")
 """How a published version is named by its digest, or by the first characters of it."""
 NOT_CHECKED = "not checked"

@@ -25,7 +25,7 @@ class Benchmark(Frozen):
 
     name: Annotated[str, Field(min_length=1, max_length=200)]
     slug: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]
-    version: Annotated[Whole, Field(ge=1)] = 1
+    version: Annotated[Whole, Field(ge=1, le=999_999_999)] = 1
     description: str = ""
     environment: Annotated[str | None, Field(description="the environment of tasks that name none")] = None
     tasks: Annotated[tuple[str, ...], Field(description="names of tasks, or patterns with *")] = ("*",)

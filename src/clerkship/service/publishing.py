@@ -111,8 +111,14 @@ def _choose_benchmark(library: Library, name: str | None) -> Benchmark:
         raise InputError.of(f"`{name[:100]}` does not name a version", hint=_NAME_HINT)
     slug, number = match["slug"], match["version"]
     version = _next_version(slug) if number == "latest" else int(number)
-    known = library.benchmarks.get(slug) or Benchmark(name=slug, slug=slug)
-    return known.model_copy(update={"version": version})
+    known = library.benchmarks.get(slug) or _find_description(library) or Benchmark(name=slug, slug=slug)
+    return known.model_copy(update={"slug": slug, "version": version})
+
+
+def _find_description(library: Library) -> Benchmark | None:
+    """Return the only benchmark of a suite if it is about all tasks, so that another slug keeps what it says."""
+    all_tasks = [each for each in library.benchmarks.values() if each.tasks == ("*",) and not each.tags]
+    return all_tasks[0] if len(all_tasks) == len(library.benchmarks) == 1 else None
 
 
 def _next_version(slug: str) -> int:

@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from pydantic import ValidationError
 
 from clerkship.model.dataset import Dataset
+from clerkship.model.errors import InputError
 from clerkship.model.task import Benchmark
 from clerkship.model.variant import Variant
 from clerkship.suite_files.library import Library, LoadedTask
 from clerkship.suite_files.published.archive import describe_entries
-from clerkship.suite_files.published.manifest import DatasetInfo, Manifest, TaskInfo
+from clerkship.suite_files.published.manifest import DatasetInfo, Manifest, TaskInfo, describe_invalid
 
 _TIMEOUT = 1.0
 """Any limit: the hash of a task does not depend on it."""
@@ -67,20 +69,32 @@ def freeze_library(
     """Return the manifest and the entries of a published version of some tasks.
 
     With the digest of the complete version, one for agents is returned: without criteria, solutions and recordings.
+    Raise InputError for a name of a file that archives cannot have.
     """
+    writer = _EntryWriter({}, _build_canary(publication.benchmark.slug))
+    try:
+        manifest = _build_manifest(writer, library, tasks, publication, complete)
+    except ValidationError as error:
+        hint = "rename it: archives have paths of printable characters, without backslashes and drives"
+        raise InputError.of(describe_invalid(error), file=str(library.root), hint=hint) from None
+    return manifest.model_copy(update={"entries": describe_entries(writer.entries)}), writer.entries
+
+
+def _build_manifest(
+    writer: _EntryWriter, library: Library, tasks: Collection[LoadedTask], publication: Publication, complete: str
+) -> Manifest:
+    """Add every entry, and return the manifest without their hashes."""
     benchmark = publication.benchmark
-    canary = _build_canary(benchmark.slug)
-    writer = _EntryWriter({}, canary)
     names = sorted({loaded.environment.name for loaded in tasks})
     environments = {
         name: writer.add("environments", number, name, {"environment": _dump(_find_environment(name, tasks))})
         for number, name in enumerate(names, 1)
     }
     datasets = sorted({name for loaded in tasks for name in loaded.environment.datasets})
-    manifest = Manifest(
+    return Manifest(
         slug=benchmark.slug,
         version=benchmark.version,
-        canary=canary,
+        canary=writer.canary,
         grading=publication.grading,
         benchmark=benchmark,
         for_agents=bool(complete),
@@ -96,7 +110,6 @@ def freeze_library(
         prompts=writer.add_texts("prompts", library.prompts),
         recordings={} if complete else writer.add_texts("recordings", publication.recordings),
     )
-    return manifest.model_copy(update={"entries": describe_entries(writer.entries)}), writer.entries
 
 
 def _find_environment(name: str, tasks: Iterable[LoadedTask]) -> Any:
