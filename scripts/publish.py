@@ -17,12 +17,13 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from clerkship.engine.catalog import build_catalog_without_plugins
+from clerkship.engine.catalog import RegisteredCatalog, build_catalog_without_plugins
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen
 from clerkship.service.publishing import MAX_NAMED_CHANGES, PublishRequest, prepare
-from clerkship.settings import Settings
+from clerkship.suite_files.library import Library
+from clerkship.suite_files.load import load_library
 from clerkship.suite_files.published.archive import Archive, build_archive, open_archive, open_built
 from clerkship.suite_files.published.comparing import compare_archives
 from clerkship.suite_files.published.places import PACKED_SUFFIX
@@ -50,6 +51,7 @@ class ShippedSuites:
 
     suites: Path = SUITES
     shipped: Path = SHIPPED
+    catalog: RegisteredCatalog = field(default_factory=build_catalog_without_plugins)
     records: dict[str, Recorded] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -77,7 +79,7 @@ class ShippedSuites:
     def _publish(self, name: str, cache: Path, *, update: bool) -> str:
         """Write the archive of a suite if it has its digest. Return what is wrong, or an empty text."""
         try:
-            archive, data = self.build(name, cache)
+            archive, data = self.build(load_library(self.suites / name, self.catalog, cache=cache))
         except InputError as error:
             return f"suites/{name} has mistakes: {error}"
         problem = self.find_problem(name, archive)
@@ -98,11 +100,10 @@ class ShippedSuites:
                 problems.append(f"{version} is released, but {path} is not there or has another digest")
         return problems
 
-    def build(self, name: str, cache: Path | None = None) -> tuple[Archive, bytes]:
+    def build(self, library: Library) -> tuple[Archive, bytes]:
         """Return the archive of a suite as it is now, and its bytes."""
-        suite = self.suites / name
-        request = PublishRequest(path=suite, cassettes=any(suite.rglob("cassettes")))
-        library, tasks, publication = prepare(request, Settings(cache=cache), build_catalog_without_plugins())
+        request = PublishRequest(path=library.root, cassettes=any(library.root.rglob("cassettes")))
+        tasks, publication = prepare(library, request, self.catalog)
         version = f"{publication.benchmark.slug}@{publication.benchmark.version}"
         if self._is_released(version):  # it was published with the grading of that time
             publication = replace(publication, grading=open_archive(self._get_path(version)).manifest.grading)

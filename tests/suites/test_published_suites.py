@@ -24,16 +24,6 @@ SUITE = """
       criteria:
         - {label: answers, assertion: {answer_matches: 42}}
 """
-SMALLEST = "feeds"
-NAMES = ShippedSuites().list_names()
-
-
-@pytest.mark.parametrize(
-    "name", [name if name == SMALLEST else pytest.param(name, marks=pytest.mark.slow) for name in NAMES]
-)
-def test_suite_is_as_it_was_published(name: str) -> None:
-    suites = ShippedSuites()
-    assert suites.find_problem(name, suites.build(name)[0]) == ""
 
 
 def test_every_suite_is_published_with_its_licence_its_authors_and_its_limits() -> None:

@@ -9,6 +9,7 @@ import clerkship
 from clerkship.model.task import Task
 from clerkship.service.rescore import rescore
 from clerkship.service.scaffold import ProjectKind, create_project
+from scripts.publish import ShippedSuites
 from tests.front_desk import SUITE as FRONT_DESK
 from tests.suites.suite_checks import load_suite
 from tests.workbench import CATALOG, Workbench
@@ -52,13 +53,19 @@ def test_stored_log_is_graded_again_with_the_same_result(bench: Workbench, suite
     assert {t.task: (t.verdict, t.criteria) for t in first} == {t.task: (t.verdict, t.criteria) for t in again}
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@pytest.mark.parametrize("suite", SUITES[2:], ids=lambda path: path.name, scope="module")
+def test_suite_is_as_it_was_published(suite: Path) -> None:
+    published = ShippedSuites()
+    assert published.find_problem(suite.name, published.build(load_suite(suite))[0]) == ""
+
+
+@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name, scope="module")
 def test_nop_fails(bench: Workbench, suite: Path) -> None:
     bench.folder = suite
     assert [t.task for t in bench.run("nop") if t.verdict == "pass"] == []
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name, scope="module")
 def test_answer_that_an_instruction_asks_for_decides_the_verdict(suite: Path) -> None:
     loaded = [each for each in load_suite(suite).tasks.values() if _asks_for_answer(each.task)]
     gated = [each.task.gated_by(each.environment.gate_axes) for each in loaded]

@@ -80,7 +80,10 @@ class Published:
 def publish(request: PublishRequest, settings: Settings, catalog: RegisteredCatalog) -> list[Published]:
     """Publish a suite, and a version for agents if it is asked for. Raise InputError if the name has other content."""
     key = load_private_key(request.sign) if request.sign is not None else None
-    library, tasks, publication = prepare(request, settings, catalog)
+    library = load_library(request.path, catalog, cache=settings.cache)
+    if library.published is not None:
+        raise InputError.of(f"{request.path} is published already", hint="publish the folder that it was made from")
+    tasks, publication = prepare(library, request, catalog)
     folder = request.to or Path(OWN_FOLDER) / FOLDER_NAME
     published = [_write(library, tasks, publication, folder)]
     if request.for_agents:
@@ -89,15 +92,12 @@ def publish(request: PublishRequest, settings: Settings, catalog: RegisteredCata
 
 
 def prepare(
-    request: PublishRequest, settings: Settings, catalog: RegisteredCatalog
-) -> tuple[Library, list[LoadedTask], Publication]:
-    """Load a suite, and return it with the tasks to publish and what is published beside them."""
-    library = load_library(request.path, catalog, cache=settings.cache)
-    if library.published is not None:
-        raise InputError.of(f"{request.path} is published already", hint="publish the folder that it was made from")
+    library: Library, request: PublishRequest, catalog: RegisteredCatalog
+) -> tuple[list[LoadedTask], Publication]:
+    """Return the tasks of a suite to publish, and what is published beside them."""
     benchmark = _choose_benchmark(library, request.name)
     tasks = library.select(names=benchmark.tasks, tags=benchmark.tags)
-    return library, tasks, _describe(library, tasks, benchmark, request, catalog)
+    return tasks, _describe(library, tasks, benchmark, request, catalog)
 
 
 def _choose_benchmark(library: Library, name: str | None) -> Benchmark:
