@@ -75,10 +75,16 @@ def measure_suites(suites: Sequence[str], folder: Path, repeats: int) -> Iterato
             f"{published.size / 1e6:.1f}, {packed.stat().st_size / 1e6:.1f} MB",
             seconds(measure(lambda: publish_suite(suite, folder, catalog), repeats)),  # noqa: B023  (called at once)
             seconds(measure(lambda: open_archive(path), repeats)),  # noqa: B023
-            seconds(measure(lambda: open_archive(packed), repeats)),  # noqa: B023
+            seconds(measure(lambda: open_packed(packed), repeats)),  # noqa: B023
             seconds(measure(lambda: load(files), repeats)),  # noqa: B023
             seconds(measure(lambda: load(path), repeats)),  # noqa: B023
         )
+
+
+def open_packed(path: Path) -> Archive:
+    """Open a packed archive that was not unpacked before: the last one is kept until its file changes."""
+    path.touch()
+    return open_archive(path)
 
 
 def pack(path: Path) -> Path:
