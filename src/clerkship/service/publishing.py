@@ -26,6 +26,7 @@ from clerkship.suite_files.published.archive import (
     write_archive,
 )
 from clerkship.suite_files.published.comparing import compare_archives
+from clerkship.suite_files.published.manifest import Manifest
 from clerkship.suite_files.published.places import (
     FOLDER_NAME,
     OWN_FOLDER,
@@ -123,7 +124,8 @@ def _find_description(library: Library) -> Benchmark | None:
 
 def _next_version(slug: str) -> int:
     """Return the number after the newest published version of a slug."""
-    return 1 + max((name[1] for path in list_archives() if (name := split_name(path)) and name[0] == slug), default=0)
+    names = map(split_name, list_archives())
+    return 1 + max((name.version for name in names if name is not None and name.slug == slug), default=0)
 
 
 def _describe(
@@ -178,7 +180,7 @@ def _write(
     manifest, entries = freeze_library(library, tasks, publication, complete)
     path = folder / get_archive_name(manifest.slug, manifest.version, for_agents=bool(complete))
     data = build_archive(manifest, entries)
-    built, existing = open_built(path, data), _find_existing(path, complete)
+    built, existing = open_built(path, data), _find_existing(path, manifest)
     if existing is not None:
         published = Published(existing.path, existing.version, existing.path.stat().st_size, len(tasks), is_new=False)
         differences = compare_archives(existing, built) if existing.digest != built.digest else ()
@@ -192,12 +194,10 @@ def _write(
     return Published(path, built.version, len(data), len(tasks))
 
 
-def _find_existing(path: Path, complete: str) -> Archive | None:
+def _find_existing(path: Path, manifest: Manifest) -> Archive | None:
     """Return the published version with the name of an archive to write, wherever it is."""
-    name = split_name(path)
-    assert name is not None  # the path was made from it
-    found = None if complete else find_complete_archive(name[0], name[1])
-    found = path if path.exists() else found
+    complete = None if manifest.for_agents else find_complete_archive(manifest.slug, manifest.version)
+    found = path if path.exists() else complete
     return open_archive(found) if found is not None else None
 
 

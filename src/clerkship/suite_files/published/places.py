@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from clerkship.by_name import load
 from clerkship.model.errors import InputError
@@ -23,6 +24,18 @@ RESULTS_SUFFIX = ".results.json"
 """The ending of the file beside an archive that has its results, and says whether it is withdrawn."""
 
 
+class ArchiveName(NamedTuple):
+    """What the file name of an archive says."""
+
+    slug: str
+    version: int
+    for_agents: bool = False
+
+    def __str__(self) -> str:
+        """Return the name of the version, such as `chart@1`."""
+        return f"{self.slug}@{self.version}"
+
+
 def is_archive(path: Path) -> bool:
     """Return whether a path is a file whose name is that of an archive."""
     return path.name.endswith((SUFFIX, PACKED_SUFFIX)) and path.is_file()
@@ -41,13 +54,13 @@ def list_archives() -> Iterator[Path]:
         yield from sorted(path for path in folder.iterdir() if is_archive(path))
 
 
-def split_name(path: Path) -> tuple[str, int, bool] | None:
-    """Return the slug, the version and whether it is for agents, from the name of an archive; None for other names."""
+def split_name(path: Path) -> ArchiveName | None:
+    """Return what the file name of an archive says; None for other names."""
     stem = _get_stem(path)
     match = REFERENCE.fullmatch(stem.removesuffix(FOR_AGENTS))
     if match is None or match["version"] == "latest":
         return None
-    return match["slug"], int(match["version"]), stem.endswith(FOR_AGENTS)
+    return ArchiveName(match["slug"], int(match["version"]), stem.endswith(FOR_AGENTS))
 
 
 def _get_stem(path: Path) -> str:
@@ -100,7 +113,7 @@ def find_suite(path: Path) -> Path:
         return archive
     name = split_name(archive)
     hint = f"run another version (clerkship published list), or restore it: clerkship published withdraw {path} --undo"
-    raise InputError.of(f"{f'{name[0]}@{name[1]}' if name else path} was withdrawn: {reason}", hint=hint)
+    raise InputError.of(f"{name or path} was withdrawn: {reason}", hint=hint)
 
 
 def find_version(path: Path) -> Path:
@@ -114,7 +127,7 @@ def find_version(path: Path) -> Path:
     archive = _find_by_digest(text) if DIGEST.fullmatch(text) else _find_by_name(text)
     if archive is not None:
         return archive
-    known = sorted({f"{name[0]}@{name[1]}" for each in list_archives() if (name := split_name(each))})
+    known = sorted({str(name) for each in list_archives() if (name := split_name(each))})
     hint = did_you_mean(text, known) or (f"known: {', '.join(known)}" if known else "publish it: clerkship publish")
     hint = "in a checkout, `make publish` builds the versions that ship" if _is_unbuilt(text) else hint
     raise InputError.of(f"there is no published version `{text}`", hint=hint)
@@ -137,7 +150,7 @@ def _is_unbuilt(text: str) -> bool:
 
 def find_complete_archive(slug: str, version: int) -> Path | None:
     """Return the archive of a version with its criteria and solutions; None if there is none."""
-    return next((path for path in list_archives() if split_name(path) == (slug, version, False)), None)
+    return next((path for path in list_archives() if split_name(path) == ArchiveName(slug, version)), None)
 
 
 def _find_by_name(text: str) -> Path | None:
@@ -146,17 +159,15 @@ def _find_by_name(text: str) -> Path | None:
     The latest version is the newest that is not withdrawn, if there is one.
     """
     slug, _, version = text.partition("@")
-    found = [(name, path) for path in list_archives() if (name := split_name(path)) and name[0] == slug]
-    wanted = sorted({name[1] for name, _ in found}, reverse=True) if version == "latest" else [int(version)]
-    archives = [
-        min((name[2], number, path) for number, (name, path) in enumerate(found) if name[1] == each)[2]
-        for each in wanted
-        if any(name[1] == each for name, _ in found)
-    ]
-    newest = archives[0] if archives else None
+    found = [(name, path) for path in list_archives() if (name := split_name(path)) and name.slug == slug]
+    archives: dict[int, Path] = {}
+    for name, path in sorted(found, key=lambda item: item[0].for_agents):
+        archives.setdefault(name.version, path)
     if version != "latest":
-        return newest
-    return next((path for path in archives if _find_withdrawal_reason(path) is None), newest)
+        return archives.get(int(version))
+    newest_first = [archives[number] for number in sorted(archives, reverse=True)]
+    available = (path for path in newest_first if _find_withdrawal_reason(path) is None)
+    return next(available, next(iter(newest_first), None))
 
 
 def _find_by_digest(text: str) -> Path | None:

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -85,11 +85,7 @@ def _build_manifest(
 ) -> Manifest:
     """Add every entry, and return the manifest without their hashes."""
     benchmark = publication.benchmark
-    names = sorted({loaded.environment.name for loaded in tasks})
-    environments = {
-        name: writer.add("environments", number, name, {"environment": _dump(_find_environment(name, tasks))})
-        for number, name in enumerate(names, 1)
-    }
+    environments = {loaded.environment.name: loaded.environment for loaded in tasks}
     datasets = sorted({name for loaded in tasks for name in loaded.environment.datasets})
     return Manifest(
         slug=benchmark.slug,
@@ -102,7 +98,10 @@ def _build_manifest(
         plugins=dict(publication.plugins),
         extras=publication.extras,
         tasks=tuple(_add_task(writer, library, n, task, bool(complete)) for n, task in enumerate(tasks, 1)),
-        environments=environments,
+        environments={
+            name: writer.add("environments", number, name, {"environment": _dump(environments[name])})
+            for number, name in enumerate(sorted(environments), 1)
+        },
         datasets=tuple(_add_dataset(writer, n, library.datasets[name]) for n, name in enumerate(datasets, 1)),
         conftest=writer.add("evaluation", 1, "conftest", {"conftest": _dump(library.conftest, exclude_unset=True)})
         if library.conftest is not None
@@ -110,10 +109,6 @@ def _build_manifest(
         prompts=writer.add_texts("prompts", library.prompts),
         recordings={} if complete else writer.add_texts("recordings", publication.recordings),
     )
-
-
-def _find_environment(name: str, tasks: Iterable[LoadedTask]) -> Any:
-    return next(loaded.environment for loaded in tasks if loaded.environment.name == name)
 
 
 def _add_task(writer: _EntryWriter, library: Library, number: int, loaded: LoadedTask, for_agents: bool) -> TaskInfo:
@@ -125,9 +120,10 @@ def _add_task(writer: _EntryWriter, library: Library, number: int, loaded: Loade
         "entities": {name: dict(record) for name, record in loaded.entities.items()},
         "solution": "" if for_agents else writer.add_source(loaded.solution or ""),
     }
+    written: Mapping[str, Sequence[Variant]] = {"wrong": task.wrong, "ways": task.ways}
     variants = {
         key: [{**_dump(each, exclude_unset=True), "source": writer.add_source(each.source)} for each in given]
-        for key, given in _list_variants(task.wrong, task.ways)
+        for key, given in written.items()
         if given and not for_agents
     }
     return TaskInfo(
@@ -140,10 +136,6 @@ def _add_task(writer: _EntryWriter, library: Library, number: int, loaded: Loade
         variants=writer.add("variants", number, task.name, variants) if variants else "",
         hash=snapshot.task_hash,
     )
-
-
-def _list_variants(wrong: Iterable[Variant], ways: Iterable[Variant]) -> list[tuple[str, list[Variant]]]:
-    return [("wrong", list(wrong)), ("ways", list(ways))]
 
 
 def _add_dataset(writer: _EntryWriter, number: int, dataset: Dataset) -> DatasetInfo:
