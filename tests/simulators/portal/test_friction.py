@@ -68,6 +68,19 @@ def payloads(site: PortalSite, kind: str) -> list[Any]:
     return [event.payload for event in site.events if event.kind == kind]
 
 
+@pytest.mark.parametrize("layout", ["wizard", "one_page"])
+@pytest.mark.parametrize(
+    "friction", [{"one_time_code": "text"}, {"password_expired": True}, {"human_check": "sign_in"}]
+)
+def test_pages_before_the_first_have_no_menu_and_one_can_still_sign_out(layout: str, friction: dict[str, Any]) -> None:
+    with PortalSite(layout=layout, friction=friction) as site:
+        browser = site.sign_in()
+        assert {target for target, _ in browser.page.links} <= {"/", "#main"}
+        assert browser.post("/sign-out", {}).heading == "Sign in"
+        assert site.last("portal.session.ended").reason == "signed_out"
+        assert "portal.submit.refused" not in site.kinds
+
+
 def test_three_wrong_codes_end_the_session() -> None:
     with open_site(one_time_code="text") as site:
         browser = site.sign_in()

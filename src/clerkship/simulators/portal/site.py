@@ -131,7 +131,7 @@ class SitePage:
     show: RunPage | None = None
     """Of a form: shows it again, with what is wrong in it."""
     status: str = "active"
-    """The status of the session in which it is used."""
+    """The status of the session in which it is used; empty for any that has not ended."""
     max_body: int = 1_000_000
     logs_body: bool = True
     name: str = ""
@@ -215,7 +215,7 @@ def serve_page(page: SitePage, context: Context, request: PageRequest) -> Reply:
         if request.method == "POST":
             visit.log_refusal(page.operation_name, [FieldProblem("", "The session had ended before the form came.")])
         return _redirect_to_sign_in(request, has_ended=True)
-    if session.status != page.status:
+    if page.status and session.status != page.status:
         if request.method == "POST":
             visit.log_refusal(page.operation_name, [FieldProblem("", "This form cannot be sent now.")])
         return redirect(STATUS_PATHS.get(session.status, "/"))
@@ -361,7 +361,9 @@ class PageVisit:
         )
 
     def _render(self, view: View) -> bytes:
-        return render_page(build_frame(self.desk, self.page.current, self.request.fields.get("done", "")), view)
+        is_inside = self.page.status == "active"  # before that, no page of the menu can be opened
+        done = self.request.fields.get("done", "")
+        return render_page(build_frame(self.desk, self.page.current, done, is_inside=is_inside), view)
 
     def _complete(self, status: int, html: bytes) -> Reply:
         return complete_reply(self.context, self.request.cookie, status, html)

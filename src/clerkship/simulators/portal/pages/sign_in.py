@@ -237,7 +237,7 @@ SIGN_IN_ROUTES = (
     ),
 )
 PAGES = (
-    SitePage("POST", "/sign-out", sign_out),
+    SitePage("POST", "/sign-out", sign_out, status=""),
     SitePage("GET", "/sign-in/code", show_code, status="needs_code"),
     SitePage("POST", "/sign-in/code", enter_code, status="needs_code", show=show_code),
     SitePage("POST", "/sign-in/code/resend", resend_code, status="needs_code"),
