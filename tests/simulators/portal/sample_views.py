@@ -290,20 +290,18 @@ def _member_pages() -> Iterator[tuple[str, View]]:
     yield "member-dependent", replace(member, title=LONG_NAME, member=DEPENDENT, other_coverages=[], limits=[])
     check = NeedCheckView(
         title="Is an authorization needed?",
-        payers=PAYERS,
         plans=PLANS,
         members=[
             FieldChoice("M-1041", "Rosalind Alvarez, HL4471902"),
             FieldChoice("M-1042", f"{LONG_NAME}, VMA-0038812-02"),
         ],
     )
-    asked = {"payer": "HL001", "plan": "harborlight-silver-ppo", "code": "72148"}
+    asked = {"plan": "harborlight-silver-ppo", "code": "72148"}
     yield "need_check", check
     yield (
         "need_check-problem",
         replace(
             check,
-            values={"payer": "HL001"},
             problems=[FieldProblem("plan", "Choose a plan or a member."), FieldProblem("code", "Enter a code.")],
         ),
     )

@@ -57,6 +57,23 @@ def test_forms_without_fields_are_refused_with_what_to_do(layout: str) -> None:
                 assert page.problems or "Use the menu" in page.text, path
 
 
+@pytest.mark.parametrize("layout", ["wizard", "one_page"])
+@pytest.mark.parametrize(
+    ("path", "names", "text"),
+    [
+        ("/claims", ("payer", "member_id", "birth_date", "family", "given"), "Enter the member ID, or the last name"),
+        ("/providers", ("name", "npi", "plan"), "Enter part of a name or an NPI, or choose a plan."),
+        ("/authorization-check", ("plan", "member", "code"), "Enter a procedure code, or words of its description."),
+    ],
+)
+def test_a_search_for_nothing_says_what_to_enter(layout: str, path: str, names: tuple[str, ...], text: str) -> None:
+    with PortalSite(layout=layout) as site:
+        browser = site.sign_in()
+        assert not browser.open(path).problems
+        assert [each for each in browser.open(path, dict.fromkeys(names, "")).problems if text in each]
+        assert "portal.searched" not in site.kinds
+
+
 @pytest.mark.parametrize("method", ["open", "post"])
 def test_steps_out_of_order_name_the_step_that_comes_first(site: PortalSite, method: str) -> None:
     browser = site.sign_in()

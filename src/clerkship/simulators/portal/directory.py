@@ -42,6 +42,8 @@ def find_in_directory(desk: Desk, form: FormValues) -> DirectorySearch:
     )
     if npi and not (npi.isdecimal() and len(npi) == 10):
         form.refuse("npi", "An NPI has ten digits.")
+    if form.has("name", "npi") and not (name or npi or plan or form.problems):
+        form.refuse("name", "Enter part of a name or an NPI, or choose a plan.")
     is_asked = bool(name or npi or plan) and not form.problems
     if not is_asked:
         return DirectorySearch(name, npi, plan, is_asked, [])

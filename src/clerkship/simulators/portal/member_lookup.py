@@ -94,6 +94,8 @@ def check_need(desk: Desk, form: FormValues) -> AuthorizationNeed:
                 rejection=result if result == "unknown_code" else "",
             )
         )
+    elif form.has("code") and not form.problems:
+        form.refuse("code", "Enter a procedure code, or words of its description.")
     return AuthorizationNeed(code, plan, member, result, text, row, tuple(matches))
 
 

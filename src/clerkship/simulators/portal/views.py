@@ -320,7 +320,6 @@ class NeedCheckView(View):
     """GET /authorization-check: fields payer, plan (or member), code. `result` is empty before a search."""
 
     page: ClassVar[str] = "need_check"
-    payers: Sequence[FieldChoice]
     plans: Sequence[FieldChoice]
     members: Sequence[FieldChoice]
     result: str = ""

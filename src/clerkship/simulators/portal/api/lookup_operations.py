@@ -119,8 +119,6 @@ def check_authorization_need(desk: Desk, given: NeedInput) -> ApiAnswer[ApiNeed]
     """
     form = FormValues(given.model_dump())
     need = check_need(desk, form)
-    if not need.code and not form.problems:
-        form.refuse("code", "Enter a procedure code.")
     form.check()
     result = ApiNeed(result=need.result, text=need.text, code=need.row, plan=need.plan, matches=need.matches)
     return ApiAnswer(result, "need_check", (), {"code": need.code, "plan": need.plan, "result": need.result})
@@ -130,8 +128,6 @@ def search_providers(desk: Desk, given: ProviderSearch) -> ApiAnswer[ApiProvider
     """Search the directory of providers by words of the name, NPI and plan."""
     form = FormValues(given.model_dump())
     found = find_in_directory(desk, form)
-    if not found.is_asked and not form.problems:
-        form.refuse("name", "Enter a name, an NPI or a plan.")
     form.check()
     rows = tuple(build_provider_row(desk, each) for each in found.providers)
     return ApiAnswer(ApiProviders(providers=rows), "directory", tuple(f"provider/{each.npi}" for each in rows))

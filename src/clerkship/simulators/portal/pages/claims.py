@@ -17,7 +17,7 @@ def search_claims(desk: Desk, request: PageRequest) -> Shown:
     """Search the claims of a member."""
     form = read_form(desk, request)
     claims: tuple[PayerClaim, ...] = ()
-    is_asked = any(request.fields.get(name) for name in ("member_id", "family", "given", "claim_number"))
+    is_asked = form.has("member_id", "family", "given", "claim_number")
     rejection, name, problems = "", "", form.problems
     if is_asked:
         number = form.text("claim_number", "The claim number", 50)

@@ -85,7 +85,6 @@ def show_need(desk: Desk, request: PageRequest) -> Shown:
     need = check_need(desk, form)
     view = NeedCheckView(
         title="Is an authorization needed?",
-        payers=list_payers(desk),
         plans=list_plans(desk),
         members=[
             FieldChoice(desk.state.member_refs[each.key], f"{each.family}, {' '.join(each.given)}")
