@@ -299,6 +299,22 @@ def test_an_urgent_request_is_not_made_standard_in_silence(site: PortalSite) -> 
     assert browser.post(f"{path}/change", {"urgency": "urgent", "units_1": "2"}).path == path
 
 
+def test_what_is_done_already_is_refused_in_the_words_of_the_pages() -> None:
+    with PortalSite(payer={"determinations": [{"status": "denied"}]}) as site:
+        browser = site.sign_in()
+        path = fill_in_steps(browser).path
+        assert "An authorization number is given" not in browser.page.text
+        assert "has the status “Denied”. Only a request that is open" in browser.open(f"{path}/withdraw").text
+        browser.post(f"{path}/appeal", {"reason": "It is needed."})
+        [appeal] = site.payer.current.appeals.values()
+        assert f"was appealed already: {appeal.id} ({appeal.status})." in browser.open(f"{path}/appeal").text
+    with PortalSite() as site:
+        browser = site.sign_in()
+        path = fill_in_steps(browser).path
+        browser.post(f"{path}/withdraw", {"confirm": "yes"})
+        assert "has the status “Withdrawn”." in browser.open(f"{path}/withdraw").text
+
+
 PENDED = {"status": "need_more_info", "questions": [{"id": "weeks", "text": "How many weeks?", "type": "text"}]}
 
 

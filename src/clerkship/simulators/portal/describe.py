@@ -59,13 +59,16 @@ def build_member_card(desk: Desk, member: Member, day: date | None = None) -> Me
     )
 
 
+def label_status(desk: Desk, request: Authorization) -> str:
+    """Return the status of a request in words."""
+    label = STATUS_LABELS[request.status]
+    return f"{label} (expired)" if desk.is_expired(request) and request.status in ("approved", "modified") else label
+
+
 def build_request_row(desk: Desk, request: Authorization) -> RequestRow:
     """Return a request as a list shows it."""
     member = desk.records.find_member(request.member_key)
     requester = desk.state.requesters.get(request.id)
-    status = STATUS_LABELS[request.status]
-    if desk.is_expired(request) and request.status in ("approved", "modified"):
-        status = f"{status} (expired)"
     return RequestRow(
         reference=request.id,
         number=request.number or "",
@@ -74,7 +77,7 @@ def build_request_row(desk: Desk, request: Authorization) -> RequestRow:
         payer_name=desk.name_payer(request.payer_id),
         services=", ".join(each.procedure_code for each in request.query.services) or "Admission",
         status=request.status,
-        status_label=status,
+        status_label=label_status(desk, request),
         requested=desk.local_time(request.requested),
         decided=desk.local_time(request.decided) if request.decided else None,
         valid_to=request.valid_to,

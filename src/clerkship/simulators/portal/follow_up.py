@@ -8,6 +8,7 @@ from clerkship.payer.answer import Appeal, Authorization, Rejection
 from clerkship.payer.authorizations import OPEN_STATUSES
 from clerkship.payer.determination import read_answers
 from clerkship.payer.inquiry import AuthorizationQuery, PartyQuery, RequestedService
+from clerkship.simulators.portal.describe import label_status
 from clerkship.simulators.portal.desk import CONFLICT, Desk, DeskRefusal, InvalidForm, refuse_field
 from clerkship.simulators.portal.draft_fields import ANSWER
 from clerkship.simulators.portal.drafts import PreparedDocument, get_updated, refuse_rejection, store_documents
@@ -51,7 +52,10 @@ def list_appeals(desk: Desk, request: Authorization) -> list[Appeal]:
 def require_action(desk: Desk, request: Authorization, action: RequestAction) -> None:
     """Refuse what cannot be done with a request now."""
     if action not in list_actions(desk, request):
-        text = f"{request.id} is {request.status.replace('_', ' ')}. {_NEEDED_STATUS[action]}"
+        appeals = list_appeals(desk, request) if action == "appeal" else []
+        text = f"{request.id} has the status “{label_status(desk, request)}”. {_NEEDED_STATUS[action]}"
+        if appeals:
+            text = f"{request.id} was appealed already: {appeals[-1].id} ({appeals[-1].status})."
         raise DeskRefusal(CONFLICT, text, "Open the request to see what can be done.")
 
 
@@ -83,7 +87,7 @@ def reply(desk: Desk, request: Authorization, form: FormValues, documents: Seque
     for each in request.questions:
         if each.id not in typed and not (each.type == "attachment" and documents):
             form.refuse(f"{ANSWER}{each.id}", _explain_missing(each.type, is_given=each.id in given))
-    if not given and not documents and not note:
+    if not (given or documents or note or form.problems):
         form.refuse("", "Answer the questions, or add a document or a note.")
     form.check()
     sent = _list_ids(desk, documents)
