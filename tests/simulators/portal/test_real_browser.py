@@ -118,6 +118,20 @@ def open_draft(user: BrowserUser, layout: str, section: str) -> str:
 
 
 @pytest.mark.slow
+def test_files_that_are_too_large_together_are_refused_on_a_page(browser: Browser, hub: PortalSite) -> None:
+    with BrowserUser(browser, hub) as user:
+        path = fill_in_steps(hub.sign_in(), until="documents").path
+        user.sign_in()
+        user.open(path)
+        file = {"name": "scan.pdf", "mimeType": "application/pdf", "buffer": PDF + bytes(30_000_000)}
+        user.page.locator("input[type=file]").set_input_files([file])  # type: ignore[arg-type]
+        user.press("upload")
+        assert user.page.get_by_role("heading").inner_text() == "What you sent is too large."
+        assert user.page.locator("main").evaluate("main => getComputedStyle(main).borderTopWidth") == "4px"
+        assert "Content Security Policy" not in "".join(user.complaints)
+
+
+@pytest.mark.slow
 def test_back_and_double_click_file_one_request(browser: Browser, hub: PortalSite) -> None:
     with BrowserUser(browser, hub) as user:
         user.sign_in()

@@ -1,7 +1,9 @@
 """Serve the pages: find the session, check rights and tokens, run the page, render it, and log what was sent."""
 
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from html import escape
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
@@ -61,6 +63,18 @@ _UNREAD = {
     TOO_LARGE: ("What you sent is too large.", "Go back, shorten what you typed, or upload fewer and smaller files."),
 }
 """What is said, and what to do, about a request that was refused before it reached a page."""
+
+_PLAIN_STYLE = (
+    "body{margin:0;background:#f2f3f6;color:#1d2433;font:16px/1.5 sans-serif}"
+    "main{max-width:34rem;margin:12vh auto;padding:1.5rem 2rem;background:#fff;border-top:4px solid #5a6478}"
+    "h1{margin:.2em 0;font-size:1.4rem}"
+)
+"""The style of a page about such a request. It has no layout, because it is not known which site was asked."""
+_PLAIN_HEADERS = {
+    **_SECURITY_HEADERS,
+    "Content-Security-Policy": f"{_SECURITY_HEADERS['Content-Security-Policy']}; style-src 'sha256-"
+    f"{b64encode(sha256(_PLAIN_STYLE.encode()).digest()).decode()}'",
+}
 
 
 class UploadedFile(Frozen):
@@ -199,9 +213,9 @@ def refuse_page(refusal: Refusal) -> Reply:
         problem = "?problem=login" if refusal.reason == "the user or the password is wrong" else ""
         return replace(redirect(f"{SIGN_IN}{problem}"), media=HTML)
     text, advice = _UNREAD.get(refusal.status, (escape(refusal.reason), "Open the start page."))
-    head = f'<!doctype html><html lang="en"><title>{text}</title><h1>{text}</h1>'
-    html = f"{head}<p>Nothing was changed. {advice}</p></html>"
-    return Reply(refusal.status, html.encode(), HTML, _SECURITY_HEADERS)
+    head = f'<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>{text}</title>'
+    html = f"{head}<style>{_PLAIN_STYLE}</style><main><h1>{text}</h1><p>Nothing was changed. {advice}</p></main></html>"
+    return Reply(refusal.status, html.encode(), HTML, _PLAIN_HEADERS)
 
 
 def serve_page(page: SitePage, context: Context, request: PageRequest) -> Reply:
