@@ -67,7 +67,12 @@ def expect(**values: Any) -> list[dict[str, Any]]:
         ("prior_auth_requests", "member_id", {"value": "NW55502", "none": True}, True),
         ("prior_auth_requests", "id", {"where": {"procedure_codes": ["72148"]}, "none": True}, False),
         ("prior_auth_requests", "id", {"assertions": expect(answers__conservative_therapy_weeks=9)}, True),
-        ("prior_auth_requests", "id", {"assertions": expect(requested_by="m.okafor", diagnoses=["M5416"])}, True),
+        (
+            "prior_auth_requests",
+            "id",
+            {"assertions": expect(requested_by="m.okafor", contact="Maya Okafor, 555-010-0140", diagnoses=["M5416"])},
+            True,
+        ),
         ("prior_auth_requests", "id", {"assertions": expect(servicing_npi="1987654320", provider_id=NPI)}, True),
         ("drafts", "id", {"assertions": expect(owner="m.okafor", member_id="NW55501", procedure_codes=[])}, True),
         ("drafts", "id", {"count": {"gte": 2}}, False),

@@ -15,6 +15,7 @@ def test_a_request_in_steps_reaches_the_payer() -> None:
         assert request.query.diagnoses == ("M5416",)
         assert [each.procedure_code for each in request.query.services] == ["72148"]
         assert request.id in page.text
+        assert "Contact Maya Okafor, 555-010-0140" in page.text
 
 
 def test_a_request_on_one_page_reaches_the_payer() -> None:

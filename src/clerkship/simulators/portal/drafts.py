@@ -200,6 +200,7 @@ def submit_draft(desk: Desk, draft: RequestDraft, *, is_attested: bool) -> Submi
             member_key=member.key,
             patient=member.patient,
             procedure_codes=codes,
+            contact=f"{draft.contact_name}, {draft.contact_phone}",
         )
     )
     return Submission(request)

@@ -155,6 +155,8 @@ class RequestFiled(Payload, kind="portal.request.filed"):
     member_key: str
     patient: str = ""
     procedure_codes: tuple[str, ...] = ()
+    contact: str = ""
+    """Whom the payer may ask: name and phone number."""
 
 
 class RequestNotNeeded(Payload, kind="portal.request.not_needed"):

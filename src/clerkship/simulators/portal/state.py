@@ -28,6 +28,8 @@ class PortalState(State[PortalConfig]):
         """Drafts that were submitted -> the reference number of the request."""
         self.requesters: dict[str, str] = {}
         """Reference number -> the user who filed it here."""
+        self.contacts: dict[str, str] = {}
+        """Reference number -> whom the payer may ask about it."""
         self.documents: dict[str, UploadedDocument] = {}
         self.contents: dict[str, bytes] = {}
         """The bytes of the documents."""
@@ -84,6 +86,7 @@ def _save_draft(state: PortalState, payload: happened.DraftSaved, at: datetime) 
 
 def _file_request(state: PortalState, payload: happened.RequestFiled, at: datetime) -> None:
     state.requesters[payload.reference] = payload.user
+    state.contacts[payload.reference] = payload.contact
     if payload.draft:
         state.drafts.pop(payload.draft, None)
         state.filed[payload.draft] = payload.reference

@@ -71,6 +71,7 @@ def test_a_request_that_is_submitted_at_once_is_in_the_list_and_on_the_page() ->
         request = answer["request"]
         assert answer["is_needed"]
         assert request["diagnoses"][0]["code"] == "M54.16"
+        assert request["contact"] == "Maya Okafor, 555-010-0140"
         assert site.last("portal.request.filed").reference == request["reference"]
         assert (site.last("portal.request.filed").session, site.last("portal.request.filed").draft) == (0, "")
         listed = site.portal.api("GET", "/requests", query={"member_id": "NW55501"})

@@ -65,6 +65,7 @@ def build_request(desk: Desk, request: Authorization) -> ApiRequest:
         lines=tuple(build_service_rows(codes, request)),
         answers=query.answers,
         note=query.note,
+        contact=desk.state.contacts.get(request.id, ""),
         documents=_list_documents(desk, request),
         valid_from=request.valid_from,
         reason=request.reason,

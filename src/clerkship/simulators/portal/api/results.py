@@ -145,6 +145,7 @@ class ApiRequest(RequestRow):
     lines: Annotated[tuple[ServiceRow, ...], Field(description="the procedures, in the order that `change` counts")]
     answers: dict[str, str | bool | float]
     note: str
+    contact: Annotated[str, Field(description="whom the payer may ask; empty if it was not filed here")]
     documents: tuple[ApiDocument, ...]
     valid_from: date | None
     reason: str

@@ -40,7 +40,7 @@ _HIDDEN = ("code",)
 _OWNER_FIELDS = ("member_id", "patient")
 _ADDED: Mapping[str, tuple[str, ...]] = {
     "prior_auth_requests": (
-        *("request_id", "auth_number", "requested_by", "servicing_npi", "documents"),
+        *("request_id", "auth_number", "requested_by", "contact", "servicing_npi", "documents"),
         *("place", "is_urgent", "review", "answers", "note"),
     ),
     "drafts": (*_OWNER_FIELDS, "procedure_codes"),
@@ -190,6 +190,7 @@ def _list_requests(state: PortalState, payer: PayerState) -> Iterator[tuple[str,
             "request_id": id,
             "auth_number": data["number"],
             "requested_by": state.requesters.get(id),
+            "contact": state.contacts.get(id),
             "servicing_npi": next(performers, None),
             "documents": list(query.attachments),
             **{name: data["query"][name] for name in ("place", "is_urgent", "review", "answers", "note")},

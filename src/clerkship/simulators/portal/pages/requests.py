@@ -109,6 +109,7 @@ def _list_facts(desk: Desk, request: Authorization) -> list[Fact]:
         Fact("Requesting provider", names[query.provider_id]),
         Fact("Servicing provider", names[_get_performer(request)]),
         Fact("Valid", write_period(request.valid_from, request.valid_to)),
+        Fact("Contact", desk.state.contacts.get(request.id, "")),
         Fact("Note", query.note),
     ]
     return [fact for fact in facts if fact.value]
