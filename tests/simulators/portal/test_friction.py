@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from clerkship.sandbox.faults.request_faults import ErrorFault, LatencyFault
 from clerkship.simulators.portal.handle import FormFile, PortalBrowser
 from tests.simulators.portal.browser_user import PDF
 from tests.simulators.portal.http_client import send, sign_in
@@ -158,6 +159,29 @@ def test_an_error_after_submission_has_filed_it_and_a_second_try_is_refused() ->
         [draft] = site.state.filed
         assert "already submitted" in browser.post(f"/drafts/{draft}/review", {"action": "submit", **SUBMIT}).text
         assert len(site.payer.current.authorizations) == 1
+
+
+def test_a_slow_page_lets_time_pass_and_can_end_the_session() -> None:
+    with open_site(idle_timeout="10m") as site:
+        browser, cookie = site.sign_in(), sign_in(site).cookie
+        site.rig.playground.inject(LatencyFault(operation="show_requests", by=timedelta(minutes=11), times=1))
+        began = site.rig.playground.clock.now
+        assert send(site, "GET", "/static/wizard/site.css", cookie).status == 200
+        assert browser.open("/profile").status == 200
+        assert site.rig.playground.clock.now - began < timedelta(minutes=1)
+        assert browser.open("/requests").heading == "Sign in"
+        assert browser.sign_in().heading == "Welcome, Maya Okafor"
+        assert browser.open("/requests").status == 200
+
+
+def test_an_error_that_is_injected_is_a_page_in_plain_words() -> None:
+    with open_site() as site:
+        browser = site.sign_in()
+        site.rig.playground.inject(ErrorFault(status=503, times=1))
+        page = browser.open("/requests")
+        assert (page.status, page.heading) == (503, "The site is not available at the moment.")
+        assert "Try again" in page.text
+        assert browser.open("/requests").status == 200
 
 
 @pytest.mark.parametrize("place", ["sign_in", "submit"])

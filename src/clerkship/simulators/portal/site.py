@@ -213,6 +213,8 @@ def refuse_page(refusal: Refusal) -> Reply:
         problem = "?problem=login" if refusal.reason == "the user or the password is wrong" else ""
         return replace(redirect(f"{SIGN_IN}{problem}"), media=HTML)
     text, advice = _UNREAD.get(refusal.status, (escape(refusal.reason), "Open the start page."))
+    if refusal.status >= ERROR:
+        text, advice = "The site is not available at the moment.", "Try again in a few minutes."
     head = f'<!doctype html><html lang="en"><meta name="viewport" content="width=device-width"><title>{text}</title>'
     html = f"{head}<style>{_PLAIN_STYLE}</style><main><h1>{text}</h1><p>Nothing was changed. {advice}</p></main></html>"
     return Reply(refusal.status, html.encode(), HTML, _PLAIN_HEADERS)
