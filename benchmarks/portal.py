@@ -1,4 +1,4 @@
-"""Measure the payer portal: pages, whole submissions in process and in a browser, sessions over HTTP, memory.
+"""Measure the payer portal: pages, whole submissions by API, by pages and in a browser, sessions over HTTP, memory.
 
     python -m benchmarks.portal [--quick]
 
@@ -25,6 +25,7 @@ from clerkship.simulators.portal import rendering, site
 from clerkship.simulators.portal.views import PageFrame, View
 from scripts.portal_screenshots import open_browser
 from tests.report.browser import PROGRAM
+from tests.simulators.portal.api.test_api import build_mri
 from tests.simulators.portal.browser_user import BrowserUser
 from tests.simulators.portal.http_client import sign_in
 from tests.simulators.portal.portal_site import RIVERA, PortalSite, fill_in_one_page, fill_in_steps
@@ -80,12 +81,16 @@ def measure_pages(layout: str, count: int) -> Iterator[tuple[str, ...]]:
 
 
 def measure_submissions(layout: str) -> Iterator[tuple[str, ...]]:
-    """Yield the time of a whole submission, from signing in to the reference number."""
+    """Yield the time of a whole submission, from signing in or looking up the member to the reference number."""
     fill_in = fill_in_steps if layout == "wizard" else fill_in_one_page
     with PortalSite(layout=layout) as portal:
         began = time.perf_counter()
         fill_in(portal.sign_in())
         yield layout, "in process", seconds(time.perf_counter() - began)
+    with PortalSite(layout=layout) as portal:
+        began = time.perf_counter()
+        portal.portal.api("POST", "/requests", build_mri(portal))
+        yield layout, "by the REST API", seconds(time.perf_counter() - began)
     if PROGRAM is None:
         yield layout, "in Chromium", "not installed"
         return
