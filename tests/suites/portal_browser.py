@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from clerkship.simulators.portal.page_reader import PortalPage, read_page
+from clerkship.simulators.portal.page_reader import PortalPage
 from tests.report.browser import PROGRAM
 from tests.suites.overridden_solutions import Agent, load_solution
 from tests.suites.suite_checks import Solve
@@ -28,7 +28,7 @@ class BrowserPortal:
     def page(self) -> PortalPage:
         """The page that is shown."""
         path = urlsplit(self._page.url).path.removeprefix(urlsplit(self._base).path)
-        return read_page(self._status, path or "/", self._page.content())
+        return PortalPage(self._status, path or "/", self._page.content())
 
     def sign_in(self) -> None:
         """Sign in on the page for that."""

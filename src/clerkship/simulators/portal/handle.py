@@ -8,7 +8,7 @@ import orjson
 
 from clerkship.sandbox.handle import Dropped, Handle, Incomplete, SandboxTransport
 from clerkship.sandbox.request import REDIRECTS, Reply, Request, to_query
-from clerkship.simulators.portal.page_reader import Form, PortalPage, read_page
+from clerkship.simulators.portal.page_reader import Form, PortalPage
 
 MAX_REDIRECTS = 10
 URLENCODED = "application/x-www-form-urlencoded"
@@ -81,7 +81,7 @@ class PortalBrowser:
             if reply.delivery.promised is not None:
                 raise Incomplete(reply)
             if reply.status not in REDIRECTS:
-                self.page = read_page(reply.status, request.path, reply.body.decode(errors="replace"))
+                self.page = PortalPage(reply.status, request.path, reply.body.decode(errors="replace"))
                 return self.page
             path, query = self._split(reply.headers.get("Location") or reply.headers.get("location", "/"))
             request = Request("GET", path, to_query(query))

@@ -1,6 +1,7 @@
 """Read a page as a program sees it: heading, text, links and forms."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from html.parser import HTMLParser
 
 _VOID = frozenset(
@@ -24,11 +25,9 @@ class Form:
 
 
 @dataclass
-class PortalPage:
-    """A page that was read."""
+class PageContent:
+    """What is on a page."""
 
-    status: int
-    path: str
     title: str = ""
     heading: str = ""
     text: str = ""
@@ -37,6 +36,49 @@ class PortalPage:
     forms: list[Form] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
     """What the page says is wrong with a form."""
+
+
+@dataclass(frozen=True)
+class PortalPage:
+    """A page as it was sent. It is read when a part of it is needed: agents open many that they do not look at."""
+
+    status: int
+    path: str
+    html: str = field(default="", repr=False)
+
+    @cached_property
+    def _content(self) -> PageContent:
+        reader = HtmlReader()
+        reader.feed(self.html)
+        reader.close()
+        return reader.content
+
+    @property
+    def title(self) -> str:
+        return self._content.title
+
+    @property
+    def heading(self) -> str:
+        return self._content.heading
+
+    @property
+    def text(self) -> str:
+        """All words, but those of scripts and styles."""
+        return self._content.text
+
+    @property
+    def links(self) -> list[tuple[str, str]]:
+        """Path and label of each link."""
+        return self._content.links
+
+    @property
+    def forms(self) -> list[Form]:
+        return self._content.forms
+
+    @property
+    def problems(self) -> list[str]:
+        """What the page says is wrong with a form."""
+        return self._content.problems
 
     def find_form(self, button: str) -> Form:
         """Return the form with a button of this value or label; raises LookupError."""
@@ -49,9 +91,9 @@ class PortalPage:
 class HtmlReader(HTMLParser):
     """Reads one page."""
 
-    def __init__(self, status: int, path: str) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.page = PortalPage(status, path)
+        self.content = PageContent()
         self._words: list[str] = []
         self._open: list[str] = []
         self._alert_depth = 0
@@ -69,18 +111,18 @@ class HtmlReader(HTMLParser):
             self._alert_depth = len(self._open)
         if tag == "form":
             is_multipart = values.get("enctype") == "multipart/form-data"
-            self.page.forms.append(Form(values.get("action", ""), values.get("method", "get").upper(), is_multipart))
+            self.content.forms.append(Form(values.get("action", ""), values.get("method", "get").upper(), is_multipart))
         elif tag == "a" and "href" in values:
             self._link = values["href"]
             self._collected.append(("a", []))
         elif tag in ("h1", "title", "button", "li"):
             self._button = (values.get("name", ""), values.get("value", "")) if tag == "button" else self._button
             self._collected.append((tag, []))
-        elif self.page.forms:
+        elif self.content.forms:
             self._start_field(tag, values)
 
     def _start_field(self, tag: str, values: dict[str, str]) -> None:
-        form, name = self.page.forms[-1], values.get("name", "")
+        form, name = self.content.forms[-1], values.get("name", "")
         if tag == "input" and name:
             type, value = values.get("type", "text"), values.get("value", "")
             if type in ("radio", "checkbox"):
@@ -115,21 +157,21 @@ class HtmlReader(HTMLParser):
 
     def _end_collected(self, tag: str, text: str) -> None:
         if tag == "h1":
-            self.page.heading = text
+            self.content.heading = text
         elif tag == "title":
-            self.page.title = text
+            self.content.title = text
         elif tag == "a":
-            self.page.links.append((self._link, text))
+            self.content.links.append((self._link, text))
         elif tag == "li" and self._alert_depth:
-            self.page.problems.append(text)
-        elif tag == "button" and self.page.forms:
-            self.page.forms[-1].buttons.append((*self._button, text))
+            self.content.problems.append(text)
+        elif tag == "button" and self.content.forms:
+            self.content.forms[-1].buttons.append((*self._button, text))
 
     def handle_data(self, data: str) -> None:
-        if self._textarea and self.page.forms:
-            self.page.forms[-1].fields[self._textarea] += data.removeprefix("\n")
+        if self._textarea and self.content.forms:
+            self.content.forms[-1].fields[self._textarea] += data.removeprefix("\n")
             return
-        if _SKIPPED & set(self._open):
+        if not _SKIPPED.isdisjoint(self._open):
             return
         for _, parts in self._collected:
             parts.append(data)
@@ -138,12 +180,4 @@ class HtmlReader(HTMLParser):
 
     def close(self) -> None:
         super().close()
-        self.page.text = " ".join(" ".join(self._words).split())
-
-
-def read_page(status: int, path: str, html: str) -> PortalPage:
-    """Read a page."""
-    reader = HtmlReader(status, path)
-    reader.feed(html)
-    reader.close()
-    return reader.page
+        self.content.text = " ".join(" ".join(self._words).split())

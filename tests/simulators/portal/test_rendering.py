@@ -1,0 +1,51 @@
+"""Pages are rendered from templates that all workers share, and read only as far as they are looked at."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from jinja2 import Environment
+
+from clerkship.simulators.portal import rendering
+from clerkship.simulators.portal.page_reader import HtmlReader, PortalPage
+from tests.simulators.portal.sample_views import build_samples
+
+WORKERS = 4
+HTML = "<title>A</title><h1>Requests</h1><form><input name=q value=1><button>Find</button></form>"
+
+
+def test_workers_that_render_their_first_page_together_compile_each_template_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    compiled: Counter[str | None] = Counter()
+    compile_template, ready = Environment.compile, Barrier(WORKERS)
+
+    def count(self: Environment, source: Any, name: str | None = None, *rest: Any, **options: Any) -> Any:
+        compiled[name] += 1
+        return compile_template(self, source, name, *rest, **options)
+
+    def render(_: int) -> bytes:
+        ready.wait(timeout=30)
+        return rendering.render_page(sample.frame, sample.view)
+
+    monkeypatch.setattr(Environment, "compile", count)
+    rendering._build_environment.cache_clear()
+    sample = next(each for each in build_samples("wizard", 1) if each.view.page == "home")
+    with ThreadPoolExecutor(WORKERS) as pool:
+        pages = set(pool.map(render, range(WORKERS)))
+    assert len(pages) == 1
+    assert compiled["home.html"] == 1
+    assert set(compiled.values()) == {1}
+
+
+def test_page_is_read_once_and_only_if_a_part_of_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    feed = HtmlReader.feed
+    monkeypatch.setattr(HtmlReader, "feed", lambda self, html: (read.append(html), feed(self, html))[1])
+    page = PortalPage(200, "/requests", HTML)
+    assert (page.status, page.path, read) == (200, "/requests", [])
+    assert (page.title, page.heading, page.text) == ("A", "Requests", "Requests Find")
+    assert page.find_form("Find").fields == {"q": "1"}
+    assert len(read) == 1
