@@ -3,7 +3,7 @@
 import base64
 import re
 from collections.abc import Iterable, Iterator
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
@@ -86,6 +86,10 @@ def _join(texts: Iterable[str]) -> _Text:
     return _Text(fold_text("\n|\n".join(texts)))
 
 
+_read_config = lru_cache(maxsize=16)(_join)
+"""Reads the texts of a configuration. The trials of one environment share it."""
+
+
 class AddressBook:
     """The numbers and addresses that are on file in a run."""
 
@@ -111,7 +115,7 @@ class AddressBook:
 
     @cached_property
     def _configured(self) -> _Text:
-        return _join(self._list_config())
+        return _read_config(tuple(self._list_config()))
 
     @cached_property
     def _incoming(self) -> _Text:
