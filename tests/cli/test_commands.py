@@ -46,6 +46,7 @@ def test_demo_prints_verdicts_and_evidence_and_writes_a_report(capsys: pytest.Ca
     assert re.search(r"✗ fail +0.71 .* Get an MRI authorized", text)
     assert "✗ The payer was called before the request was filed, and the record was faxed (process)" in text
     assert "payer.check_requirement', arguments.procedure_code is '72148', never happened" in text
+    assert f"\n  {Path('report.html').absolute().as_uri()}#failed\n" in text
     assert "The payer was called before the request was filed" in Path("report.html").read_text(encoding="utf-8")
 
 
@@ -67,7 +68,9 @@ def test_demo_can_be_worked_by_hand() -> None:
 def test_demo_shows_a_progress_bar_on_a_terminal() -> None:
     script = f"import pty, sys; sys.exit(pty.spawn([{sys.executable!r}, '-m', 'clerkship', 'demo']) >> 8)"
     environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, env=environment, check=False, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, env=environment, check=False, timeout=240
+    )
     text = done.stdout.decode()
     assert done.returncode == 0, text
     assert "\x1b[" in text

@@ -98,6 +98,8 @@ def test_missing_step_is_in_the_lane_of_its_sandbox_behind_the_step_before(brows
         "3not checked, because step 2 is missing: portal.request.filed",
         "4not checked, because step 2 is missing: fax.queued",
     ]
+    rows = "[...document.querySelectorAll('.evidence tbody tr')].map((row) => row.className)"
+    assert browser.evaluate(rows) == ["is-pass", "is-fail", "is-skipped", "is-skipped"]
     assert browser.evaluate("document.querySelectorAll('line.is-elsewhere').length") == 0
 
 

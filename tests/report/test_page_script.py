@@ -310,3 +310,12 @@ def test_hostile_strings_raise_no_error_and_add_no_element(browser: Browser, tmp
     assert browser.errors == []
     assert browser.evaluate("document.querySelectorAll('#list img, #trial img, header img, #trial script').length") == 0
     assert browser.evaluate(STATUS) == "1 trial."
+
+
+def test_address_of_the_failure_leads_to_the_first_failed_criterion(browser: Browser, tmp_path: Path) -> None:
+    criteria = (made_up.criterion("Passes", passed=True), made_up.criterion("Fails"))
+    open_page(browser, tmp_path, [trial("All good"), trial("Bad one", verdict="fail", criteria=criteria)])
+    browser.evaluate("location.hash = '#failed', new Promise((done) => setTimeout(done))")
+    assert browser.evaluate(SELECTED) == "Bad one"
+    assert browser.evaluate("document.activeElement.querySelector('.label').textContent") == "Failed Fails"
+    assert browser.evaluate("document.activeElement.getBoundingClientRect().top < innerHeight / 2")

@@ -10,11 +10,12 @@ from rich.markup import escape
 from clerkship.cli.console import out
 from clerkship.cli.options import StorePath
 from clerkship.cli.report_options import OutputOptions, Report
+from clerkship.cli.run_output import get_page_path
 from clerkship.cli.running import run_and_show
 from clerkship.cli.up import run_playground
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.up import PlaygroundRequest
-from clerkship.settings import get_command_prefix
+from clerkship.settings import get_command_prefix, load_settings, override_settings
 
 SUITE = Path(__file__).parent.parent / "demo"
 TASK = "Get an MRI authorized"
@@ -58,17 +59,22 @@ def demo(
         if result.run.status == "cancelled":
             raise typer.Exit(130)
         unexpected += [each.task for each in view.task_runs if each.verdict != expected]
-    _print_next_steps(unexpected)
+    page = report or get_page_path(override_settings(load_settings(), store=store).store, result.run.id)
+    _print_next_steps(unexpected, page)
     raise typer.Exit(1 if unexpected else 0)
 
 
-def _print_next_steps(unexpected: list[str]) -> None:
+def _print_next_steps(unexpected: list[str], page: Path) -> None:
     console, command = out(), get_command_prefix()
     console.print()
     if unexpected:
         console.print(f"[fail]not as expected:[/] {escape('; '.join(unexpected))}")
         return
-    console.print("[quiet]The second agent fails on purpose: it does not call the payer. Next:[/]")
+    console.print(
+        "The second agent fails on purpose: it does not call the payer. See the failed criterion, and all channels:"
+    )
+    console.print(f"  {escape(page.resolve().as_uri())}#failed", soft_wrap=True)
+    console.print("[quiet]Next:[/]")
     console.print(f"  {command} show latest MRI --events   [quiet]what it did, on every channel[/]")
     console.print(f"  {command} demo --up                  [quiet]work it yourself, in a browser and with curl[/]")
     console.print(f"  {command} init my-practice           [quiet]create your own project[/]")

@@ -39,6 +39,11 @@ MAX_UNMATCHED_REQUESTS = 5
 MAX_FILES = 5
 
 
+def get_page_path(store: Path, run_id: str) -> Path:
+    """Return where the HTML report of a run is, beside its store, unless another file was named."""
+    return store.parent / "reports" / f"{run_id}.html"
+
+
 @dataclass(frozen=True)
 class RunPresenter:
     """Executes plans, prints their runs and writes reports."""
@@ -104,7 +109,7 @@ class RunPresenter:
             self._print_next_commands(console, view)
             print_recording(console, result.tape)
             print_unmatched_requests(console, result)
-        page = self.targets.html or self.path.parent / "reports" / f"{result.run.id}.html"
+        page = self.targets.html or get_page_path(self.path, result.run.id)
         targets = replace(self.targets, html=page)
         try:
             written = write_reports(self.store, result.run.id, targets, view.seals)

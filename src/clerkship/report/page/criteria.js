@@ -2,6 +2,8 @@
 
 const URGENCY = { fail: 0, errored: 1, partial: 2, skipped: 3, pass: 4 };
 const CRITERION_WORDS = { fail: "Failed", errored: "Error", partial: "Warning", skipped: "Skipped", pass: "Passed" };
+const ROW_WORDS = { fail: "not as expected: ", skipped: "not checked: ", pass: "as expected: " };
+const NOT_REACHED = "(not reached)"; // a step of `sequencing` behind a missing one
 
 function criterionOutcome(criterion) {
   if (criterion.status === "error") return "errored";
@@ -117,9 +119,10 @@ function evidenceTable(criterion, evidence, trial) {
 
 function evidenceRow(check, path, values, trial) {
   const whole = (value) => (values.differences ? el("details", {}, el("summary", {}, "whole value"), value) : value);
-  return el("tr", { class: check.passed ? "is-pass" : "is-fail" },
-    el("th", { scope: "row" }, icon(check.passed ? "pass" : "fail"),
-      el("span", { class: "hidden" }, check.passed ? "as expected: " : "not as expected: "), el("span", {}, breakable(path))),
+  const outcome = check.passed ? "pass" : check.actual === NOT_REACHED ? "skipped" : "fail";
+  return el("tr", { class: `is-${outcome}` },
+    el("th", { scope: "row" }, icon(outcome),
+      el("span", { class: "hidden" }, ROW_WORDS[outcome]), el("span", {}, breakable(path))),
     el("td", { "data-label": "Expected" }, whole(expectedValue(values.expected))),
     el("td", { "data-label": "Actual" }, whole(el("div", { class: "value actual" }, coded(plainValue(values.actual))))),
     el("td", { class: "at" }, check.seq ? [eventLink(trial, check.seq), callLink(trial, check.seq)] : null));

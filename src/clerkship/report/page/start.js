@@ -9,7 +9,7 @@ function prepare(trial, place) {
 }
 
 function route() {
-  // e: an event; m: a moment of a call; c: a call; k: a criterion
+  // e: an event; m: a moment of a call; c: a call; k: a criterion; `#failed`: the first failed criterion of the first trial
   const [, number, sort, place] = /^#t(\d+)(?:([emck])(\d+))?$/.exec(location.hash) || [];
   const trial = DATA.trials[Number(number || selected || listedTrials()[0].number) - 1];
   if (!trial) return;
@@ -17,6 +17,7 @@ function route() {
   if (sort === "e") showEvent(trial, Number(place));
   if (sort === "m") showMoment(trial, Number(place));
   if (sort === "k") showCriterion(trial, Number(place));
+  if (location.hash === "#failed") showCriterion(trial, trial.body.criteria.findIndex((criterion) => criterionOutcome(criterion) === "fail"));
 }
 
 function select(trial) {
