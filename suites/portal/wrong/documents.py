@@ -49,7 +49,7 @@ def reply_twice(task_item, sandboxes, reference):
     def send(original, button, fields=None, files=()):
         original(button, fields, files)
         sandboxes["portal"].open("/requests/R519004471/reply")
-        return original(button, {"note": "", **fields}, files)
+        return original(button, {"note": "", "file_type": fields["file_type"]}, files)
 
     return reference(task_item, override_methods(sandboxes, {"portal.send": send}))
 
