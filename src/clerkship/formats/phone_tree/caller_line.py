@@ -40,6 +40,8 @@ _NO_MEANING = re.compile(
     r"|\bcall(?:ing|ed)\b|\b(?:never|didnt|wasnt|isnt|arent|doesnt|cant|cannot|wont|havent|hasnt)\b"
 )
 """What does not tell what a question is about: that the caller needs something, or that something did not happen."""
+_REQUIRED = re.compile(r"\bha(?:s|ve) to be\b|\bmust\b")
+"""What asks whether something is required, in words that alone mean nothing."""
 
 
 class CallerLine(NamedTuple):
@@ -143,5 +145,5 @@ def find_intent(answers: Sequence[RepresentativeAnswer], text: str, *, exact: bo
 @lru_cache(maxsize=2_000)
 def _list_words(text: str) -> frozenset[str]:
     """Return the words of a question that carry its meaning, one for each group of synonyms."""
-    stems = list_stems(_NO_MEANING.sub(" ", fold_speech(text)), kept=_KEPT)
+    stems = list_stems(_REQUIRED.sub("required", _NO_MEANING.sub(" ", fold_speech(text))), kept=_KEPT)
     return frozenset(_SYNONYMS.get(stem, stem) for stem in stems - _IGNORED)
