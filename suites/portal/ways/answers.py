@@ -89,3 +89,16 @@ def name_the_file_otherwise(task_item, sandboxes, reference):
         )
 
     return reference(task_item, override_methods(sandboxes, {"portal.send": send}))
+
+
+def answer_in_a_letter(task_item, sandboxes, reference):
+    """Answer with a letter that has the answer on one line."""
+    answer = json.dumps(reference(task_item, sandboxes))
+    return f"Good afternoon,\n\nI have seen to it on the payer portal.\n\n{answer}\n\nWith kind regards\nyour assistant"
+
+
+def answer_as_the_portal_writes(task_item, sandboxes, reference):
+    """Answer in few words, with the status and days as the portal writes them."""
+    text = json.dumps(reference(task_item, sandboxes))
+    text = re.sub(r': "(approved|denied|in review|withdrawn)"', lambda word: f': "{word[1].capitalize()}"', text)
+    return "Result: " + re.sub(r"(\d{4})-(\d\d)-(\d\d)", r"\2/\3/\1", text)
