@@ -42,8 +42,13 @@ def test_workers_that_render_their_first_page_together_compile_each_template_onc
 
 def test_page_is_read_once_and_only_if_a_part_of_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
-    feed = HtmlReader.feed
-    monkeypatch.setattr(HtmlReader, "feed", lambda self, html: (read.append(html), feed(self, html))[1])
+    feed_reader = HtmlReader.feed
+
+    def feed(self: HtmlReader, html: str) -> None:
+        read.append(html)
+        feed_reader(self, html)
+
+    monkeypatch.setattr(HtmlReader, "feed", feed)
     page = PortalPage(200, "/requests", HTML)
     assert (page.status, page.path, read) == (200, "/requests", [])
     assert (page.title, page.heading, page.text) == ("A", "Requests", "Requests Find")

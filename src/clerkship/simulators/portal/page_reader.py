@@ -25,7 +25,7 @@ class Form:
 
 
 @dataclass
-class PageContent:
+class PortalPageContent:
     """What is on a page."""
 
     title: str = ""
@@ -47,7 +47,7 @@ class PortalPage:
     html: str = field(default="", repr=False)
 
     @cached_property
-    def _content(self) -> PageContent:
+    def _content(self) -> PortalPageContent:
         reader = HtmlReader()
         reader.feed(self.html)
         reader.close()
@@ -93,7 +93,7 @@ class HtmlReader(HTMLParser):
 
     def __init__(self) -> None:
         super().__init__()
-        self.content = PageContent()
+        self.content = PortalPageContent()
         self._words: list[str] = []
         self._open: list[str] = []
         self._alert_depth = 0
