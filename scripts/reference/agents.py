@@ -18,7 +18,7 @@ _MESSAGE = {
     "slots": "the slots that the scenario set before the conversation",
     "channel": "`sms`, `email` or `portal`, if the person writes from an address; `None` on a chat",
     "address": "the address of the person on that channel",
-    "subject": "the subject of an e-mail or a portal message",
+    "subject": "the subject of an e-mail or a patient portal message",
 }
 _SAY = {
     "text": "the text of the reply",
@@ -48,7 +48,7 @@ _BOT_VARIABLES = {
     "messages": 'the conversation so far, with the person\'s message: `{"role": "user", "content": …}` and so on, '
     "with the role `assistant` for the bot",
     "metadata": "metadata of the message",
-    "subject": "the subject of an e-mail or a portal message",
+    "subject": "the subject of an e-mail or a patient portal message",
     "session": "the session id; also in headers",
     "trial": "the number of the trial; also in headers",
     "task_item": "the task item, if the task has one",

@@ -1,4 +1,4 @@
-"""People who write by text message, e-mail or portal message, several of them on one sandbox."""
+"""People who write by text message, e-mail or patient portal message, several of them on one sandbox."""
 
 import json
 from collections.abc import Mapping

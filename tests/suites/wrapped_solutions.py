@@ -92,7 +92,7 @@ class WrappedSandboxes:
         return answer
 
     def write_message(self, verb: Callable[..., Any], *args: Any, **fields: Any) -> Any:
-        """Send a text message, an e-mail or a portal message, or answer one; the last argument is its text."""
+        """Send a text message, an e-mail or a patient portal message, or answer one; the last argument is its text."""
         return verb(*args, **fields)
 
     def write_fax(self, verb: Callable[..., Any], *args: Any, **fields: Any) -> Any:

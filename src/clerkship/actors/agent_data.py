@@ -37,7 +37,7 @@ class Message:
     address: str | None = None
     """The address of the person on that channel."""
     subject: str | None = None
-    """The subject of an e-mail or a portal message."""
+    """The subject of an e-mail or a patient portal message."""
 
     @property
     def conversation(self) -> str:

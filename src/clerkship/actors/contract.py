@@ -220,7 +220,7 @@ class SimulatedPerson(Protocol):
     leaving: bool
     """Whether they have said goodbye and only wait for the reply."""
     subject: str | None
-    """The subject of the first e-mail or portal message that they write."""
+    """The subject of the first e-mail or patient portal message that they write."""
     answers_after: timedelta | None
     """How long they take to read and answer a message, in simulated time; None if they answer at once."""
     greeting: str | None

@@ -1,4 +1,6 @@
-"""Compare addresses with what a criterion expects: phone numbers in any notation, e-mail addresses, portal accounts."""
+"""Compare addresses with what a criterion expects: phone numbers in any notation, e-mail addresses, accounts of the
+patient portal.
+"""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""What providers ask a payer. X12, FHIR, the portal and the phone all translate their requests to these."""
+"""What providers ask a payer. X12, FHIR, the payer portal and the phone all translate their requests to these."""
 
 from collections.abc import Mapping
 from datetime import date

@@ -27,7 +27,7 @@ def list_codes(concepts: Any) -> Iterator[str]:
 
 
 def find_message_id(resource: Mapping[str, Any], messages: MessagesState) -> str | None:
-    """Return the id of the portal message that a Communication stands for; None if there is none."""
+    """Return the id of the patient portal message that a Communication stands for; None if there is none."""
     for identifier in list_objects(resource, "identifier"):
         value = identifier.get("value")
         if isinstance(value, str) and value in messages.messages:

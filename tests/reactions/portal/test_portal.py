@@ -1,4 +1,4 @@
-"""Portal messages are Communications in the chart, and new Communications are portal messages."""
+"""Patient portal messages are Communications in the chart, and new Communications are such messages."""
 
 import base64
 from typing import Any

@@ -1,4 +1,4 @@
-"""A simulated person on the portal, whom the agent answers through the chart."""
+"""A simulated person on the patient portal, whom the agent answers through the chart."""
 
 from pathlib import Path
 

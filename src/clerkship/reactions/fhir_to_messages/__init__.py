@@ -1,4 +1,4 @@
-"""Send a Communication that is created in the chart to its patient, as a portal message."""
+"""Send a Communication that is created in the chart to its patient, as a patient portal message."""
 
 import base64
 import binascii
@@ -52,7 +52,7 @@ def build_message(resource: Resource, chart: FhirState, messages: MessagesState)
 
 
 def _find_answered(resource: Resource, chart: FhirState, messages: MessagesState) -> str | None:
-    """Return the id of the message that it answers; None if the chart has no portal message there."""
+    """Return the id of the message that it answers; None if the chart has no patient portal message there."""
     for reference in list_objects(resource, "inResponseTo"):
         key = find_key(reference)
         answered = chart.resource(key) if key.startswith(f"{COMMUNICATION}/") else None
@@ -82,10 +82,10 @@ def _read_attachment(number: int, part: Mapping[str, Any]) -> NewAttachment:
 
 
 def send_communication(state: MessagesState, action: ActionContext, event: Event) -> str | None:
-    """Send a new Communication, and return the id of the message. Refused if the portal refuses the message.
+    """Send a new Communication, and return the id of the message. Refused if the patient portal refuses the message.
 
-    Ignored are Communications that stand for a portal message already, that a step creates, and that are not to be
-    sent; see `build_message`.
+    Ignored are Communications that stand for a patient portal message already, that a step creates, and that are not to
+    be sent; see `build_message`.
     """
     created = event.payload
     if not isinstance(created, ResourceCreated) or created.type != COMMUNICATION:

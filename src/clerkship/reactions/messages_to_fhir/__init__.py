@@ -1,4 +1,4 @@
-"""File portal messages in the chart, as Communication resources."""
+"""File patient portal messages in the chart, as Communication resources."""
 
 import base64
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ def build_communication(
         "category": [_CATEGORY],
         "medium": [{"coding": [{"system": MEDIUM_SYSTEM, "code": PORTAL_MEDIUM}]}],
         "sent": now,
-        "received": now,  # a portal message is in the inbox at once
+        "received": now,  # a patient portal message is in the inbox at once
     }
     if isinstance(message, MessageArrived):
         resource |= {"sender": people[0], "recipient": [organization]}
@@ -53,7 +53,7 @@ def build_communication(
 
 
 def _build_reference(account: str, messages: MessagesState, transaction: Transaction) -> dict[str, Any]:
-    """Return a reference to the owner of a portal account, with the name in the directory."""
+    """Return a reference to the owner of a patient portal account, with the name in the directory."""
     entries = messages.directory.find("portal", account)
     name = entries[0].name if entries else account
     known = "/" in account and transaction.exists(account)
@@ -84,7 +84,7 @@ def _build_payload(message: MessageSent | MessageArrived, messages: MessagesStat
 
 
 def file_message(state: FhirState, action: ActionContext, event: Event) -> str | None:
-    """Create the Communication of a portal message, and return its key.
+    """Create the Communication of a patient portal message, and return its key.
 
     Text messages and e-mail are ignored, and so is a message that this chart already has as a Communication.
     """

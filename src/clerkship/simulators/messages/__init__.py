@@ -1,4 +1,4 @@
-"""`messages`: the text messages, e-mail and portal messages of an organization."""
+"""`messages`: the text messages, e-mail and patient portal messages of an organization."""
 
 from pathlib import Path
 
@@ -30,7 +30,7 @@ from clerkship.simulators.spec import Spec
 FOLDER = Path(__file__).parent
 SPEC = Spec(
     kind="messages",
-    summary="The messages of an organization: text messages, e-mail and portal messages, with consent and delivery.",
+    summary="Text messages, e-mail and patient portal messages of an organization, with consent and delivery.",
     state=MessagesState,
     events=EVENTS,
     operations=(*OPERATIONS, *EMAIL_OPERATIONS, *TWILIO_OPERATIONS),

@@ -170,23 +170,24 @@ def has_mailbox(address: str, config: MessagesConfig, directory: ContactDirector
 
 
 def check_portal(message: OutgoingMessage, config: MessagesConfig, can_reach: CanReach) -> OutgoingMessage:
-    """Refuse a portal message that no portal would accept; return it with its sender, the organization."""
+    """Refuse a patient portal message that no portal would accept; return it with its sender, the organization."""
     if message.sender not in ("", config.organization):
-        raise Refusal(400, "wrong_sender", f"portal messages are from {config.organization}; leave out the sender")
+        reason = f"patient portal messages are from {config.organization}; leave out the sender"
+        raise Refusal(400, "wrong_sender", reason)
     if message.cc or message.bcc:
-        raise Refusal(400, "not_on_portal", "a portal message has no cc or bcc")
+        raise Refusal(400, "not_on_portal", "a patient portal message has no cc or bcc")
     if not message.to:
-        raise Refusal(400, "no_recipient", "a portal message needs a portal account such as Patient/pat-0001")
+        raise Refusal(400, "no_recipient", "a patient portal message needs an account such as Patient/pat-0001")
     for account in message.to:
         if not can_reach("portal", account):
-            raise Refusal(400, "no_such_account", f"there is no portal account {account[:80]}")
+            raise Refusal(400, "no_such_account", f"there is no patient portal account {account[:80]}")
     if not message.text.strip() and not message.attachments:
-        raise Refusal(400, "empty", "a portal message needs a text or an attachment")
+        raise Refusal(400, "empty", "a patient portal message needs a text or an attachment")
     return message.model_copy(update={"sender": config.organization})
 
 
 def check_thread(thread: MessageThread, accounts: Iterable[str]) -> None:
-    """Refuse an answer in a closed portal thread, or to an account that is not in the thread."""
+    """Refuse an answer in a closed patient portal thread, or to an account that is not in the thread."""
     if thread.is_closed:
         raise Refusal(409, "thread_closed", f"thread {thread.id} is closed; open it again or begin a new one")
     outsiders = [account for account in accounts if account not in thread.correspondents]

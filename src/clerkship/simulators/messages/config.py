@@ -24,7 +24,7 @@ class Contact(Frozen):
     name: Annotated[str, Field(min_length=1, max_length=200)]
     phone: PhoneNumber | None = None
     email: EmailAddress | None = None
-    portal: Annotated[str | None, Field(description="their portal account, such as `Patient/pat-0001`")] = None
+    portal: Annotated[str | None, Field(description="their patient portal account, such as `Patient/pat-0001`")] = None
     landline: Annotated[Flag, Field(description="whether the phone number cannot receive text messages")] = False
     unreachable: Annotated[Flag, Field(description="whether text messages to them are not delivered")] = False
     opted_out: Annotated[Flag, Field(description="whether they opted out of text messages")] = False
@@ -33,7 +33,9 @@ class Contact(Frozen):
 class MessagesConfig(Frozen):
     """The configuration: the organization's own numbers and addresses, whom it can reach, and limits."""
 
-    organization: Annotated[str, Field(description="name of the organization, on the portal and in e-mail")] = "Clinic"
+    organization: Annotated[str, Field(description="name of the organization, on the patient portal and in e-mail")] = (
+        "Clinic"
+    )
     numbers: Annotated[
         tuple[PhoneNumber, ...], Field(min_length=1, max_length=20, description="its own phone numbers")
     ] = ("+15550100100",)
@@ -60,7 +62,8 @@ class MessagesConfig(Frozen):
         Field(
             ge=1_000,
             le=100_000_000,
-            description="largest e-mail or portal message, with attachments; over HTTP 20 MB at most, over SMTP more",
+            description="largest e-mail or patient portal message, with attachments; "
+            "over HTTP 20 MB at most, over SMTP more",
         ),
     ] = 20_000_000
     max_messages: Annotated[

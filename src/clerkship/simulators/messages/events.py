@@ -48,7 +48,7 @@ class MessageArrived(Utterance, kind="messages.message.arrived"):
 
     @property
     def subject(self) -> str | None:
-        """The subject of an e-mail or a portal message."""
+        """The subject of an e-mail or a patient portal message."""
         return self.header.subject
 
     @property
@@ -86,7 +86,7 @@ class MessageRead(Payload, kind="messages.message.read"):
 
 
 class ThreadClosed(Payload, kind="messages.thread.closed"):
-    """The agent closed a portal thread, or opened it again."""
+    """The agent closed a patient portal thread, or opened it again."""
 
     effect: ClassVar[EffectType] = "state"
     thread: str

@@ -12,7 +12,7 @@ from clerkship.simulators.messages.twilio.resources import VERSION, build_number
 
 
 class Messages(Handle):
-    """Sends and reads text messages, e-mail and portal messages."""
+    """Sends and reads text messages, e-mail and patient portal messages."""
 
     def send(self, channel: str, to: str | Sequence[str], text: str, **fields: Any) -> dict[str, Any]:
         """Send a message; return it with its id. `fields` are those of `POST /messages`, such as `subject`.
@@ -49,7 +49,7 @@ class Messages(Handle):
         return self._object("GET", f"/threads/{id}")
 
     def close(self, id: str) -> dict[str, Any]:
-        """Close a portal thread."""
+        """Close a patient portal thread."""
         return self._object("POST", f"/threads/{id}/close", {})
 
     def attachment(self, id: str) -> bytes:

@@ -70,7 +70,7 @@ def _find_answered(mailbox: Mailbox, message: OutgoingMessage | IncomingMessage)
 
 
 def complete_answer(mailbox: Mailbox, message: OutgoingMessage | IncomingMessage) -> dict[str, Any]:
-    """Return the fields that follow from the message or the portal thread that a message answers."""
+    """Return the fields that follow from the message or the patient portal thread that a message answers."""
     fields: dict[str, Any] = {}
     if message.in_reply_to is not None:
         answered = mailbox.find_message(message.in_reply_to)

@@ -18,7 +18,7 @@ ADDRESS = NameOf(
     normalize_any_address,
     or_mentioned=True,
     has_form=_is_address,
-    form="a phone number, an e-mail address, or a portal account such as Patient/pat-0001",
+    form="a phone number, an e-mail address, or a patient portal account such as Patient/pat-0001",
 )
 
 

@@ -69,7 +69,8 @@ class NewOutgoingMessage(Frozen):
     channel: Annotated[Channel | None, Field(description="sms, email or portal; that of in_reply_to by default")] = None
     sender: Annotated[str, Field(alias="from", description="own number or address; the first by default")] = ""
     to: Annotated[
-        tuple[str, ...], Field(description="numbers, e-mail addresses or portal accounts such as Patient/pat-0001")
+        tuple[str, ...],
+        Field(description="numbers, e-mail addresses or patient portal accounts such as Patient/pat-0001"),
     ] = ()
     cc: tuple[str, ...] = ()
     bcc: tuple[str, ...] = ()
@@ -107,7 +108,7 @@ class ContactPage(Frozen):
     """Which contacts to list."""
 
     name: Annotated[str, Field(description="a part of the name")] = ""
-    address: Annotated[str, Field(description="a phone number, e-mail address or portal account")] = ""
+    address: Annotated[str, Field(description="a phone number, e-mail address or patient portal account")] = ""
     after: After = ""
     count: Count = 100
 
@@ -148,7 +149,7 @@ def read_message(context: Context, message: MessageId) -> dict[str, Any]:
 
 @operation()
 def send_message(context: Context, message: NewOutgoingMessage) -> dict[str, Any]:
-    """Send a text message (sms), an e-mail (email) or a portal message (portal). Returns it with its id."""
+    """Send a text message (sms), an e-mail (email) or a patient portal message (portal). Returns it with its id."""
     state = context.state
     channel = message.channel
     if channel is None:
@@ -191,7 +192,7 @@ def read_thread(context: Context, thread: ThreadId) -> dict[str, Any]:
 
 @operation()
 def close_thread(context: Context, mark: ThreadMark) -> dict[str, Any]:
-    """Close a portal thread, or open it again."""
+    """Close a patient portal thread, or open it again."""
     return view_thread(context.state.close_thread(context.action, mark.id, closed=mark.closed))
 
 

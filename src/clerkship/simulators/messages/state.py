@@ -52,7 +52,7 @@ from clerkship.simulators.messages.segments import count_segments
 MAX_REFUSED_TEXT = 1000
 """How much of a refused message its event keeps."""
 _FIRST_STATUS: Mapping[Channel, DeliveryStatus] = {"sms": "queued", "email": "sent", "portal": "delivered"}
-"""An SMTP server that accepts an e-mail has sent it; a portal message is in the inbox at once."""
+"""An SMTP server that accepts an e-mail has sent it; a patient portal message is in the inbox at once."""
 
 
 class ConversationTable:
@@ -210,10 +210,11 @@ class MessagesState(State[MessagesConfig]):
         return record
 
     def close_thread(self, action: ActionContext, id: str, *, closed: bool = True) -> MessageThread:
-        """Close a portal thread, or open it again; refused if it is so already, and on other channels."""
+        """Close a patient portal thread, or open it again; refused if it is so already, and on other channels."""
         thread = self.mailbox.find_thread(id)
         if thread.channel != "portal":
-            raise Refusal(409, "not_on_portal", f"thread {id} is on {thread.channel}; only portal threads are closed")
+            reason = f"thread {id} is on {thread.channel}; only patient portal threads are closed"
+            raise Refusal(409, "not_on_portal", reason)
         if thread.is_closed == closed:
             raise Refusal(409, "no_change", f"thread {id} is {'closed' if closed else 'open'} already")
         action.emit(ThreadClosed(thread=id, closed=closed))
@@ -354,7 +355,7 @@ def _clean(text: str) -> str:
 
 
 class MessagesConversation(RecordedConversation):
-    """A conversation by text message, e-mail or portal message: one channel and one address."""
+    """A conversation by text message, e-mail or patient portal message: one channel and one address."""
 
     def __init__(self, state: MessagesState, channel: Channel, address: str) -> None:
         self._state, self._channel, self._address = state, channel, normalize_address(channel, address)

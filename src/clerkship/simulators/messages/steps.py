@@ -39,8 +39,9 @@ class StepAttachment(Frozen):
 
 
 class ReceiveMessage(Step):
-    """Let a text message, an e-mail or a portal message arrive. `from` is a phone number, an e-mail address or a portal
-    account such as `Patient/pat-0001`; a key of a patient stands for their first address on the channel.
+    """Let a text message, an e-mail or a patient portal message arrive. `from` is a phone number, an e-mail address or
+    a patient portal account such as `Patient/pat-0001`; a key of a patient stands for their first address on the
+    channel.
     """
 
     name: ClassVar[str] = "messages.receive"
@@ -124,7 +125,7 @@ class SentBefore(Step):
     name: ClassVar[str] = "messages.sent_before"
     simulator: ClassVar[str | None] = "messages"
     channel: Annotated[Channel, Field(description="sms, email or portal")]
-    to: Annotated[str, Field(description="a phone number, an e-mail address or a portal account")]
+    to: Annotated[str, Field(description="a phone number, an e-mail address or a patient portal account")]
     sender: Annotated[
         str, OWN_ADDRESS, Field(alias="from", description="own number or address; the first by default")
     ] = ""
