@@ -1,6 +1,7 @@
 """docs/guide/how_hard_is_it.md: every suite and every task has its row, and the rows are what runs give."""
 
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from scripts.how_hard import (
 from tests.suites.suite_checks import load_suite
 from tests.workbench import Workbench
 
+VARIANTS = {"wrong solutions that fail": attrgetter("wrong"), "other ways that pass": attrgetter("ways")}
 HINT = "run `uv run --group dev python -m scripts.how_hard {}`"
 TABLE = "| suite | tasks | mutants |\n|---|---|---|\n| `a` | 1 | 5 of 6 |"
 SMALL_PAGE = f"<!-- how hard: suites -->\n\n{TABLE}\n\n<!-- end -->\n"
@@ -38,6 +40,20 @@ def test_every_suite_that_ships_has_a_row(page: str) -> None:
 def test_every_task_of_the_detailed_suite_has_a_row_with_its_level(page: str) -> None:
     levels = {name: find_level(loaded.task.tags) for name, loaded in load_suite(SUITES[DETAILED]).tasks.items()}
     assert {name: row["level"] for name, row in read_table(page, "tasks").items()} == levels, HINT.format(DETAILED)
+
+
+def test_cells_of_variants_count_all_that_the_tasks_have(page: str) -> None:
+    """Running all variants takes minutes. That some were added since they were measured is seen at once."""
+    suites, details = read_table(page, "suites"), read_table(page, "tasks")
+    for name in (name for name in SUITES if any(suites[f"`{name}`"][column] for column in VARIANTS)):
+        tasks = {task: loaded.task for task, loaded in load_suite(SUITES[name]).tasks.items()}
+        rows = {f"`{name}`": [*tasks.values()]} | (
+            {task: [tasks[task]] for task in details} if name == DETAILED else {}
+        )
+        for column, variants in VARIANTS.items():
+            totals = {row: sum(map(len, map(variants, counted))) for row, counted in rows.items()}
+            shown = {row: int((suites | details)[row][column].rpartition(" of ")[2]) for row in rows}
+            assert shown == totals, HINT.format(name)
 
 
 @pytest.mark.slow
