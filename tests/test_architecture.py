@@ -35,6 +35,7 @@ LAYERS: list[set[str]] = [
     {"plugin"},
     {"service"},
     {"rasa"},
+    {"api"},
     {"cli", "pytest_plugin"},
 ]
 ENTRY = {"__init__", "__main__"}

@@ -36,6 +36,7 @@ from clerkship.suite_files.published.places import (
     list_archives,
     split_name,
 )
+from clerkship.suite_files.published.reading import load_archive
 from clerkship.suite_files.published.signing import compute_key_id, load_private_key, require_signature, sign_digest
 from clerkship.suite_files.published.writing import Publication, freeze_library
 
@@ -90,6 +91,16 @@ def publish(request: PublishRequest, settings: Settings, catalog: RegisteredCata
     if request.for_agents:
         published.append(_write(library, tasks, publication, folder, published[0].version.digest))
     return [sign_published(each, key, folder) for each in published] if key is not None else published
+
+
+def build_agent_version(complete: Archive) -> bytes:
+    """Return the archive for agents of a complete one: without criteria, solutions and recordings."""
+    library, manifest = load_archive(complete.path), complete.manifest
+    publication = Publication(
+        benchmark=manifest.benchmark, grading=manifest.grading, plugins=manifest.plugins, extras=manifest.extras
+    )
+    manifest, entries = freeze_library(library, list(library.tasks.values()), publication, complete.digest)
+    return build_archive(manifest, entries)
 
 
 def prepare(

@@ -117,9 +117,9 @@ def open_database(path: Path, *, create: bool) -> sqlite3.Connection:
         _make_folder(path.parent)
     elif not path.exists():
         raise StoreFailed(f"there is no store at {path}; `clerkship run` makes one")
-    database = _connect(path)
+    database = connect(path)
     try:
-        _enable_write_ahead_log(database)
+        enable_write_ahead_log(database)
         database.execute("PRAGMA synchronous=NORMAL")
         database.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
         _upgrade(database, path)
@@ -141,7 +141,7 @@ def open_read_only(path: Path) -> sqlite3.Connection:
         raise StoreFailed(
             f"{path} cannot be written, and its last changes are not settled; copy {path.name}* elsewhere"
         )
-    database = _connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
+    database = connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1", uri=True)
     try:
         version = _version(database)
         if version not in READABLE:
@@ -187,7 +187,8 @@ def file_identities(path: Path) -> dict[str, tuple[int, int]]:
     return identities
 
 
-def _connect(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
+def connect(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
+    """Connect to a file; transactions are begun by statements alone."""
     return sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False, uri=uri)
 
 
@@ -208,7 +209,7 @@ def _upgrade(database: sqlite3.Connection, path: Path) -> None:
         database.execute(f"PRAGMA user_version={VERSION}")
 
 
-def _enable_write_ahead_log(database: sqlite3.Connection) -> None:
+def enable_write_ahead_log(database: sqlite3.Connection) -> None:
     """Enable the write-ahead log. SQLite does not wait for another process that does the same: retry."""
     until = monotonic() + BUSY_TIMEOUT
     while True:

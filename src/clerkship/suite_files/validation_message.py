@@ -80,7 +80,7 @@ def _build_problem(error: Any, model: type[BaseModel], tree: YamlTree, prefix: K
     location = list(_location(error))
     kind = error["type"]
     name = str(error["loc"][-1]) if error["loc"] else ""
-    message, hint = _describe_error(error)
+    message, hint = describe_error(error)
     if kind == "extra_forbidden":
         message, hint = f"unknown key `{name[:60]}`", did_you_mean(name, _fields_at(model, location[:-1]))
     elif kind == "missing":
@@ -122,8 +122,8 @@ def _location(error: Any) -> tuple[int | str, ...]:
     return location[:-1] if error["type"] == "missing" else location
 
 
-def _describe_error(error: Any) -> tuple[str, str]:
-    """Return what was expected, and a hint."""
+def describe_error(error: Any) -> tuple[str, str]:
+    """Return in words what was expected, and a hint, for an error of pydantic."""
     kind, context, value = error["type"], error.get("ctx", {}), error["input"]
     if kind in _EXPECTED:
         quote = kind == "string_type" and isinstance(value, int | float)

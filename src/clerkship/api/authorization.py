@@ -1,0 +1,79 @@
+"""Who may call which route: one table, from which the reference is generated, and the check of a key."""
+
+from collections.abc import Mapping
+from typing import Literal, NamedTuple
+
+from starlette.requests import Request
+
+from clerkship.service.serving.keys import KeyTable, Principal
+from clerkship.service.serving.refusals import ActionForbidden
+
+Extent = Literal["all", "own", "no"]
+"""What of a resource a key reaches: everything, what belongs to its solver or run (else 404), or nothing (403)."""
+
+
+class Access(NamedTuple):
+    """Who may call a route."""
+
+    person: Extent = "all"
+    solver: Extent = "no"
+    run: Extent = "no"
+    public: bool = False
+    """Whether it needs no key."""
+
+
+_PUBLIC = Access("all", "all", "all", public=True)
+_PEOPLE = Access()
+_READERS = Access(solver="all")
+
+ACCESS: Mapping[str, Access] = {
+    "GET /healthz": _PUBLIC,
+    "GET /readyz": _PUBLIC,
+    "GET /metrics": _PEOPLE,
+    "GET /v1/openapi.json": _PUBLIC,
+    "GET /v1/keys": _PEOPLE,
+    "POST /v1/keys": _PEOPLE,
+    "GET /v1/keys/{key_id}": _PEOPLE,
+    "DELETE /v1/keys/{key_id}": _PEOPLE,
+    "GET /v1/solvers": _PEOPLE,
+    "POST /v1/solvers": _PEOPLE,
+    "GET /v1/solvers/{solver_id}": Access(solver="own"),
+    "PATCH /v1/solvers/{solver_id}": _PEOPLE,
+    "GET /v1/solvers/{solver_id}/api-keys": _PEOPLE,
+    "POST /v1/solvers/{solver_id}/api-keys": _PEOPLE,
+    "DELETE /v1/solvers/{solver_id}/api-keys/{key_id}": _PEOPLE,
+    "GET /v1/published": _READERS,
+    "GET /v1/published/{name}": _READERS,
+    "GET /v1/published/{name}/manifest": _READERS,
+    "GET /v1/published/{name}/archive": _READERS,
+    "PUT /v1/published/{name}/archive": _PEOPLE,
+    "POST /v1/published/{name}/withdraw": _PEOPLE,
+    "POST /v1/published/{name}/restore": _PEOPLE,
+}
+"""The access to every route, by its method and path."""
+
+
+class NotAuthenticated(Exception):
+    """There is no key, or it is not valid."""
+
+
+def read_secret(request: Request) -> str:
+    """Return the key that a request was sent with; an empty text if there is none."""
+    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+    return secret.strip() if scheme.lower() == "bearer" else ""
+
+
+def authorize(request: Request, keys: KeyTable, access: Access) -> Principal | None:
+    """Return the owner of the key of a request; None if the route needs no key. Raise NotAuthenticated or
+    ActionForbidden.
+    """
+    if access.public:
+        return None
+    secret = read_secret(request)
+    principal = keys.find(secret) if secret else None
+    if principal is None:
+        raise NotAuthenticated("the key is not valid" if secret else "the request has no key")
+    if getattr(access, principal.kind) == "no":
+        kind = {"person": "the key of a person", "solver": "a solver key", "run": "a run token"}[principal.kind]
+        raise ActionForbidden(f"{kind} does not allow this")
+    return principal

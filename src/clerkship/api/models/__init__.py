@@ -1,0 +1,1 @@
+"""The bodies of requests and answers that are not models of `clerkship.model` or `clerkship.service`."""

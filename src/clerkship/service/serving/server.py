@@ -1,0 +1,88 @@
+"""The parts of a running server, in one object that every entry point calls.
+
+How requests are authorized, recorded and answered: docs/decisions/0033-server.md.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from io import FileIO
+from pathlib import Path
+
+from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.service.serving import idempotency, keys, published
+from clerkship.service.serving.database import ServerDatabase
+from clerkship.service.serving.folder_lock import lock_folder
+from clerkship.service.serving.idempotency import IdempotencyTable
+from clerkship.service.serving.keys import KeyTable, SolverTable
+from clerkship.service.serving.published import PublishedFolder
+from clerkship.settings import Settings
+from clerkship.store.sqlite import SqliteStore, open_store
+
+MIGRATIONS = (keys.TABLES, idempotency.TABLES, published.TABLES)
+"""Scripts that bring the database from one version to the next; its version is how many were run. Add at the end."""
+
+
+@dataclass(frozen=True)
+class Gauge:
+    """A number about the server that its metrics show."""
+
+    help: str
+    read: Callable[[], float]
+
+
+@dataclass(kw_only=True, eq=False)
+class Server:
+    """The parts of a running server."""
+
+    settings: Settings
+    folder: Path
+    catalog: RegisteredCatalog
+    database: ServerDatabase
+    store: SqliteStore
+    keys: KeyTable
+    solvers: SolverTable
+    idempotency: IdempotencyTable
+    published: PublishedFolder
+    lock: FileIO
+    gauges: dict[str, Gauge] = field(default_factory=dict)
+    """By name, such as `playgrounds`: what the metrics show beside the requests."""
+
+    def find_problem(self) -> str | None:
+        """Return why the server cannot work; None if it can."""
+        self.database.read("SELECT 1")
+        return None
+
+    def close(self) -> None:
+        """Close the files, and let another server use the folder."""
+        self.store.close()
+        self.database.close()
+        self.lock.close()
+
+
+def open_database(folder: Path) -> ServerDatabase:
+    """Open the database of a data folder, and create both if needed."""
+    folder.mkdir(parents=True, exist_ok=True)
+    return ServerDatabase(folder / "server.db", MIGRATIONS)
+
+
+def open_server(folder: Path, settings: Settings, catalog: RegisteredCatalog) -> Server:
+    """Open the data folder of a server; create what is missing. Raise InputError if another server uses it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    lock = lock_folder(folder)
+    try:
+        database = open_database(folder)
+        return Server(
+            settings=settings,
+            folder=folder,
+            catalog=catalog,
+            database=database,
+            store=open_store(settings, folder / "store.db", create=True),
+            keys=KeyTable(database),
+            solvers=SolverTable(database),
+            idempotency=IdempotencyTable(database),
+            published=PublishedFolder(folder / "published", database),
+            lock=lock,
+        )
+    except BaseException:
+        lock.close()
+        raise
