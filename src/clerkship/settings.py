@@ -44,6 +44,7 @@ def _address(example: str) -> SettingKind:
 _TEXT, _PATH, _SECRET_TEXT = SettingKind(), SettingKind(Path, "a path"), SettingKind()
 _SECONDS = SettingKind(float, "seconds, more than 0 and at most 86400", lambda seconds: 0 < seconds <= 86_400)
 _POSITIVE_INTEGER = SettingKind(int, "a whole number, at least 1", lambda number: 0 < number <= 86_400)
+_PORT = SettingKind(int, "a port, 0 to 65535", lambda number: 0 <= number <= 65_535)
 _TOKENS = SettingKind(int, f"a whole number from 1 to {MAX_TOKEN_LIMIT}", lambda number: 0 < number <= MAX_TOKEN_LIMIT)
 _SEED = SettingKind(int, "a whole number of 64 bits", lambda number: -(2**63) <= number < 2**63)
 _TRUSTED_KEYS = SettingKind(lambda text: tuple(filter(None, map(str.strip, text.split(",")))))
@@ -167,6 +168,14 @@ class Settings:
         "timeout in wall seconds of one answer of a model or an `openai:` agent that sets none",
         _SECONDS,
     )
+    server_data: Path = _setting(Path(".clerkship/server"), "data folder of `clerkship serve`", _PATH)  # noqa: RUF009
+    server_host: str = _setting("127.0.0.1", "address that the server listens on")
+    server_port: int = _setting(8720, "port that the server listens on; 0: a free one", _PORT)
+    server_sandbox_port: int = _setting(0, "port of the server's sandboxes; 0: a free one", _PORT)
+    server_public_url: str = _setting(
+        "", "address under which clients reach the server, if it is another one", _address("https://tests.example.org")
+    )
+    server_root_path: str = _setting("", "prefix that a proxy adds to paths; by default that of the public address")
     prices: str = _setting("", "YAML file of prices: model, `input` and `output` in dollars per million tokens")
     embeddings: str = _setting(
         "text-embedding-3-large",

@@ -1,15 +1,23 @@
 """Build the application: the routes with their handlers, in front of a server."""
 
-from fastapi import FastAPI
+from functools import cache
+
+import orjson
+from fastapi import FastAPI, Request, Response
 
 from clerkship import __version__
+from clerkship.api.description import describe_interface
+from clerkship.api.observation import observe
 from clerkship.api.problems import add_problem_handlers
-from clerkship.api.routes import keys, solvers
+from clerkship.api.routes import keys, operations, published, solvers
+from clerkship.api.routing import GuardedRoute
 from clerkship.service.serving.server import Server
 
 ROUTERS = (
+    operations.router,
     keys.router,
     solvers.router,
+    published.router,
 )
 
 
@@ -18,14 +26,26 @@ def build_app(server: Server, root_path: str = "") -> FastAPI:
     app = FastAPI(
         title="Clerkship",
         version=__version__,
-        root_path=root_path,
         openapi_url=None,
         docs_url=None,
         redoc_url=None,
         redirect_slashes=False,
     )
     app.state.server = server
+    app.state.root_path = root_path
     for router in ROUTERS:
         app.router.routes += router.routes
+
+    @cache
+    def render_description() -> bytes:
+        return orjson.dumps(describe_interface(app))
+
+    async def get_openapi_document(request: Request) -> Response:
+        """Return this description."""
+        return Response(render_description(), media_type="application/json")
+
+    path = "/v1/openapi.json"
+    app.router.routes.append(GuardedRoute(path, get_openapi_document, methods=["GET"], tags=["operations"]))
     add_problem_handlers(app)
+    app.state.metrics = observe(app, root_path)
     return app

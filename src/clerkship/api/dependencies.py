@@ -8,8 +8,7 @@ from fastapi import Depends, Query
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 from starlette.requests import Request
 
-from clerkship.model.errors import InputError, InputProblem
-from clerkship.service.serving.database import ListPage, ListRequest
+from clerkship.service.serving.database import ListPage, ListRequest, refuse_cursor
 from clerkship.service.serving.keys import Principal
 from clerkship.service.serving.server import Server
 
@@ -103,6 +102,5 @@ def decode_cursor(place: str, cursor: str) -> str:
     except (binascii.Error, ValueError):
         found = position = ""
     if found != place or not position:
-        hint = "use `_meta.next` of the page before, at the same address"
-        raise InputError([InputProblem(key="cursor", message="it is not a cursor of this list", hint=hint)])
+        raise refuse_cursor()
     return position

@@ -18,7 +18,7 @@ def compute_etag(content: bytes) -> str:
 class Preconditions:
     """The versions that a request names."""
 
-    def __init__(self, if_match: str | None, if_none_match: str | None) -> None:
+    def __init__(self, if_match: str | None = None, if_none_match: str | None = None) -> None:
         self._if_match = if_match
         self._if_none_match = if_none_match
 

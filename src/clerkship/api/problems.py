@@ -11,6 +11,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import Match
 
 from clerkship.api.authorization import NotAuthenticated
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
@@ -19,6 +20,7 @@ from clerkship.store.contract import RunBusy, SealBroken, UnknownRun
 from clerkship.suite_files.validation_message import describe_error
 
 MEDIA_TYPE = "application/problem+json"
+FAILURE_DETAIL = "the reason is in the log of the server, under the id of the request"
 _LOG = logging.getLogger("clerkship.server")
 
 
@@ -120,16 +122,22 @@ def render_error(request: Request, error: Exception) -> Response:
         return render_problem(request, VALIDATION, "; ".join(map(str, problems)), problems)
     if isinstance(error, HTTPException):
         kind = PROBLEMS.get(error.status_code, PROBLEMS[500])
-        return render_problem(request, kind, str(error.detail), headers=error.headers)
+        headers = _list_methods(request) if kind.status == 405 else error.headers
+        return render_problem(request, kind, f"{kind.title}: {request.url.path[:200]}", headers=headers)
     if isinstance(error, RequestRefused):
         return render_problem(request, PROBLEMS[error.status], str(error))
     status = next((STATUS_OF[each] for each in type(error).__mro__ if each in STATUS_OF), None)
     if status is None:
         _LOG.error("request failed", exc_info=error, extra={"request_id": request.scope.get("request_id")})
-        detail = "the reason is in the log of the server, under the id of the request"
-        return render_problem(request, PROBLEMS[500], detail)
+        return render_problem(request, PROBLEMS[500], FAILURE_DETAIL)
     headers = {"www-authenticate": "Bearer"} if status == 401 else None
     return render_problem(request, PROBLEMS[status], str(error), headers=headers)
+
+
+def _list_methods(request: Request) -> dict[str, str]:
+    """Return the header with all methods of an address, each of which has a route of its own."""
+    routes = (route for route in request.app.routes if route.matches(request.scope)[0] is not Match.NONE)
+    return {"allow": ", ".join(sorted(method for route in routes for method in route.methods))}
 
 
 def _describe(error: Mapping[str, Any]) -> InputProblem:

@@ -82,6 +82,23 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.publish:publish",
         "Freeze a suite into one file that never changes.",
     ),
+    "serve": CommandEntry(
+        "clerkship.cli.serve:serve",
+        "Serve tasks and runs by REST, for agents that hold a key.",
+    ),
+    "keys": GroupEntry(
+        "Create, list and revoke the keys of a server.",
+        {
+            "create": CommandEntry("clerkship.cli.serve:create", "Create a key for a server. It is printed once."),
+            "list": CommandEntry(
+                "clerkship.cli.serve:list_keys", "List the keys of a server, newest first, without their secrets."
+            ),
+            "revoke": CommandEntry(
+                "clerkship.cli.serve:revoke",
+                "Revoke a key of a server: it is not valid from now on, also if the server runs.",
+            ),
+        },
+    ),
     "new-key": CommandEntry("clerkship.cli.publish:new_key", "Make a pair of keys to sign published versions with."),
     "published": GroupEntry(
         "List, show, compare, verify and withdraw published versions.",

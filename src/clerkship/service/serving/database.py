@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from clerkship.kit.wall import now
-from clerkship.model.errors import InputError
+from clerkship.model.errors import InputError, InputProblem
 from clerkship.store.connection import (
     CHECKPOINT_PAGES,
     WriteTransaction,
@@ -34,6 +34,12 @@ def get_timestamp() -> str:
     return now().isoformat(timespec="microseconds")
 
 
+def refuse_cursor() -> InputError:
+    """Return the error for a position that a list does not have."""
+    hint = "use `_meta.next` of the page before, at the same address"
+    return InputError([InputProblem(key="cursor", message="it is not a cursor of this list", hint=hint)])
+
+
 @dataclass(frozen=True)
 class ListRequest:
     """Which part of a list is asked for."""
@@ -47,7 +53,7 @@ class ListRequest:
         """The position as the number of a row. Raise InputError if it is none."""
         if self.after is None or self.after.isdecimal():
             return None if self.after is None else min(int(self.after[:20]), 2**63 - 1)
-        raise InputError.of("the cursor is not one of this list", hint="use `_meta.next` of the page before")
+        raise refuse_cursor()
 
 
 @dataclass(frozen=True)

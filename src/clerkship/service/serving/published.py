@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
 from clerkship.kit.secrets import new_name
@@ -10,7 +11,7 @@ from clerkship.kit.wall import now
 from clerkship.model.errors import InputError
 from clerkship.model.published import REFERENCE
 from clerkship.service.publishing import build_agent_version
-from clerkship.service.serving.database import FIRST_PAGE, ListPage, ListRequest, ServerDatabase
+from clerkship.service.serving.database import FIRST_PAGE, ListPage, ListRequest, ServerDatabase, refuse_cursor
 from clerkship.service.serving.refusals import ObjectNotFound, RequestConflict
 from clerkship.suite_files.published.archive import Archive, open_archive, write_archive
 from clerkship.suite_files.published.places import SHIPPED, get_archive_name, is_archive, split_name
@@ -34,6 +35,11 @@ class ServedVersion:
     archive: Archive
     withdrawn: Withdrawal | None
 
+    @property
+    def added_at(self) -> datetime:
+        """When the server got it: the time of its file."""
+        return datetime.fromtimestamp(self.archive.path.stat().st_mtime, UTC)
+
 
 class PublishedFolder:
     """Finds, takes and withdraws published versions."""
@@ -48,7 +54,7 @@ class PublishedFolder:
         names = [name for name in self._list_names() if slug in (None, name.partition("@")[0])]
         if request.after is not None:
             if request.after not in names:
-                raise InputError.of("the cursor is not one of this list", hint="use `_meta.next` of the page before")
+                raise refuse_cursor()
             names = names[names.index(request.after) + 1 :]
         shown = names[: request.limit]
         return ListPage([self.get(name) for name in shown], shown[-1] if len(names) > len(shown) else None)

@@ -44,13 +44,17 @@ class Server:
     idempotency: IdempotencyTable
     published: PublishedFolder
     lock: FileIO
+    url: str = ""
+    """The address under which clients reach it."""
+    is_stopping: bool = False
+    """Whether it stops soon: streams end, and nothing is begun."""
     gauges: dict[str, Gauge] = field(default_factory=dict)
     """By name, such as `playgrounds`: what the metrics show beside the requests."""
 
     def find_problem(self) -> str | None:
-        """Return why the server cannot work; None if it can."""
+        """Return why the server cannot work; None if it can. Raise StoreFailed if the database cannot be read."""
         self.database.read("SELECT 1")
-        return None
+        return "the server is stopping" if self.is_stopping else None
 
     def close(self) -> None:
         """Close the files, and let another server use the folder."""

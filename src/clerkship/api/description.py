@@ -1,0 +1,89 @@
+"""The OpenAPI 3.1 description of the interface, with every refusal of every route."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from fastapi.routing import APIRoute
+
+from clerkship.api.authorization import ACCESS
+from clerkship.api.problems import MEDIA_TYPE, PROBLEMS, Problem
+
+_BEARER = {"type": "http", "scheme": "bearer", "description": "The key of a person, a solver key, or a run token."}
+_IDEMPOTENCY_KEY = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "required": False,
+    "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]+$"},
+    "description": "A new text for each request. If the request is sent again with it, it is not carried out again, "
+    "and has the same answer. It is kept for a day.",
+}
+_ABOUT = (
+    "Tasks and runs of Clerkship, for agents that hold a key. Errors are problems (RFC 9457). "
+    "Objects have `id`, `created_at` and `updated_at`, which may be sent back as they were returned."
+)
+
+
+def describe_interface(app: FastAPI) -> dict[str, Any]:
+    """Return the description of an application as JSON data."""
+    routes = [route for route in app.routes if isinstance(route, APIRoute)]
+    description = get_openapi(
+        title=app.title, version=app.version, openapi_version="3.1.0", description=_ABOUT, routes=routes
+    )
+    components = description.setdefault("components", {})
+    schemas = components.setdefault("schemas", {})
+    for name in ("HTTPValidationError", "ValidationError"):
+        schemas.pop(name, None)
+    problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
+    schemas |= problem.pop("$defs") | {"Problem": problem}
+    components["securitySchemes"] = {"bearer": _BEARER}
+    for route in routes:
+        (method,) = route.methods
+        _complete(description["paths"][route.path_format][method.lower()], route, method)
+    if app.state.root_path:
+        description["servers"] = [{"url": app.state.root_path}]
+    return description
+
+
+def _complete(operation: dict[str, Any], route: APIRoute, method: str) -> None:
+    """Add to an operation what holds for all: keys, idempotency and refusals."""
+    operation["operationId"] = route.name
+    operation["summary"] = route.name.replace("_", " ").capitalize()
+    access = ACCESS[f"{method} {route.path}"]
+    if not access.public:
+        operation["security"] = [{"bearer": []}]
+        kinds = {"person": "the key of a person", "solver": "a solver key", "run": "a run token"}
+        extents = {"all": "", "own": " (for what is its own)"}
+        allowed = [
+            f"{words}{extents[extent]}" for kind, words in kinds.items() if (extent := getattr(access, kind)) != "no"
+        ]
+        operation["description"] = f"{operation.get('description', '')}\n\nKeys: {', '.join(allowed)}."
+    if method == "POST":
+        operation.setdefault("parameters", []).append(_IDEMPOTENCY_KEY)
+    responses = operation["responses"]
+    responses.pop("422", None)
+    headers = {each["name"].lower() for each in operation.get("parameters", ())}
+    if "if-none-match" in headers and method == "GET":
+        responses["304"] = {"description": "The client has the current version."}
+    for status in _list_refusals(operation, route, method, access.public):
+        content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+        responses.setdefault(str(status), {"description": PROBLEMS[status].title, "content": content})
+    operation["responses"] = dict(sorted(responses.items()))
+
+
+def _list_refusals(operation: dict[str, Any], route: APIRoute, method: str, public: bool) -> Iterator[int]:
+    yield from () if public else (401, 403)
+    if operation.get("parameters") or route.body_field is not None or "requestBody" in operation:
+        yield 400
+    if "{" in route.path:
+        yield 404
+    if method != "GET":
+        yield 409
+    if any(each["name"].lower() == "if-match" for each in operation.get("parameters", ())):
+        yield 412
+    if "requestBody" in operation:
+        yield from (408, 413, 415)
+    yield 500
+    if route.path == "/readyz":
+        yield 503
