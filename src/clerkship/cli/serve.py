@@ -2,6 +2,8 @@
 
 import os
 import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -154,8 +156,9 @@ def create(
 
         clerkship keys create "Ada"
     """
-    until, keys = parse_expiry(expires), _open_keys(data)
-    new: NewApiKey = keys.create_solver_key(solver, name, until) if solver else keys.create_person(name, until)
+    until = parse_expiry(expires)
+    with _open_keys(data) as keys:
+        new: NewApiKey = keys.create_solver_key(solver, name, until) if solver else keys.create_person(name, until)
     if json:
         print_json(new)
     else:
@@ -171,7 +174,8 @@ def list_keys(*, data: Data = None, json: Json = False) -> None:
 
         clerkship keys list
     """
-    keys = _open_keys(data).list(_PAGE).items
+    with _open_keys(data) as opened:
+        keys = opened.list(_PAGE).items
     if json:
         print_json(keys)
         return
@@ -201,15 +205,21 @@ def revoke(
 
         clerkship keys revoke key_0123456789abcdef
     """
-    key = _open_keys(data).revoke(key_id)
+    with _open_keys(data) as keys:
+        key = keys.revoke(key_id)
     if json:
         print_json(key)
     else:
         out().print(f"[pass]✓[/] {key.id} is not valid any more")
 
 
-def _open_keys(data: Path | None) -> KeyTable:
+@contextmanager
+def _open_keys(data: Path | None) -> Iterator[KeyTable]:
     folder = data or load_settings().server_data
     if not (folder / "server.db").exists():
         raise InputError.of(f"there is no server in {folder}", hint="start it: clerkship serve; or name it with --data")
-    return KeyTable(open_database(folder))
+    database = open_database(folder)
+    try:
+        yield KeyTable(database)
+    finally:
+        database.close()
