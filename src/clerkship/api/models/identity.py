@@ -8,7 +8,10 @@ from clerkship.api.dependencies import RequestBody
 
 Alias = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$", max_length=100)]
 Line = Annotated[str, Field(max_length=200)]
-Expiry = Annotated[str | None, Field(description="When it expires, with a zone; never if null.", max_length=60)]
+Expiry = Annotated[
+    str | None,
+    Field(description="When it expires, with a zone; never if null.", json_schema_extra={"format": "date-time"}),
+]
 
 
 class KeyRequest(RequestBody):

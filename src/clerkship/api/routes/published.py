@@ -29,7 +29,8 @@ from clerkship.suite_files.published.zip_layout import MAX_ARCHIVE_BYTES
 
 ARCHIVE_TYPE = "application/zip"
 _CHUNK = 1 << 20
-_BINARY: dict[str, Any] = {"content": {ARCHIVE_TYPE: {"schema": {"type": "string", "format": "binary"}}}}
+_BYTES: dict[str, Any] = {"schema": {"type": "string", "format": "binary"}}
+_DOWNLOAD: dict[int | str, dict[str, Any]] = {200: {"content": {ARCHIVE_TYPE: _BYTES}}}
 router = build_router("published versions")
 
 
@@ -55,7 +56,9 @@ def get_manifest(server: ServerPart, caller: Caller, name: str) -> Response:
     return Response(_choose_form(server, caller, name).manifest.data, media_type="application/json")
 
 
-@router.get("/published/{name}/archive", response_class=StreamingResponse, responses={200: _BINARY})
+@router.get(
+    "/published/{name}/archive", response_class=StreamingResponse, responses=_DOWNLOAD
+)
 def download_archive(server: ServerPart, caller: Caller, name: str) -> Response:
     """Return the archive. Agents get the form without criteria and solutions."""
     archive = _choose_form(server, caller, name)
@@ -70,7 +73,7 @@ def download_archive(server: ServerPart, caller: Caller, name: str) -> Response:
 @router.put(
     "/published/{name}/archive",
     response_model=PublishedCard,
-    openapi_extra={"requestBody": {"required": True, **_BINARY}},
+    openapi_extra={"requestBody": {"required": True, "content": {"application/octet-stream": _BYTES}}},
     responses={201: {"model": PublishedCard, "description": "It is new."}},
 )
 async def upload_archive(server: ServerPart, request: Request, name: str) -> Response:
