@@ -32,6 +32,8 @@ QUICK_GUIDES = {"first_run.md", "write_a_task.md", "write_an_agent.md"}
 """The guides whose examples `make test` runs. The others are left to `make test-all`."""
 RASA_PORT = "5005"
 """Where a page has a Rasa server; whoever tests may have one there already."""
+SERVER_PORT = "8720"
+"""Where a page has a server of ours."""
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 NAMED_BLOCK = re.compile(rf"(?:^`([^`\n]+)`:\n\n)?{BLOCK.pattern}", BLOCK.flags)
 """With the file that it is, where the line before says so: JSON has no comments to say it in."""
@@ -64,8 +66,9 @@ def test_examples_in_guides_run(page: Path, tmp_path: Path) -> None:
         shutil.copytree(
             ROOT / "examples", here / "examples", ignore=shutil.ignore_patterns("__pycache__", ".clerkship")
         )
-    if RASA_PORT in text:
-        text = text.replace(RASA_PORT, str(_free_port()))
+    for port in (RASA_PORT, SERVER_PORT):
+        if port in text:
+            text = text.replace(port, str(_free_port()))
     with ExitStack() as background:
         for name, language, body in NAMED_BLOCK.findall(text):
             first, _, rest = body.partition("\n")

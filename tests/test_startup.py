@@ -33,6 +33,9 @@ HEAVY = {
     "joserfc",
     "cryptography",
     "aiosmtpd",
+    "fastapi",
+    "starlette",
+    "uvicorn",
 }
 """Packages of others that few commands need."""
 MACHINERY = {

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from clerkship.engine.catalog import build_catalog_without_plugins
 from scripts.reference.agents import agents_page
+from scripts.reference.api import api_page
 from scripts.reference.cds import cds_page
 from scripts.reference.cds_service import cds_service_page
 from scripts.reference.environment import (
@@ -58,6 +59,7 @@ def build_pages() -> dict[str, str]:
         "fhir_to_payer.md": fhir_to_payer_page(),
         "agents.md": agents_page(),
         "commands.md": commands_page(),
+        "api.md": api_page(),
         "settings.md": settings_page(),
         "reports.md": reports_page(),
         "grading.md": grading_page(),

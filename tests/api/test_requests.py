@@ -1,5 +1,7 @@
 """What holds for every route: problems, pages, ETags, idempotency keys, limits of bodies, ids."""
 
+import io
+import logging
 import re
 import threading
 from collections.abc import Iterator
@@ -13,6 +15,7 @@ from starlette.testclient import TestClient
 from clerkship.api import routing
 from clerkship.api.app import build_app
 from clerkship.api.dependencies import encode_cursor
+from clerkship.api.observation import log_as_json
 from clerkship.service.serving.keys import KeyTable, NewApiKey
 from clerkship.service.serving.server import Server
 from tests.api.conftest import Clients
@@ -196,6 +199,14 @@ def test_failure_of_the_server_is_logged_and_not_described(
     assert re.fullmatch(r"req-[0-9a-f]{16}", given)
 
 
+def test_misspelled_parameter_is_refused_with_the_nearest_one(clients: Clients) -> None:
+    answer = clients.person.get("/v1/keys", params={"kinds": "person", "limit": 1})
+    assert (answer.status_code, answer.json()["errors"]) == (
+        400,
+        [{"field": "kinds", "message": "unknown parameter", "hint": "did you mean `kind`?"}],
+    )
+
+
 def test_unknown_address_and_method_are_problems(clients: Clients) -> None:
     missing = clients.person.get("/v1/nothing")
     assert (missing.status_code, missing.json()["code"]) == (404, "NOT_FOUND")
@@ -205,8 +216,13 @@ def test_unknown_address_and_method_are_problems(clients: Clients) -> None:
 
 
 def test_no_key_is_in_the_database_or_the_log(
-    server: Server, clients: Clients, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    server: Server, clients: Clients, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    log = io.StringIO()
+    for name in ("clerkship.server", "uvicorn.error"):
+        for attribute in ("handlers", "propagate", "level"):
+            monkeypatch.setattr(logging.getLogger(name), attribute, getattr(logging.getLogger(name), attribute))
+    log_as_json(log)
     secrets = [
         clients.person.post("/v1/keys", json={"name": "Bo"}, headers={"idempotency-key": "a"}).json()["key"],
         clients.person.headers["authorization"].partition(" ")[2],
@@ -214,9 +230,14 @@ def test_no_key_is_in_the_database_or_the_log(
         clients.run.headers["authorization"].partition(" ")[2],
     ]
     clients.person.get(f"/v1/keys/{secrets[0]}")
+    monkeypatch.setattr(KeyTable, "get", lambda _, key_id: [][int(key_id)])
+    clients.person.get(f"/v1/keys/{secrets[1]}")
     server.close()
     stored = b"".join(path.read_bytes() for path in (tmp_path / "data").rglob("*") if path.is_file())
-    assert [secret for secret in secrets if secret.encode() in stored] == []
+    assert [secret for secret in secrets if secret.encode() in stored or secret in log.getvalue()] == []
+    lines = [orjson.loads(line) for line in log.getvalue().splitlines()]
+    assert [line["path"] for line in lines if "path" in line] == ["/v1/keys", "/v1/keys/clk_…", "/v1/keys/clk_…"]
+    assert [line["request_id"] for line in lines if "ValueError" in line.get("error", "")] == [lines[-1]["request_id"]]
 
 
 def test_routes_answer_under_the_prefix_of_a_proxy_that_strips_it_and_of_one_that_does_not(server: Server) -> None:

@@ -3,7 +3,7 @@
 from functools import cache
 
 import orjson
-from fastapi import FastAPI, Request, Response
+from fastapi import FastAPI, Response
 
 from clerkship import __version__
 from clerkship.api.description import describe_interface
@@ -21,17 +21,11 @@ ROUTERS = (
 )
 
 
-def build_app(server: Server, root_path: str = "") -> FastAPI:
-    """Return the application. `root_path` is the prefix under which a proxy passes requests on."""
+def build_routes(root_path: str = "") -> FastAPI:
+    """Return the application without a server: enough to describe it."""
     app = FastAPI(
-        title="Clerkship",
-        version=__version__,
-        openapi_url=None,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
+        title="Clerkship", version=__version__, openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False
     )
-    app.state.server = server
     app.state.root_path = root_path
     for router in ROUTERS:
         app.router.routes += router.routes
@@ -40,12 +34,19 @@ def build_app(server: Server, root_path: str = "") -> FastAPI:
     def render_description() -> bytes:
         return orjson.dumps(describe_interface(app))
 
-    async def get_openapi_document(request: Request) -> Response:
-        """Return this description."""
+    async def get_openapi_document() -> Response:
+        """Return the OpenAPI 3.1 description of all routes."""
         return Response(render_description(), media_type="application/json")
 
     path = "/v1/openapi.json"
     app.router.routes.append(GuardedRoute(path, get_openapi_document, methods=["GET"], tags=["operations"]))
-    add_problem_handlers(app)
+    return app
+
+
+def build_app(server: Server, root_path: str = "") -> FastAPI:
+    """Return the application. `root_path` is the prefix under which a proxy passes requests on."""
+    app = build_routes(root_path)
+    app.state.server = server
     app.state.metrics = observe(app, root_path)
+    add_problem_handlers(app)
     return app

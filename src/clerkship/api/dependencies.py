@@ -37,7 +37,7 @@ class RequestBody(BaseModel):
     What the server alone sets is left out, so that an object can be sent back as it was returned.
     """
 
-    model_config = ConfigDict(extra="forbid", strict=True)
+    model_config = ConfigDict(extra="forbid", strict=True, use_attribute_docstrings=True)
     read_only: ClassVar[frozenset[str]] = frozenset({"id", "created_at", "updated_at"})
 
     @model_validator(mode="before")
@@ -48,6 +48,8 @@ class RequestBody(BaseModel):
 
 class ListMeta(BaseModel):
     """Where the next part of a list begins."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     next: str | None
     """The `cursor` of the next part; null at the end."""
@@ -63,7 +65,7 @@ class ObjectList(BaseModel, Generic[T]):
     meta: ListMeta = Field(alias="_meta")
 
 
-class Paging:
+class RequestedPage:
     """The part of a list that a request asks for."""
 
     def __init__(self, place: str, request: ListRequest) -> None:
@@ -80,13 +82,13 @@ async def _read_paging(
     request: Request,
     limit: Annotated[int, Query(description=f"How many objects, 1 to {MAX_PAGE}.")] = DEFAULT_PAGE,
     cursor: Annotated[str | None, Query(description="`_meta.next` of the part before.")] = None,
-) -> Paging:
+) -> RequestedPage:
     place = request.scope["route"].path
     after = None if cursor is None else decode_cursor(place, cursor)
-    return Paging(place, ListRequest(min(max(limit, 1), MAX_PAGE), after))
+    return RequestedPage(place, ListRequest(min(max(limit, 1), MAX_PAGE), after))
 
 
-PagingPart = Annotated[Paging, Depends(_read_paging)]
+PagingPart = Annotated[RequestedPage, Depends(_read_paging)]
 
 
 def encode_cursor(place: str, position: str) -> str:

@@ -74,8 +74,7 @@ def _complete(operation: dict[str, Any], route: APIRoute, method: str) -> None:
 
 def _list_refusals(operation: dict[str, Any], route: APIRoute, method: str, public: bool) -> Iterator[int]:
     yield from () if public else (401, 403)
-    if operation.get("parameters") or route.body_field is not None or "requestBody" in operation:
-        yield 400
+    yield 400
     if "{" in route.path:
         yield 404
     if method != "GET":

@@ -64,7 +64,7 @@ STATUS_OF: dict[type[Exception], int] = {
 """The status of each refusal; that of its nearest base class counts."""
 
 
-class FieldProblem(BaseModel):
+class FieldMistake(BaseModel):
     """A mistake in one field of a request."""
 
     field: str
@@ -82,10 +82,10 @@ class Problem(BaseModel):
     detail: str
     code: str
     request_id: str
-    errors: list[FieldProblem]
+    errors: list[FieldMistake]
 
 
-class RequestRefused(Exception):
+class HttpRefusal(Exception):
     """A request that is refused because of its form."""
 
     def __init__(self, status: int, detail: str) -> None:
@@ -124,7 +124,7 @@ def render_error(request: Request, error: Exception) -> Response:
         kind = PROBLEMS.get(error.status_code, PROBLEMS[500])
         headers = _list_methods(request) if kind.status == 405 else error.headers
         return render_problem(request, kind, f"{kind.title}: {request.url.path[:200]}", headers=headers)
-    if isinstance(error, RequestRefused):
+    if isinstance(error, HttpRefusal):
         return render_problem(request, PROBLEMS[error.status], str(error))
     status = next((STATUS_OF[each] for each in type(error).__mro__ if each in STATUS_OF), None)
     if status is None:
@@ -158,5 +158,5 @@ async def _answer(request: Request, error: Exception) -> Response:
 
 def add_problem_handlers(app: FastAPI) -> None:
     """Answer every error that the server raises on purpose with a problem."""
-    for kind in (ClerkshipError, RequestValidationError, HTTPException, RequestRefused, NotAuthenticated):
+    for kind in (ClerkshipError, RequestValidationError, HTTPException, HttpRefusal, NotAuthenticated):
         app.add_exception_handler(kind, _answer)

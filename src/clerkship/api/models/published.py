@@ -3,7 +3,7 @@
 from datetime import datetime
 from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from clerkship.api.dependencies import RequestBody
 from clerkship.service.serving.published import ServedVersion
@@ -12,6 +12,8 @@ from clerkship.suite_files.published.results import MAX_REASON_LENGTH, Published
 
 class PublishedSummary(BaseModel):
     """A published version."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
 
     id: str
     """Its name, such as `chart@1`."""

@@ -5,7 +5,7 @@ from starlette.responses import PlainTextResponse
 
 from clerkship.api.dependencies import ServerPart
 from clerkship.api.models.operations import HealthAnswer
-from clerkship.api.problems import RequestRefused
+from clerkship.api.problems import HttpRefusal
 from clerkship.api.routing import build_router
 from clerkship.model.errors import ClerkshipError
 
@@ -26,7 +26,7 @@ def get_readiness(server: ServerPart) -> HealthAnswer:
     except ClerkshipError:
         problem = "the database cannot be read"
     if problem is not None:
-        raise RequestRefused(503, problem)
+        raise HttpRefusal(503, problem)
     return HealthAnswer(status="ready")
 
 

@@ -56,9 +56,7 @@ def get_manifest(server: ServerPart, caller: Caller, name: str) -> Response:
     return Response(_choose_form(server, caller, name).manifest.data, media_type="application/json")
 
 
-@router.get(
-    "/published/{name}/archive", response_class=StreamingResponse, responses=_DOWNLOAD
-)
+@router.get("/published/{name}/archive", response_class=StreamingResponse, responses=_DOWNLOAD)
 def download_archive(server: ServerPart, caller: Caller, name: str) -> Response:
     """Return the archive. Agents get the form without criteria and solutions."""
     archive = _choose_form(server, caller, name)

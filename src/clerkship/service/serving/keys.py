@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Literal
 
+from pydantic import ConfigDict
+
 from clerkship.kit.secrets import new_name, new_token
 from clerkship.kit.wall import now
 from clerkship.model.errors import InputError, InputProblem
@@ -52,6 +54,8 @@ class Principal:
 class ApiKey(Frozen):
     """A key, without its secret."""
 
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
     id: str
     kind: KeyKind
     name: str
@@ -70,6 +74,7 @@ class NewApiKey(ApiKey):
     """A new key, with its secret, which is not shown again."""
 
     key: str
+    """The secret."""
 
 
 class RegisteredSolver(Frozen):
