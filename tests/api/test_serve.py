@@ -26,6 +26,8 @@ from clerkship.service.serving.server import Server, open_server
 from clerkship.settings import Settings
 from tests.waiting import wait_until
 
+CLIENT: dict[str, Any] = {"trust_env": False, "timeout": 60}
+
 
 class ServeProcess:
     """`clerkship serve` on a free port."""
@@ -70,7 +72,7 @@ def test_server_prints_its_first_key_once_keeps_its_data_and_stops_on_signals(tm
     with serving(tmp_path) as again:
         assert again.facts["key"] is None
         headers = {"authorization": f"Bearer {key}"}
-        found = httpx.get(f"{again.facts['url']}/v1/solvers/{solver}", headers=headers, trust_env=False, timeout=60)
+        found = httpx.get(f"{again.facts['url']}/v1/solvers/{solver}", headers=headers, **CLIENT)
         assert found.json()["alias"] == "robin"
         assert again.stop(signal.SIGINT) == 0
 

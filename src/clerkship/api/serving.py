@@ -1,7 +1,7 @@
 """Serve the application on a socket until it is told to stop."""
 
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
@@ -46,8 +46,11 @@ def build_config(app: FastAPI) -> uvicorn.Config:
     )
 
 
-def run_server(server: Server, listening: socket.socket, root_path: str) -> None:
-    """Answer requests until Ctrl-C, SIGTERM or SIGHUP; then finish those under way."""
+def run_server(server: Server, listening: socket.socket, root_path: str, announce: Callable[[], None]) -> None:
+    """Answer requests until Ctrl-C, SIGTERM or SIGHUP; then finish those under way.
+
+    `announce` is called when requests are answered and signals handled from then on.
+    """
     log_as_json()
     running = StoppableServer(build_config(build_app(server, root_path)))
 
@@ -56,4 +59,5 @@ def run_server(server: Server, listening: socket.socket, root_path: str) -> None
         running.should_exit = True
 
     with handle_stop_signals(stop):
+        announce()
         running.run(sockets=[listening])

@@ -4,6 +4,7 @@ import os
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 from urllib.parse import urlsplit
@@ -79,8 +80,8 @@ def serve(
         server = open_server(settings.server_data, settings, build_catalog())
         try:
             server.url = settings.server_public_url.rstrip("/") or _describe_address(listening)
-            _print_start(server, json=json)
-            load("clerkship.api.serving:run_server")(server, listening, _find_root_path(settings))
+            announce = partial(_print_start, server, json=json)
+            load("clerkship.api.serving:run_server")(server, listening, _find_root_path(settings), announce)
         finally:
             server.close()
     if not json:
