@@ -175,6 +175,9 @@ class Settings:
     server_public_url: str = _setting(
         "", "address under which clients reach the server, if it is another one", _address("https://tests.example.org")
     )
+    server_sandbox_url: str = _setting(
+        "", "address under which agents reach the server's sandboxes, if a proxy stands between"
+    )
     server_root_path: str = _setting("", "prefix that a proxy adds to paths; by default that of the public address")
     prices: str = _setting("", "YAML file of prices: model, `input` and `output` in dollars per million tokens")
     embeddings: str = _setting(

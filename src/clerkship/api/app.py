@@ -9,7 +9,7 @@ from clerkship import __version__
 from clerkship.api.description import describe_interface
 from clerkship.api.observation import observe
 from clerkship.api.problems import add_problem_handlers
-from clerkship.api.routes import keys, operations, published, solvers
+from clerkship.api.routes import benchmark_runs, keys, operations, published, solvers, task_runs
 from clerkship.api.routing import GuardedRoute
 from clerkship.service.serving.server import Server
 
@@ -18,6 +18,8 @@ ROUTERS = (
     keys.router,
     solvers.router,
     published.router,
+    benchmark_runs.router,
+    task_runs.router,
 )
 
 

@@ -25,6 +25,8 @@ class Access(NamedTuple):
 _PUBLIC = Access("all", "all", "all", public=True)
 _PEOPLE = Access()
 _READERS = Access(solver="all")
+_OWN_RUN = Access(solver="own", run="own")
+_WORK = Access(run="own")
 
 ACCESS: Mapping[str, Access] = {
     "GET /healthz": _PUBLIC,
@@ -49,6 +51,24 @@ ACCESS: Mapping[str, Access] = {
     "PUT /v1/published/{name}/archive": _PEOPLE,
     "POST /v1/published/{name}/withdraw": _PEOPLE,
     "POST /v1/published/{name}/restore": _PEOPLE,
+    "POST /v1/benchmark-runs": Access(solver="own"),
+    "GET /v1/benchmark-runs": Access(solver="own"),
+    "GET /v1/benchmark-runs/{run_id}": _OWN_RUN,
+    "POST /v1/benchmark-runs/{run_id}/cancel": _OWN_RUN,
+    "POST /v1/benchmark-runs/{run_id}/rescore": _PEOPLE,
+    "GET /v1/benchmark-runs/{run_id}/report": _PEOPLE,
+    "GET /v1/benchmark-runs/{run_id}/compare/{other_id}": _PEOPLE,
+    "GET /v1/task-runs/{task_run_id}": _OWN_RUN,
+    "POST /v1/task-runs/{task_run_id}/start": _WORK,
+    "POST /v1/task-runs/{task_run_id}/messages": _WORK,
+    "POST /v1/task-runs/{task_run_id}/complete": _WORK,
+    "POST /v1/task-runs/{task_run_id}/cancel": _WORK,
+    "POST /v1/task-runs/{task_run_id}/heartbeat": _WORK,
+    "GET /v1/task-runs/{task_run_id}/events": _OWN_RUN,
+    "GET /v1/task-runs/{task_run_id}/transcript": _OWN_RUN,
+    "GET /v1/task-runs/{task_run_id}/artifacts/{sha256}": _OWN_RUN,
+    "GET /v1/criterion-runs": _OWN_RUN,
+    "GET /v1/criterion-runs/{criterion_run_id}": _OWN_RUN,
 }
 """The access to every route, by its method and path."""
 

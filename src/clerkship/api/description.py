@@ -73,12 +73,11 @@ def _complete(operation: dict[str, Any], route: APIRoute, method: str) -> None:
 
 
 def _list_refusals(operation: dict[str, Any], route: APIRoute, method: str, public: bool) -> Iterator[int]:
-    yield from () if public else (401, 403)
-    yield 400
-    if "{" in route.path:
-        yield 404
+    yield from (400,) if public else (400, 401, 403, 404)  # what a body or a query names may not be there either
     if method != "GET":
         yield 409
+    if route.path.endswith("/start"):
+        yield 429
     if any(each["name"].lower() == "if-match" for each in operation.get("parameters", ())):
         yield 412
     if "requestBody" in operation:

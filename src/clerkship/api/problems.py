@@ -13,8 +13,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Match
 
+from clerkship.actors.contract import AgentError
 from clerkship.api.authorization import NotAuthenticated
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
+from clerkship.service.serving.live_runs import ServerBusy
 from clerkship.service.serving.refusals import ActionForbidden, ObjectNotFound, PreconditionNotMet, RequestConflict
 from clerkship.store.contract import RunBusy, SealBroken, UnknownRun
 from clerkship.suite_files.validation_message import describe_error
@@ -60,6 +62,8 @@ STATUS_OF: dict[type[Exception], int] = {
     RunBusy: 409,
     SealBroken: 409,
     PreconditionNotMet: 412,
+    AgentError: 400,
+    ServerBusy: 429,
 }
 """The status of each refusal; that of its nearest base class counts."""
 
@@ -158,5 +162,5 @@ async def _answer(request: Request, error: Exception) -> Response:
 
 def add_problem_handlers(app: FastAPI) -> None:
     """Answer every error that the server raises on purpose with a problem."""
-    for kind in (ClerkshipError, RequestValidationError, HTTPException, HttpRefusal, NotAuthenticated):
+    for kind in (ClerkshipError, AgentError, RequestValidationError, HTTPException, HttpRefusal, NotAuthenticated):
         app.add_exception_handler(kind, _answer)

@@ -110,11 +110,13 @@ class Worker:
         try:
             self._context.begin(job.key())
         except Exception as error:  # the store cannot be written, so the trial must be run again
-            return WorkerResult(self, build_unstarted(job, _error_text(error), "cancelled"))
+            return WorkerResult(self, build_unstarted(job, describe_failure(error), "cancelled"))
         try:
             trial = Trial(job, self._context)
         except Exception as error:  # any error becomes the result of the trial
-            return WorkerResult(self, build_unstarted(job, _error_text(error), traceback=render_bug_traceback(error)))
+            return WorkerResult(
+                self, build_unstarted(job, describe_failure(error), traceback=render_bug_traceback(error))
+            )
         ending, reason = await self._play(trial)
         if not self.retired:
             await self._clean_up()
@@ -147,7 +149,7 @@ class Worker:
             return trial.ending_if_stopped(self._ending), ""
         except BaseException as error:  # any error becomes the result of the trial, and must not end the thread
             trial.save_traceback(render_bug_traceback(error))
-            return "errored", _error_text(error)
+            return "errored", describe_failure(error)
 
     async def _clean_up(self) -> None:
         """Clear the cancellation of the task, and cancel the tasks that the agent left running."""
@@ -269,10 +271,10 @@ def finish_trial(trial: Trial, ending: Ending, error: str = "") -> FinishedTrial
         return trial.finish(ending, error)
     except Exception as failure:  # any error becomes the result of the trial
         trial.save_traceback(render_bug_traceback(failure))
-        return trial.build_errored(_error_text(failure))
+        return trial.build_errored(describe_failure(failure))
 
 
-def _error_text(error: BaseException) -> str:
+def describe_failure(error: BaseException) -> str:
     """Describe an error: by its message if that is written for users, else with its type."""
     return str(error) if isinstance(error, ClerkshipError) else describe_error(error)
 

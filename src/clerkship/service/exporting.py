@@ -55,6 +55,12 @@ def write_reports(
     return files
 
 
+def render_report(store: Store, reference: str, sort: str) -> bytes:
+    """Return a report of a run: `html`, `junit`, `jsonl` or `markdown`."""
+    seals = store.check_seals(store.run(reference).id)
+    return b"".join(_render(sort, store, reference, ReportTargets(), seals))
+
+
 def write_files(files: dict[str, Path], render: Callable[[str], Iterable[bytes]]) -> list[str]:
     """Write each file; return a sentence for each that could not be written."""
     failed = []

@@ -9,16 +9,21 @@ from io import FileIO
 from pathlib import Path
 
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.service.serving import idempotency, keys, published
+from clerkship.service.serving import idempotency, keys, published, run_table
 from clerkship.service.serving.database import ServerDatabase
 from clerkship.service.serving.folder_lock import lock_folder
 from clerkship.service.serving.idempotency import IdempotencyTable
 from clerkship.service.serving.keys import KeyTable, SolverTable
+from clerkship.service.serving.live_runs import LiveRuns, SandboxAddress, ServingOptions
 from clerkship.service.serving.published import PublishedFolder
+from clerkship.service.serving.results import RunResults
+from clerkship.service.serving.run_table import SqliteRunTable
+from clerkship.service.up import parse_host
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore, open_store
+from clerkship.transports.tcp import LOOPBACK
 
-MIGRATIONS = (keys.TABLES, idempotency.TABLES, published.TABLES)
+MIGRATIONS = (keys.TABLES, idempotency.TABLES, published.TABLES, run_table.TABLES)
 """Scripts that bring the database from one version to the next; its version is how many were run. Add at the end."""
 
 
@@ -43,6 +48,9 @@ class Server:
     solvers: SolverTable
     idempotency: IdempotencyTable
     published: PublishedFolder
+    live: LiveRuns
+    """The runs whose agents are at work."""
+    results: RunResults
     lock: FileIO
     url: str = ""
     """The address under which clients reach it."""
@@ -58,6 +66,7 @@ class Server:
 
     def close(self) -> None:
         """Close the files, and let another server use the folder."""
+        self.live.close()
         self.store.close()
         self.database.close()
         self.lock.close()
@@ -75,12 +84,18 @@ def open_server(folder: Path, settings: Settings, catalog: RegisteredCatalog) ->
     lock = lock_folder(folder)
     try:
         database = open_database(folder)
+        store = open_store(settings, folder / "store.db", create=True)
+        options = ServingOptions(settings, catalog, _find_sandbox_address(settings))
+        live = LiveRuns(folder / "live", store, SqliteRunTable(database), options)
         return Server(
             settings=settings,
             folder=folder,
             catalog=catalog,
             database=database,
-            store=open_store(settings, folder / "store.db", create=True),
+            store=store,
+            live=live,
+            results=RunResults(live),
+            gauges={"trials_under_way": Gauge("Trials whose agent is at work.", lambda: live.trial_count)},
             keys=KeyTable(database),
             solvers=SolverTable(database),
             idempotency=IdempotencyTable(database),
@@ -90,3 +105,9 @@ def open_server(folder: Path, settings: Settings, catalog: RegisteredCatalog) ->
     except BaseException:
         lock.close()
         raise
+
+
+def _find_sandbox_address(settings: Settings) -> SandboxAddress:
+    """Return where the sandboxes listen: on the host of the server. Raise InputError if that has no IPv4 address."""
+    host = LOOPBACK if settings.server_host in ("localhost", "::1") else settings.server_host
+    return SandboxAddress(parse_host(host), settings.server_sandbox_port, settings.server_sandbox_url.rstrip("/"))

@@ -1,0 +1,261 @@
+"""What the API shows of benchmark runs, and what it hides from the agent of a scored run."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from itertools import islice
+from typing import Any, NamedTuple
+
+import orjson
+from pydantic import JsonValue
+
+from clerkship.events.query import matches_kind
+from clerkship.model.frozen import Frozen
+from clerkship.model.run import AxisScore, CriterionRun, TaskRun, Verdict
+from clerkship.report.gates import GatedComparison
+from clerkship.service.comparing import compare_runs
+from clerkship.service.exporting import render_report
+from clerkship.service.serving.keys import Principal
+from clerkship.service.serving.live_runs import LiveRuns
+from clerkship.service.serving.refusals import ObjectNotFound
+from clerkship.service.serving.run_table import Phase, RunState, ServedRun, ServedTask
+from clerkship.service.task_view import load_task_view
+
+TASK_STATES = {
+    "completed": "completed",
+    "timed_out": "timed_out",
+    "cancelled": "cancelled",
+    "errored": "failed",
+    "invalid_person": "failed",
+}
+"""The status of a task run by that of the stored trial. Only the fault of the platform makes it `failed`."""
+
+
+class TaskRunSummary(Frozen):
+    """A task run without its criteria."""
+
+    id: str
+    benchmark_run_id: str
+    name: str
+    """The name of the task."""
+    trial: int
+    attempt: int
+    phase: Phase
+    status: str
+    verdict: Verdict | None = None
+    score: float | None = None
+    axes: dict[str, AxisScore] = {}
+    reason: str = ""
+    """Why it has no verdict, or why the agent failed."""
+    start_url: str
+    complete_url: str
+    started_at: str | None = None
+    completed_at: str | None = None
+
+
+class BenchmarkRunSummary(Frozen):
+    """A benchmark run with its task runs."""
+
+    id: str
+    benchmark: dict[str, str]
+    """Slug, version and digest."""
+    solver_id: str | None
+    agent: str
+    scored: bool
+    phase: Phase
+    status: RunState
+    verdict: Verdict | None
+    score: float | None
+    created_at: datetime
+    expires_at: datetime
+    task_runs: tuple[TaskRunSummary, ...] = ()
+
+
+class CriterionResult(CriterionRun):
+    """A criterion run, with the id under which it can be read."""
+
+    id: str
+    task_run_id: str
+
+
+class TaskResult(TaskRunSummary):
+    """A task run that has ended, with its criterion runs unless they are hidden."""
+
+    ending: str = ""
+    answer: JsonValue = None
+    checks: tuple[CriterionResult, ...] | None = None
+    """None if they are hidden."""
+
+
+def is_hidden(run: ServedRun, reader: Principal) -> bool:
+    """Return whether criteria and evidence are hidden from a reader: those of a scored run from its agent, for good."""
+    return run.scored and reader.kind != "person"
+
+
+class EventChoice(NamedTuple):
+    """Which events of a log are asked for."""
+
+    after: int = 0
+    kind: str | None = None
+    source: str | None = None
+    limit: int = 100
+
+    def at(self, after: int) -> "EventChoice":
+        """Return the same choice after another position."""
+        return self._replace(after=after)
+
+    def matches(self, numbered: tuple[int, bytes]) -> bool:
+        """Return whether an event is chosen, given its number and its line."""
+        if self.kind is None and self.source is None:
+            return True
+        event = orjson.loads(numbered[1])
+        is_kind = self.kind is None or matches_kind(event["kind"], self.kind)
+        return is_kind and self.source in (None, event["source"])
+
+
+class RunResults:
+    """Reads benchmark runs, those under way and those that have ended."""
+
+    def __init__(self, live: LiveRuns) -> None:
+        self._live = live
+
+    def run(self, run: ServedRun) -> BenchmarkRunSummary:
+        """Return a run with all its task runs."""
+        with self._live.reading() as store:
+            stored = {(each.task, each.trial): each for each in store.each(run.id)}
+        tasks = self._live.table.tasks(run.id)
+        # Of a task run that goes on, the store may have an attempt that was cut off.
+        records = [stored.get((task.task, task.trial)) if task.phase == "completed" else None for task in tasks]
+        return _summarize(run, tuple(map(summarize_task, tasks, records)))
+
+    def run_line(self, run: ServedRun) -> BenchmarkRunSummary:
+        """Return a run without its task runs, for a list."""
+        return _summarize(run)
+
+    def task(self, task: ServedTask, *, hidden: bool) -> TaskResult:
+        """Return a task run; with its criterion runs if it has ended and they are not hidden."""
+        stored = self._live.find_result(task)
+        summary = summarize_task(task, stored)
+        if stored is None:
+            return TaskResult(**summary.__dict__)
+        checks = None if hidden else tuple(build_checks(task.id, stored))
+        return TaskResult(**summary.__dict__, ending=stored.ending, answer=stored.answer, checks=checks)
+
+    def check(self, id: str) -> CriterionResult:
+        """Return one criterion run. Raise ObjectNotFound."""
+        task_id = id.removeprefix("crun_").rpartition("_")[0]
+        stored = self._live.find_result(self._live.table.task(f"tr_{task_id}"))
+        checks = [] if stored is None else list(build_checks(f"tr_{task_id}", stored))
+        found = next((each for each in checks if each.id == id), None)
+        if found is None:
+            raise ObjectNotFound(f"there is no criterion run {id[:100]}")
+        return found
+
+    def select(self, task: ServedTask, choice: EventChoice) -> list[tuple[int, bytes]]:
+        """Return the chosen lines of a task run's log, each with its number."""
+        numbered = enumerate(self._lines(task, choice.after), choice.after + 1)
+        return list(islice(filter(choice.matches, numbered), choice.limit))
+
+    def page(self, task: ServedTask, choice: EventChoice) -> bytes:
+        """Return the chosen events as JSON, with the number after which the next ones are."""
+        selected = self.select(task, choice)
+        following = selected[-1][0] if len(selected) == choice.limit else None
+        meta = orjson.dumps({"next": following, "limit": choice.limit})
+        return b'{"data":[%b],"_meta":%b}' % (b",".join(line for _, line in selected), meta)
+
+    def has_ended(self, task: ServedTask) -> bool:
+        """Return whether nothing more is added to the log of a task run."""
+        return self._live.table.task(task.id).phase == "completed"
+
+    def transcript(self, task: ServedTask) -> list[dict[str, str]]:
+        """Return actor and text of what was said in a task run, as far as it went."""
+        stored = self._live.find_result(task)
+        if stored is None:
+            return []
+        with self._live.reading() as store:
+            return [{"actor": actor, "text": text} for actor, text in load_task_view(store, stored).utterances]
+
+    def report(self, run_id: str) -> bytes:
+        """Return the HTML report of a run."""
+        with self._live.reading() as store:
+            return render_report(store, run_id, "html")
+
+    def compare(self, before: str, after: str) -> dict[str, Any]:
+        """Compare two runs, as `clerkship compare --json` does."""
+        for run_id in (before, after):
+            self._live.table.run(run_id)
+        with self._live.reading() as store:
+            return GatedComparison.of(compare_runs(store, before, after)).data()
+
+    def _lines(self, task: ServedTask, after: int) -> Iterator[bytes]:
+        """Yield the lines of a task run's log after a position, as far as there are any."""
+        trial = self._live.get_trial(task.id)
+        if trial is not None:
+            yield from trial.lines[after:]
+            return
+        stored = self._live.find_result(self._live.table.task(task.id))
+        if stored is not None:
+            with self._live.reading() as store:
+                yield from store.log(stored, after)
+
+    def artifact(self, task: ServedTask, digest: str) -> bytes:
+        """Return a body that the log of a task run refers to by its hash. Raise ObjectNotFound."""
+        if any(digest.encode() in line for line in self._lines(task, 0)):
+            trial = self._live.get_trial(task.id)
+            if trial is not None and digest in trial.blobs:
+                return trial.blobs[digest]
+            with self._live.reading() as store:
+                return store.blob(digest)
+        raise ObjectNotFound(f"the log of {task.id} refers to no such body")
+
+
+def summarize_task(task: ServedTask, stored: TaskRun | None) -> TaskRunSummary:
+    """Return what is shown of a task run."""
+    fields: dict[str, Any] = {"status": "active"}
+    if stored is not None:
+        fields = {
+            "status": TASK_STATES[stored.status],
+            "verdict": stored.verdict,
+            "score": stored.score,
+            "axes": stored.axes,
+            "reason": stored.error or stored.agent_error,
+        }
+    elif task.attempt > 1:
+        fields["reason"] = f"the server stopped during attempt {task.attempt - 1}; start the task run again"
+    return TaskRunSummary(
+        id=task.id,
+        benchmark_run_id=task.run,
+        name=task.task,
+        trial=task.trial,
+        attempt=task.attempt,
+        phase=task.phase,
+        start_url=f"/v1/task-runs/{task.id}/start",
+        complete_url=f"/v1/task-runs/{task.id}/complete",
+        started_at=task.started_at,
+        completed_at=task.completed_at,
+        **fields,
+    )
+
+
+def build_checks(task_id: str, stored: TaskRun) -> Iterator[CriterionResult]:
+    """Yield the criterion runs of a trial with their ids."""
+    for number, criterion in enumerate(stored.criteria, 1):
+        id = f"crun_{task_id.removeprefix('tr_')}_{number}"
+        yield CriterionResult(id=id, task_run_id=task_id, **criterion.__dict__)
+
+
+def _summarize(run: ServedRun, tasks: tuple[TaskRunSummary, ...] = ()) -> BenchmarkRunSummary:
+    slug, _, version = run.benchmark.partition("@")
+    return BenchmarkRunSummary(
+        id=run.id,
+        benchmark={"slug": slug, "version": version, "digest": run.digest},
+        solver_id=run.solver,
+        agent=run.agent,
+        scored=run.scored,
+        phase=run.phase,
+        status=run.status,
+        verdict=run.verdict,
+        score=run.score,
+        created_at=datetime.fromisoformat(run.created_at),
+        expires_at=datetime.fromisoformat(run.expires_at),
+        task_runs=tasks,
+    )
