@@ -1,4 +1,4 @@
-"""Task runs: what an agent works on, and what came of it."""
+"""Task runs: what an agent works on, and the results."""
 
 from typing import Annotated
 
