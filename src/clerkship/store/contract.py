@@ -141,6 +141,9 @@ class Store(Protocol):
         StoreDamaged; with a list `damaged` it is left out, and a sentence about it is added to the list.
         """
 
+    def task_run(self, run_id: str, task: str, trial: int) -> TaskRun | None:
+        """Return the last attempt of one trial; None if there is none."""
+
     def each(self, run_id: str, *, attempts: bool = False) -> Iterator[TaskRun]:
         """Yield a run's trials in the same order, one at a time, for runs too large for memory."""
 

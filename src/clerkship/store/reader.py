@@ -148,6 +148,11 @@ class StoreReader:
         query = f"{_TASK_RUN} WHERE {' AND '.join(where)} ORDER BY task, trial, attempt"
         return list(self._readable(_parse_task_run, self._read(query, *values), damaged))
 
+    def task_run(self, run_id: str, task: str, trial: int) -> TaskRun | None:
+        """Return the last attempt of one trial; None if there is none."""
+        query = f"{_TASK_RUN} WHERE run_id = ? AND task = ? AND trial = ? ORDER BY attempt DESC LIMIT 1"
+        return next(self._readable(_parse_task_run, self._read(query, run_id, task, trial), None), None)
+
     def each(self, run_id: str, *, attempts: bool = False) -> Iterator[TaskRun]:
         """Yield a run's trials in the same order, a page at a time; nothing is held open between pages."""
         query = (

@@ -27,6 +27,7 @@ class LiveTrial:
         self._steps = self._trial.play()
         self._lock = threading.Lock()
         self._question: Question | None = None
+        self._is_started = False
         self._deadline = self._trial.time() + self._trial.timeout
         self._heartbeat: float | None = None
         self._heard_at = self._trial.time()
@@ -73,9 +74,11 @@ class LiveTrial:
         self.playground.subscribe(subscriber)
 
     def start(self) -> None:
-        """Run the scenario and give the agent its first question."""
+        """Run the scenario and give the agent its first question, once. A second call waits for the first."""
         with self._lock:
-            self._advance(None)
+            if not self._is_started:
+                self._is_started = True
+                self._advance(None)
 
     def answer(self, reply: dict[str, Any]) -> None:
         """Resume the trial with a reply of the agent. Raise AgentError for an invalid one, and change nothing."""
@@ -86,15 +89,20 @@ class LiveTrial:
             self._question = None
             self._advance(answer)
 
-    def stop(self, ending: Ending) -> bool:
-        """End the trial at `timed_out` or `cancelled`, and grade what happened; false if it has ended already."""
-        with self._lock:
-            if self.finished is not None:
-                return False
-            self._question = None
-            self._steps.close()
-            self._finish(self._trial.ending_if_stopped(ending))
-            return True
+    def stop(self, ending: Ending, *, wait: bool = True) -> None:
+        """End the trial at `timed_out` or `cancelled`, and grade what happened, unless it has ended.
+
+        If it runs just now, wait for its next question, or do nothing.
+        """
+        if not self._lock.acquire(blocking=wait):
+            return
+        try:
+            if self.finished is None:
+                self._question = None
+                self._steps.close()
+                self._finish(self._trial.ending_if_stopped(ending))
+        finally:
+            self._lock.release()
 
     def _advance(self, answer: Answer | None) -> None:
         """Run the trial until its agent is asked something, or to its end."""

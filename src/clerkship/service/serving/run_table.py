@@ -3,7 +3,7 @@
 Records of runs, verdicts and logs are in the run store. The API's ids of task runs are kept here.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any, Literal, Protocol
 
@@ -97,8 +97,8 @@ class RunTable(Protocol):
     def tasks(self, run: str) -> list[ServedTask]:
         """Return the task runs of a run, in their order."""
 
-    def set_task(self, task: ServedTask) -> None:
-        """Save attempt, phase and times of a task run."""
+    def set_tasks(self, tasks: Sequence[ServedTask]) -> None:
+        """Save attempt, phase and times of task runs."""
 
 
 class SqliteRunTable:
@@ -156,12 +156,12 @@ class SqliteRunTable:
         """Return the task runs of a run, in their order."""
         return [ServedTask(*row) for row in self._database.read(f"{_TASK} WHERE run = ? ORDER BY number", run)]
 
-    def set_task(self, task: ServedTask) -> None:
-        """Save attempt, phase and times of a task run."""
+    def set_tasks(self, tasks: Sequence[ServedTask]) -> None:
+        """Save attempt, phase and times of task runs."""
+        rows = [(task.attempt, task.phase, task.started_at, task.completed_at, task.id) for task in tasks]
         with self._database.write() as connection:
-            connection.execute(
-                "UPDATE served_tasks SET attempt = ?, phase = ?, started_at = ?, completed_at = ? WHERE id = ?",
-                (task.attempt, task.phase, task.started_at, task.completed_at, task.id),
+            connection.executemany(
+                "UPDATE served_tasks SET attempt = ?, phase = ?, started_at = ?, completed_at = ? WHERE id = ?", rows
             )
 
     def _find_task(self, missing: str, condition: str, *values: object) -> ServedTask:

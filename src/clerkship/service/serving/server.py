@@ -14,10 +14,11 @@ from clerkship.service.serving.database import ServerDatabase
 from clerkship.service.serving.folder_lock import lock_folder
 from clerkship.service.serving.idempotency import IdempotencyTable
 from clerkship.service.serving.keys import KeyTable, SolverTable
-from clerkship.service.serving.live_runs import LiveRuns, SandboxAddress, ServingOptions
+from clerkship.service.serving.live_runs import LiveRuns, ServingOptions
 from clerkship.service.serving.published import PublishedFolder
 from clerkship.service.serving.results import RunResults
 from clerkship.service.serving.run_table import SqliteRunTable
+from clerkship.service.serving.sandbox_host import SandboxAddress
 from clerkship.service.up import parse_host
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore, open_store

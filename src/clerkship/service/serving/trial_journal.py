@@ -5,8 +5,10 @@ is killed. After that, the journal tells what the agent did.
 """
 
 import os
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import orjson
@@ -15,6 +17,8 @@ from clerkship.events.event import Event
 from clerkship.events.log import compute_head
 from clerkship.model.run import Attempt
 from clerkship.playground.playground import Playground
+from clerkship.store.connection import storage_errors
+from clerkship.store.contract import StoreFailed
 
 SUFFIX = ".journal"
 _HEAD, _LINE, _BLOB = b"H", b"L", b"B"
@@ -44,34 +48,59 @@ class TrialJournal:
     """Writes the log of a playground to a file while it grows."""
 
     def __init__(self, path: Path, run: str, attempt: Attempt, playground: Playground) -> None:
-        self._path, self._playground = path, playground
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
-        self._blobs = 0
-        self._write(_HEAD, orjson.dumps([run, *attempt]))
+        self._path, self._log = path, playground.log
+        self._lock = threading.Lock()
+        self._size = self._lines = self._blobs = 0
+        self._file = -1
+        with storage_errors(path):
+            self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
+            try:
+                self._write(_record(_HEAD, orjson.dumps([run, *attempt])))
+            except BaseException:
+                self.close()
+                raise
         playground.subscribe(self._add)
 
-    def _add(self, event: Event) -> None:
-        log = self._playground.log
+    def _add(self, _: Event) -> None:
+        """Write what the log has more. If that fails, raise StoreFailed, so that the request is not acknowledged."""
+        log, blobs = self._log, []
         if len(log.blobs) > self._blobs:
-            for digest, body in list(log.blobs.items())[self._blobs :]:
-                self._write(_BLOB, digest.encode() + b" " + body)
-            self._blobs = len(log.blobs)
-        self._write(_LINE, log.lines[-1])
+            blobs = list(islice(log.blobs.items(), self._blobs, None))
+        lines = log.lines[self._lines :]
+        records = [_record(_BLOB, digest.encode() + b" " + body) for digest, body in blobs]
+        with self._lock, storage_errors(self._path):
+            self._write(b"".join([*records, *(_record(_LINE, line) for line in lines)]))
+        self._lines += len(lines)
+        self._blobs += len(blobs)
 
-    def _write(self, sort: bytes, data: bytes) -> None:
-        record = b"%b%d\n%b\n" % (sort, len(data), data)
-        written = os.write(self._file, record)
-        while written < len(record):  # a signal came in between, or the body is very large
-            written += os.write(self._file, record[written:])
+    def _write(self, data: bytes) -> None:
+        """Append data, or nothing: half a record would hide those after it."""
+        if self._file < 0:
+            raise StoreFailed("the server stops, and takes no more events")
+        rest = memoryview(data)
+        try:
+            while rest:  # a signal may come in between, or the data be very large
+                rest = rest[os.write(self._file, rest) :]
+        except OSError:
+            os.ftruncate(self._file, self._size)
+            raise
+        self._size += len(data)
 
     def park(self) -> None:
-        """Stop writing, and keep the file."""
-        os.close(self._file)
+        """Stop writing, and keep the file. Later events are refused."""
+        with self._lock:
+            if self._file >= 0:
+                os.close(self._file)
+            self._file = -1
 
     def close(self) -> None:
         """Delete the journal: the trial is in the store."""
         self.park()
         self._path.unlink(missing_ok=True)
+
+
+def _record(sort: bytes, data: bytes) -> bytes:
+    return b"%b%d\n%b\n" % (sort, len(data), data)
 
 
 def read_journals(folder: Path) -> Iterator[tuple[Path, JournalContent]]:
@@ -101,8 +130,8 @@ def _read_journal(path: Path) -> JournalContent | None:
 def _read_records(data: bytes) -> Iterator[tuple[bytes, bytes]]:
     """Yield the complete records. The last one may be cut off: its request was not answered."""
     place = 0
-    while (end := data.find(b"\n", place)) >= 0:
-        sort, length = data[place : place + 1], data[place + 1 : end]
+    while (end := data.find(b"\n", place)) >= 0 and (length := data[place + 1 : end]).isdigit():
+        sort = data[place : place + 1]
         start, place = end + 1, end + 2 + int(length)
         if place > len(data):
             return
