@@ -16,7 +16,8 @@ from clerkship.api import routing
 from clerkship.api.app import build_app
 from clerkship.api.dependencies import encode_cursor
 from clerkship.api.observation import log_as_json
-from clerkship.service.serving.keys import KeyTable, NewApiKey
+from clerkship.model.server_objects import NewApiKey
+from clerkship.service.serving.keys import KeyTable
 from clerkship.service.serving.server import Server
 from tests.api.conftest import Clients
 

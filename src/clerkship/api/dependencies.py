@@ -2,12 +2,13 @@
 
 import base64
 import binascii
-from typing import Annotated, ClassVar, Generic, TypeVar
+from typing import Annotated, ClassVar, TypeVar
 
 from fastapi import Depends, Query
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, model_validator
 from starlette.requests import Request
 
+from clerkship.model.server_objects import ListMeta, ObjectList
 from clerkship.service.serving.database import ListPage, ListRequest, refuse_cursor
 from clerkship.service.serving.keys import Principal
 from clerkship.service.serving.server import Server
@@ -44,25 +45,6 @@ class RequestBody(BaseModel):
     @classmethod
     def _drop_read_only(cls, data: object) -> object:
         return {key: data[key] for key in data if key not in cls.read_only} if isinstance(data, dict) else data
-
-
-class ListMeta(BaseModel):
-    """Where the next part of a list begins."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    next: str | None
-    """The `cursor` of the next part; null at the end."""
-    limit: int
-
-
-class ObjectList(BaseModel, Generic[T]):
-    """A part of a list, newest first."""
-
-    model_config = ConfigDict(populate_by_name=True)
-
-    data: list[T]
-    meta: ListMeta = Field(alias="_meta")
 
 
 class RequestedPage:

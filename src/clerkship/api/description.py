@@ -8,7 +8,8 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
 
 from clerkship.api.authorization import ACCESS
-from clerkship.api.problems import MEDIA_TYPE, PROBLEMS, Problem
+from clerkship.api.problems import MEDIA_TYPE, PROBLEMS
+from clerkship.model.server_objects import Problem
 
 _BEARER = {"type": "http", "scheme": "bearer", "description": "The key of a person, a solver key, or a run token."}
 _IDEMPOTENCY_KEY = {

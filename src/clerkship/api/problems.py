@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import orjson
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
-from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
@@ -66,27 +65,6 @@ STATUS_OF: dict[type[Exception], int] = {
     ServerBusy: 429,
 }
 """The status of each refusal; that of its nearest base class counts."""
-
-
-class FieldMistake(BaseModel):
-    """A mistake in one field of a request."""
-
-    field: str
-    """The path of the field, such as `criteria.0.label`; empty if it concerns all."""
-    message: str
-    hint: str
-
-
-class Problem(BaseModel):
-    """Why a request was refused (RFC 9457)."""
-
-    type: str
-    title: str
-    status: int
-    detail: str
-    code: str
-    request_id: str
-    errors: list[FieldMistake]
 
 
 class HttpRefusal(Exception):

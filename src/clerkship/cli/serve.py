@@ -18,8 +18,9 @@ from clerkship.cli.console import err, out, plain_table, print_json, print_json_
 from clerkship.cli.options import Json
 from clerkship.kit.extras import describe_install, is_installed
 from clerkship.model.errors import InputError, InputProblem, MissingExtra
+from clerkship.model.server_objects import ApiKey, NewApiKey
 from clerkship.service.serving.database import ListRequest
-from clerkship.service.serving.keys import ApiKey, KeyTable, NewApiKey, parse_expiry
+from clerkship.service.serving.keys import KeyTable, parse_expiry
 from clerkship.service.serving.server import Server, open_database, open_server
 from clerkship.settings import Settings, load_settings, override_settings
 

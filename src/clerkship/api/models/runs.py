@@ -1,11 +1,10 @@
-"""Requests about benchmark runs, and answers to agents."""
+"""Requests about benchmark runs and task runs."""
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, JsonValue
+from pydantic import Field, JsonValue
 
 from clerkship.api.dependencies import RequestBody
-from clerkship.service.serving.results import BenchmarkRunSummary, CriterionResult, TaskResult
 
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 
@@ -20,14 +19,6 @@ class BenchmarkRunRequest(RequestBody):
     tags: Annotated[list[Name], Field(description="Only tasks with one of these tags.", max_length=100)] = []
     trials: Annotated[int, Field(description="Trials of each task.", ge=1, le=100)] = 1
     seed: Annotated[int | None, Field(description="Seed of all random choices.", ge=-(2**63), lt=2**63)] = None
-
-
-class StartedBenchmarkRun(BenchmarkRunSummary):
-    """A new benchmark run, with its token. The token is shown in this answer alone."""
-
-    benchmark_run_id: str
-    bearer_token: str
-    bearer_token_expires_at: str
 
 
 class StartRequest(RequestBody):
@@ -51,60 +42,3 @@ class ReplyRequest(RequestBody):
 
     say: Annotated[Any, Field(description="A text, a map with `text`, `buttons` and so on, a list of those, or null.")]
     report: Annotated[list[dict[str, JsonValue]], Field(description="Events that the agent reports of itself.")] = []
-
-
-class StartedTask(BaseModel):
-    """A started task run: what the agent is asked, and how it reaches the sandboxes."""
-
-    task_run_id: str
-    attempt: int
-    phase: str
-    seconds_left: float
-    """Wall seconds until the task run times out."""
-    type: str | None = None
-    """`task`: do the task and complete it. `turn`: reply to the message. Null: the task run has ended."""
-    task_item: dict[str, JsonValue] | None = None
-    text: str | None = None
-    """The message of a person, if the type is `turn`."""
-    turn: int | None = None
-    sandbox: str | None = None
-    channel: str | None = None
-    address: str | None = None
-    subject: str | None = None
-    slots: dict[str, JsonValue] | None = None
-    metadata: dict[str, JsonValue] | None = None
-    sandboxes: dict[str, dict[str, JsonValue]] = {}
-    """Kind, address and credentials of each sandbox."""
-    clock: dict[str, str] | None = None
-    """The simulated clock, at which the agent can wait."""
-    now: str | None = None
-    """The simulated time."""
-    result: TaskResult | None = None
-    """The result, if the task run has ended."""
-
-
-class Heartbeat(BaseModel):
-    """How much time is left."""
-
-    task_run_id: str
-    seconds_left: float
-
-
-class CriterionResults(BaseModel):
-    """The criterion runs of one task run."""
-
-    data: list[CriterionResult]
-
-
-class SpokenMessage(BaseModel):
-    """One message of a conversation."""
-
-    actor: str
-    """Who said it: `agent`, `person` and so on, with the place if there are several."""
-    text: str
-
-
-class Transcript(BaseModel):
-    """The messages of a task run, in order."""
-
-    messages: list[SpokenMessage]

@@ -5,14 +5,14 @@ from typing import Annotated, Any
 
 from fastapi import Query, Response
 
-from clerkship.api.dependencies import Caller, ObjectList, PagingPart, ServerPart
-from clerkship.api.models.runs import BenchmarkRunRequest, StartedBenchmarkRun
+from clerkship.api.dependencies import Caller, PagingPart, ServerPart
+from clerkship.api.models.runs import BenchmarkRunRequest
 from clerkship.api.routing import build_router
+from clerkship.model.server_objects import BenchmarkRunSummary, ObjectList, StartedBenchmarkRun
 from clerkship.service.serving.benchmark_cache import RunSelection
 from clerkship.service.serving.keys import Principal
 from clerkship.service.serving.live_runs import NewRun
 from clerkship.service.serving.refusals import ActionForbidden, ObjectNotFound
-from clerkship.service.serving.results import BenchmarkRunSummary
 from clerkship.service.serving.run_table import ServedRun
 from clerkship.service.serving.server import Server
 

@@ -4,11 +4,12 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from clerkship.api.dependencies import ObjectList, PagingPart, ServerPart
+from clerkship.api.dependencies import PagingPart, ServerPart
 from clerkship.api.etags import ReadPreconditions
 from clerkship.api.models.identity import KeyRequest
 from clerkship.api.routing import build_router
-from clerkship.service.serving.keys import ApiKey, KeyKind, NewApiKey, parse_expiry
+from clerkship.model.server_objects import ApiKey, KeyKind, NewApiKey, ObjectList
+from clerkship.service.serving.keys import parse_expiry
 
 router = build_router("keys")
 

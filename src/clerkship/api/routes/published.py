@@ -13,15 +13,17 @@ from fastapi import Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import FileResponse, StreamingResponse
 
-from clerkship.api.dependencies import Caller, ObjectList, PagingPart, ServerPart
+from clerkship.api.dependencies import Caller, PagingPart, ServerPart
 from clerkship.api.etags import Preconditions, ReadPreconditions
-from clerkship.api.models.published import PublishedCard, PublishedSummary, WithdrawalRequest
+from clerkship.api.models.published import WithdrawalRequest, build_published_card, build_published_summary
 from clerkship.api.routing import build_router, receive_file
+from clerkship.model.server_objects import ObjectList
 from clerkship.service.published_card import build_card
 from clerkship.service.serving.keys import Principal
 from clerkship.service.serving.published import ServedVersion
 from clerkship.service.serving.server import Server
 from clerkship.suite_files.published.archive import Archive
+from clerkship.suite_files.published.card import PublishedCard, PublishedSummary
 from clerkship.suite_files.published.manifest import Manifest
 from clerkship.suite_files.published.places import PACKED_SUFFIX, get_archive_name
 from clerkship.suite_files.published.signing import describe_signature
@@ -41,7 +43,7 @@ def list_published(
     slug: Annotated[str | None, Query(description="Only versions of this benchmark.")] = None,
 ) -> ObjectList[PublishedSummary]:
     """List the published versions of the server, and those that ship with Clerkship."""
-    return paging.render(server.published.list(paging.request, slug=slug).map(PublishedSummary.read))
+    return paging.render(server.published.list(paging.request, slug=slug).map(build_published_summary))
 
 
 @router.get("/published/{name}", response_model=PublishedCard)
@@ -91,13 +93,13 @@ async def upload_archive(server: ServerPart, request: Request, name: str) -> Res
 @router.post("/published/{name}/withdraw")
 def withdraw_version(server: ServerPart, name: str, body: WithdrawalRequest) -> PublishedSummary:
     """Withdraw a version: no run of it can be started by its name. Its runs and its archive stay."""
-    return PublishedSummary.read(server.published.withdraw(name, body.reason))
+    return build_published_summary(server.published.withdraw(name, body.reason))
 
 
 @router.post("/published/{name}/restore")
 def restore_version(server: ServerPart, name: str) -> PublishedSummary:
     """Undo the withdrawal of a version."""
-    return PublishedSummary.read(server.published.restore(name))
+    return build_published_summary(server.published.restore(name))
 
 
 def _choose_form(server: Server, caller: Principal, name: str) -> Archive:
@@ -108,7 +110,7 @@ def _choose_form(server: Server, caller: Principal, name: str) -> Archive:
 
 def _build_card(server: Server, served: ServedVersion) -> PublishedCard:
     card = build_card(served.archive, str(describe_signature(served.archive, server.settings)))
-    return PublishedCard.build(served, card.data())
+    return build_published_card(served, card.data())
 
 
 def _unpack(path: Path) -> Iterator[bytes]:

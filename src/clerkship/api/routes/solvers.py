@@ -4,11 +4,12 @@ from typing import Annotated
 
 from fastapi import Query, Response
 
-from clerkship.api.dependencies import Caller, ObjectList, PagingPart, ServerPart
+from clerkship.api.dependencies import Caller, PagingPart, ServerPart
 from clerkship.api.etags import ChangePreconditions, ReadPreconditions
 from clerkship.api.models.identity import SolverChange, SolverKeyRequest, SolverRequest
 from clerkship.api.routing import build_router
-from clerkship.service.serving.keys import ApiKey, NewApiKey, RegisteredSolver, parse_expiry
+from clerkship.model.server_objects import ApiKey, NewApiKey, ObjectList, RegisteredSolver
+from clerkship.service.serving.keys import parse_expiry
 from clerkship.service.serving.refusals import ObjectNotFound
 
 router = build_router("solvers")

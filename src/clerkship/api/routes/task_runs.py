@@ -8,20 +8,20 @@ from starlette.concurrency import run_in_threadpool
 
 from clerkship.api.dependencies import Caller, ServerPart
 from clerkship.api.event_stream import stream_events
-from clerkship.api.models.runs import (
-    CompletionRequest,
-    CriterionResults,
-    Heartbeat,
-    ReplyRequest,
-    StartedTask,
-    StartRequest,
-    Transcript,
-)
+from clerkship.api.models.runs import CompletionRequest, ReplyRequest, StartRequest
 from clerkship.api.routes.benchmark_runs import require_run
 from clerkship.api.routing import build_router
+from clerkship.model.server_objects import (
+    CriterionResult,
+    CriterionResults,
+    Heartbeat,
+    StartedTask,
+    TaskResult,
+    Transcript,
+)
 from clerkship.service.serving.keys import Principal
 from clerkship.service.serving.refusals import ActionForbidden
-from clerkship.service.serving.results import CriterionResult, EventChoice, TaskResult, is_hidden
+from clerkship.service.serving.results import EventChoice, is_hidden
 from clerkship.service.serving.run_table import ServedRun, ServedTask
 from clerkship.service.serving.server import Server
 

@@ -8,14 +8,12 @@ import re
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Literal
-
-from pydantic import ConfigDict
+from typing import Any
 
 from clerkship.kit.secrets import new_name, new_token
 from clerkship.kit.wall import now
 from clerkship.model.errors import InputError, InputProblem
-from clerkship.model.frozen import Frozen
+from clerkship.model.server_objects import ApiKey, KeyKind, NewApiKey, RegisteredSolver
 from clerkship.service.serving.database import FIRST_PAGE, ListPage, ListRequest, ServerDatabase, get_timestamp
 from clerkship.service.serving.refusals import ObjectNotFound, RequestConflict
 
@@ -32,7 +30,6 @@ CREATE TABLE solvers (
   agent_description TEXT NOT NULL, contact_email TEXT NOT NULL, created_at TEXT NOT NULL, updated_at TEXT NOT NULL
 );
 """
-KeyKind = Literal["person", "solver", "run"]
 PREFIXES: dict[KeyKind, str] = {"person": "clk", "solver": "cls", "run": "clr"}
 SECRET = re.compile(r"cl[ksr]_[A-Za-z0-9_-]{43}")
 """The form of every key."""
@@ -49,44 +46,6 @@ class Principal:
     name: str
     solver_id: str | None = None
     run_id: str | None = None
-
-
-class ApiKey(Frozen):
-    """A key, without its secret."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-    id: str
-    kind: KeyKind
-    name: str
-    prefix: str
-    suffix: str
-    """The last four characters of the secret."""
-    solver_id: str | None
-    run_id: str | None
-    created_at: datetime
-    updated_at: datetime
-    expires_at: datetime | None
-    revoked_at: datetime | None
-
-
-class NewApiKey(ApiKey):
-    """A new key, with its secret, which is not shown again."""
-
-    key: str
-    """The secret."""
-
-
-class RegisteredSolver(Frozen):
-    """The identity of one agent under test."""
-
-    id: str
-    alias: str
-    real_name: str
-    agent_description: str
-    contact_email: str
-    created_at: datetime
-    updated_at: datetime
 
 
 class KeyTable:

@@ -19,13 +19,14 @@ from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec
 from clerkship.kit.wall import now
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.run import Attempt, Verdict
+from clerkship.model.server_objects import RunState
 from clerkship.service.planning.plan import RunPlan
 from clerkship.service.resume import plan_resume
 from clerkship.service.serving.database import get_timestamp
 from clerkship.service.serving.live_trial import LiveTrial
 from clerkship.service.serving.recovery import build_cut_off, recover_task
 from clerkship.service.serving.refusals import RequestConflict
-from clerkship.service.serving.run_table import RunState, RunTable, ServedRun, ServedTask
+from clerkship.service.serving.run_table import RunTable, ServedRun, ServedTask
 from clerkship.service.serving.sandbox_host import SandboxHost
 from clerkship.service.serving.trial_journal import JournalContent, TrialJournal, read_journals
 from clerkship.service.stored_runs import end_run

@@ -6,18 +6,17 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 import orjson
-from pydantic import JsonValue
 
 from clerkship.events.query import matches_kind
-from clerkship.model.frozen import Frozen
-from clerkship.model.run import AxisScore, CriterionRun, TaskRun, Verdict
+from clerkship.model.run import TaskRun
+from clerkship.model.server_objects import BenchmarkRunSummary, CriterionResult, TaskResult, TaskRunSummary
 from clerkship.report.gates import GatedComparison
 from clerkship.service.comparing import compare_runs
 from clerkship.service.exporting import render_report
 from clerkship.service.serving.keys import Principal
 from clerkship.service.serving.live_runs import LiveRuns
 from clerkship.service.serving.refusals import ObjectNotFound
-from clerkship.service.serving.run_table import Phase, RunState, ServedRun, ServedTask
+from clerkship.service.serving.run_table import ServedRun, ServedTask
 from clerkship.service.task_view import load_task_view
 
 TASK_STATES = {
@@ -28,62 +27,6 @@ TASK_STATES = {
     "invalid_person": "failed",
 }
 """The status of a task run by that of the stored trial. Only the fault of the platform makes it `failed`."""
-
-
-class TaskRunSummary(Frozen):
-    """A task run without its criteria."""
-
-    id: str
-    benchmark_run_id: str
-    name: str
-    """The name of the task."""
-    trial: int
-    attempt: int
-    phase: Phase
-    status: str
-    verdict: Verdict | None = None
-    score: float | None = None
-    axes: dict[str, AxisScore] = {}
-    reason: str = ""
-    """Why it has no verdict, or why the agent failed."""
-    start_url: str
-    complete_url: str
-    started_at: str | None = None
-    completed_at: str | None = None
-
-
-class BenchmarkRunSummary(Frozen):
-    """A benchmark run with its task runs."""
-
-    id: str
-    benchmark: dict[str, str]
-    """Slug, version and digest."""
-    solver_id: str | None
-    agent: str
-    scored: bool
-    phase: Phase
-    status: RunState
-    verdict: Verdict | None
-    score: float | None
-    created_at: datetime
-    expires_at: datetime
-    task_runs: tuple[TaskRunSummary, ...] = ()
-
-
-class CriterionResult(CriterionRun):
-    """A criterion run, with the id under which it can be read."""
-
-    id: str
-    task_run_id: str
-
-
-class TaskResult(TaskRunSummary):
-    """A task run that has ended, with its criterion runs unless they are hidden."""
-
-    ending: str = ""
-    answer: JsonValue = None
-    checks: tuple[CriterionResult, ...] | None = None
-    """None if they are hidden."""
 
 
 def is_hidden(run: ServedRun, reader: Principal) -> bool:

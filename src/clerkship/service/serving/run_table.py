@@ -5,9 +5,10 @@ Records of runs, verdicts and logs are in the run store. The API's ids of task r
 
 from collections.abc import Iterable, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from clerkship.model.run import Verdict
+from clerkship.model.server_objects import Phase, RunState
 from clerkship.service.serving.database import ListPage, ListRequest, ServerDatabase
 from clerkship.service.serving.refusals import ObjectNotFound
 
@@ -25,8 +26,6 @@ CREATE TABLE served_tasks (
 CREATE INDEX served_tasks_by_run ON served_tasks (run, number);
 """
 
-Phase = Literal["created", "started", "completed"]
-RunState = Literal["active", "completed", "cancelled", "failed"]
 _RUN_COLUMNS = "id, benchmark, digest, agent, scored, solver, phase, status, created_at, expires_at, verdict, score"
 _RUN = f"SELECT {_RUN_COLUMNS} FROM served_runs"
 _TASK = "SELECT id, run, task, trial, attempt, phase, started_at, completed_at FROM served_tasks"
