@@ -1,6 +1,7 @@
 """An agent with a key works on a published version: runs, tasks, conversations, hidden criteria, restarts."""
 
 import threading
+from base64 import b64decode
 from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
@@ -295,3 +296,31 @@ def test_benchmark_with_variables_of_the_environment_is_refused(
     assert refused.status_code == 400
     assert "SECRET_OF_THE_SERVER" in refused.text
     assert "swordfish" not in refused.text
+
+
+def test_handles_reach_sandboxes_and_the_clock_through_the_server(hosted: Hosted) -> None:
+    agent = hosted.start()
+    assert agent.post("Copy", "sandbox-requests", request="now").status_code == 409
+    agent.post("Copy", "start")
+    send = {"request": "send", "sandbox": "drop", "headers": {}}
+    read = agent.post("Copy", "sandbox-requests", **send, method="GET", path="/files/form.txt").json()
+    assert (read["value"]["status"], b64decode(read["value"]["body"])) == (200, b"NAME: Ada")
+    written = agent.post("Copy", "sandbox-requests", **send, method="PUT", path="/files/out.txt", body="QWRh").json()
+    assert written["value"]["status"] in (200, 201)
+    assert agent.post("Copy", "sandbox-requests", request="advance", seconds=90).json()["error"] is None
+    unknown = agent.post("Copy", "sandbox-requests", request="call", sandbox="drop", operation="fly").json()
+    assert unknown["error"]["type"] == "builtins:ValueError"
+    assert agent.post("Copy", "sandbox-requests", request="url", sandbox="none").status_code == 400
+    assert agent.post("Copy", "complete").json()["verdict"] == "pass"
+
+
+def test_agent_can_say_why_it_failed(hosted: Hosted) -> None:
+    agent = hosted.start()
+    agent.post("Say done", "start")
+    result = agent.post("Say done", "complete", error="no idea").json()
+    assert (result["verdict"], result["status"], result["agent_error"]) == ("fail", "completed", "no idea")
+    assert (result["ending"], result["reason"]) == ("agent_failed", "no idea")
+
+
+def test_seconds_left_are_those_of_the_reply_that_a_person_waits_for(hosted: Hosted) -> None:
+    assert hosted.start("talk@1").post("Two questions", "start").json()["seconds_left"] <= 60

@@ -5,14 +5,10 @@ requests to sandboxes and reports go through the process's pipes in order, so th
 """
 
 import asyncio
-import base64
-import binascii
 import inspect
 import os
 import sys
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import asdict
-from datetime import timedelta
+from collections.abc import Awaitable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any, TypeVar, get_args
@@ -26,115 +22,19 @@ from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.actors.messages import parse_object
 from clerkship.actors.process import Process
 from clerkship.actors.python import PythonSolver, call_sync, reported_events
-from clerkship.actors.reply import parse_answer, parse_replies, parse_report, report_fields
-from clerkship.kit.text import replace_surrogates
+from clerkship.actors.reply import parse_answer, parse_replies, report_fields
+from clerkship.actors.sandbox_requests import AgentRequests, describe_handle
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
-from clerkship.sandbox.call_record import CallRecord
-from clerkship.sandbox.handle import Handle, Sandboxes
-from clerkship.sandbox.request import IMMEDIATE, QueryParams, Reply, Request
+from clerkship.sandbox.handle import Sandboxes
 from clerkship.settings import get_inherited_environment
 
-MAX_BODY = 1_000_000_000
-"""Bytes of one request's body, as large as a simulator takes."""
 T = TypeVar("T")
 HOST_MODULE = "clerkship.actors.python_host"
 MAX_IMPORT_SECONDS = 120.0
 """Wall seconds for importing an agent before a run; in a trial the task's limit applies."""
 EXIT_TIMEOUT = 1.0
 """Seconds to wait for the exit code of a process that closed its pipe."""
-
-
-class AgentRequests:
-    """Answers requests in order of arrival."""
-
-    def __init__(self) -> None:
-        self._body = bytearray()
-        self._kinds: Mapping[str, Callable[[dict[str, Any], Sandboxes], Any]] = {
-            "send": self._send,
-            "call": _call,
-            "url": lambda message, sandboxes: _handle(message, sandboxes).url,
-            "token": lambda message, sandboxes: _handle(message, sandboxes).token,
-            "credentials": lambda message, sandboxes: dict(_handle(message, sandboxes).credentials),
-            "lines": lambda message, sandboxes: dict(_handle(message, sandboxes).listeners),
-            "now": lambda message, sandboxes: sandboxes.now.isoformat(),
-            "advance": _advance,
-            "skip": lambda message, sandboxes: sandboxes.wait(),
-            "report": _report,
-        }
-
-    def take_part(self, part: Any) -> None:
-        """Add a part of the body of the next request."""
-        self._body += _decode_part(part)
-        if len(self._body) > MAX_BODY:
-            raise AgentError(f"it sent a request with a body of more than {MAX_BODY:,} bytes")
-
-    def answer(self, message: dict[str, Any], sandboxes: Sandboxes) -> bytes:
-        """Execute a request; return the line with its value, or with the error to raise in the agent's code."""
-        do = self._kinds.get(str(message.get("request")))
-        if do is None:
-            raise AgentError(f"its process sent an unknown request: {str(message.get('request'))[:80]!r}")
-        try:
-            answer: dict[str, Any] = {"value": do(message, sandboxes)}
-        except KeyError as error:
-            raise AgentError(f"its process sent a request without {error}") from None
-        except Exception as error:  # raised in the agent's code, as it would be in this process
-            kind = type(error)
-            answer = {
-                "error": {"type": f"{kind.__module__}:{kind.__qualname__}", "message": replace_surrogates(str(error))}
-            }
-        return orjson.dumps({"answer": message.get("number"), **answer})
-
-    def _send(self, message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
-        body, self._body = bytes(self._body), bytearray()
-        query = message["query"]
-        if isinstance(query, list):
-            query = QueryParams(tuple((name, value) for name, value in query))
-        request = Request(message["method"], message["path"], query, message["headers"], body)
-        return _render_reply(_handle(message, sandboxes).send_as_is(request))
-
-
-def _call(message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
-    """Call an operation by name, as an agent and never as a listener."""
-    operation, given = message["operation"], message["input"]
-    if not isinstance(operation, str) or not isinstance(given, dict):
-        raise AgentError("its process sent a call without an operation and an input")
-    return _render_reply(_handle(message, sandboxes).replay_call(CallRecord(operation, given)))
-
-
-def _render_reply(reply: Reply) -> dict[str, Any]:
-    return {
-        "status": reply.status,
-        "body": base64.b64encode(reply.body).decode(),
-        "media": reply.media,
-        "headers": dict(reply.headers),
-        "delivery": None if reply.delivery is IMMEDIATE else asdict(reply.delivery),
-    }
-
-
-def _handle(message: dict[str, Any], sandboxes: Sandboxes) -> Handle:
-    name = message["sandbox"]
-    if name not in sandboxes:
-        raise AgentError(f"its process sent a request to an unknown sandbox: {str(name)[:80]!r}")
-    return sandboxes[name]
-
-
-def _advance(message: dict[str, Any], sandboxes: Sandboxes) -> None:
-    sandboxes.wait(timedelta(message["days"], message["seconds"], message["microseconds"]))
-
-
-def _report(message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
-    event = sandboxes.report(parse_report(message["event"], sandboxes.agent_events))
-    known = event._asdict()
-    del known["payload"]
-    return known | {"at": event.at.isoformat()}
-
-
-def _decode_part(part: Any) -> bytes:
-    try:
-        return base64.b64decode(part, validate=True)
-    except (binascii.Error, TypeError, ValueError):
-        raise AgentError("its process sent a part of a body that is not base64") from None
 
 
 class PythonProcessAgent:
@@ -198,7 +98,7 @@ class PythonProcessAgent:
         call = {"call": entry, "argument": argument}
         if not self._knows_sandboxes:
             self._knows_sandboxes = True
-            call["sandboxes"] = {name: _describe_handle(handle) for name, handle in sandboxes.items()}
+            call["sandboxes"] = {name: describe_handle(handle.kind, type(handle)) for name, handle in sandboxes.items()}
         try:
             return await self._call(call, sandboxes)
         except InputError as error:  # it was imported before the run, so this is the agent's failure
@@ -249,11 +149,6 @@ def _parse_result(message: Mapping[str, Any]) -> Any:
 def _texts(fields: Any, *names: str) -> tuple[str, ...]:
     given = fields if isinstance(fields, dict) else {}
     return tuple(str(given.get(name, ""))[:100_000] for name in names)
-
-
-def _describe_handle(handle: Handle) -> dict[str, str]:
-    """Return what the process needs to create the same handle to a sandbox."""
-    return {"kind": handle.kind, "handle": f"{type(handle).__module__}:{type(handle).__qualname__}"}
 
 
 class PythonProcessSolver:

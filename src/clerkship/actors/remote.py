@@ -22,12 +22,12 @@ _REPLY = "the request"
 class Question:
     """What the agent is asked. Awaiting it suspends the trial until the answer is sent."""
 
-    __slots__ = ("_sandboxes", "message")
+    __slots__ = ("message", "sandboxes")
 
     def __init__(self, message: dict[str, Any], sandboxes: Sandboxes) -> None:
         self.message = message
         """The message for the agent, as an agent behind an address gets it."""
-        self._sandboxes = sandboxes
+        self.sandboxes = sandboxes
 
     @property
     def is_turn(self) -> bool:
@@ -37,16 +37,16 @@ class Question:
     def parse(self, reply: Mapping[str, Any]) -> "Answer":
         """Check what the agent replies, before anything happens. Raise AgentError."""
         written = reply.get("report", [])
-        reports = [parse_report(each, self._sandboxes.agent_events) for each in _as_list(written)]
+        reports = [parse_report(each, self.sandboxes.agent_events) for each in _as_list(written)]
         if len(reports) > MAX_REPORTS:
             raise AgentError(f"it reports more than {MAX_REPORTS:,} events")
-        value = parse_say(reply, _REPLY, self._sandboxes) if self.is_turn else parse_task_answer(reply, _REPLY)
+        value = parse_say(reply, _REPLY, self.sandboxes) if self.is_turn else parse_task_answer(reply, _REPLY)
         return Answer(value, reports)
 
     def __await__(self) -> Generator["Question", "Answer", Any]:
         answer = yield self
         for report in answer.reports:
-            self._sandboxes.report(report)
+            self.sandboxes.report(report)
         return answer.value
 
 

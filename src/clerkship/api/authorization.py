@@ -60,6 +60,7 @@ ACCESS: Mapping[str, Access] = {
     "GET /v1/benchmark-runs/{run_id}/compare/{other_id}": _PEOPLE,
     "GET /v1/task-runs/{task_run_id}": _OWN_RUN,
     "POST /v1/task-runs/{task_run_id}/start": _WORK,
+    "POST /v1/task-runs/{task_run_id}/sandbox-requests": _WORK,
     "POST /v1/task-runs/{task_run_id}/messages": _WORK,
     "POST /v1/task-runs/{task_run_id}/complete": _WORK,
     "POST /v1/task-runs/{task_run_id}/cancel": _WORK,

@@ -16,7 +16,13 @@ from clerkship.actors.contract import AgentError
 from clerkship.api.authorization import NotAuthenticated
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.service.serving.live_runs import ServerBusy
-from clerkship.service.serving.refusals import ActionForbidden, ObjectNotFound, PreconditionNotMet, RequestConflict
+from clerkship.service.serving.refusals import (
+    ActionForbidden,
+    ObjectNotFound,
+    PreconditionNotMet,
+    RequestConflict,
+    RequestUnderWay,
+)
 from clerkship.store.contract import RunBusy, SealBroken, UnknownRun
 from clerkship.suite_files.validation_message import describe_error
 
@@ -112,7 +118,9 @@ def render_error(request: Request, error: Exception) -> Response:
     if status is None:
         _LOG.error("request failed", exc_info=error, extra={"request_id": request.scope.get("request_id")})
         return render_problem(request, PROBLEMS[500], FAILURE_DETAIL)
-    headers = {"www-authenticate": "Bearer"} if status == 401 else None
+    headers = {"www-authenticate": "Bearer"} if status == 401 else {}
+    if isinstance(error, RequestUnderWay | ServerBusy):
+        headers = {"retry-after": "1"}
     return render_problem(request, PROBLEMS[status], str(error), headers=headers)
 
 

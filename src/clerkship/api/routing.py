@@ -16,11 +16,14 @@ from clerkship.api.problems import HttpRefusal
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean
+from clerkship.sandbox.request import MAX_BODY
 from clerkship.service.serving.idempotency import GivenAnswer, IdempotentRequest
 from clerkship.service.serving.server import Server
 
 MAX_BODY_BYTES = 2_000_000
 """Bytes of a JSON body. Archives and folders arrive as files, with limits of their own."""
+BODY_LIMITS = {"/v1/task-runs/{task_run_id}/sandbox-requests": MAX_BODY * 4 // 3 + 100_000}
+"""The limits of routes whose bodies have files in base64."""
 MAX_BODY_SECONDS = 30.0
 """Until a JSON body has arrived: a slow client must not keep a connection."""
 MAX_CHUNK_SECONDS = 30.0
@@ -41,6 +44,7 @@ class GuardedRoute(APIRoute):
         access = ACCESS[f"{method} {self.path}"]
         fields = get_flat_params(self.dependant)
         parameters = {field.alias for field in fields if isinstance(field.field_info, params.Query)}
+        limit = BODY_LIMITS.get(self.path, MAX_BODY_BYTES)
 
         async def guard(request: Request) -> Response:
             server: Server = request.app.state.server
@@ -48,7 +52,7 @@ class GuardedRoute(APIRoute):
             request.state.principal = principal
             request.scope["principal"] = principal
             _check_parameters(request, parameters)
-            body = await _read_json(request) if self.body_field is not None else b""
+            body = await _read_json(request, limit) if self.body_field is not None else b""
             if method == "POST" and (key := request.headers.get("idempotency-key")) is not None:
                 return await _answer_once(server, request, key, body, handle)
             return await handle(request)
@@ -71,17 +75,17 @@ def _check_parameters(request: Request, known: Collection[str]) -> None:
         )
 
 
-async def _read_json(request: Request) -> bytes:
+async def _read_json(request: Request, limit: int) -> bytes:
     """Read the body as JSON for the route. Raise HttpRefusal if it is too large, slow, deep or no JSON."""
-    if _get_length(request) > MAX_BODY_BYTES:
-        raise HttpRefusal(413, f"the body has more than {MAX_BODY_BYTES:,} bytes")
+    if _get_length(request) > limit:
+        raise HttpRefusal(413, f"the body has more than {limit:,} bytes")
     data = bytearray()
     try:
         async with asyncio.timeout(MAX_BODY_SECONDS):
             async for chunk in request.stream():
                 data += chunk
-                if len(data) > MAX_BODY_BYTES:
-                    raise HttpRefusal(413, f"the body has more than {MAX_BODY_BYTES:,} bytes")
+                if len(data) > limit:
+                    raise HttpRefusal(413, f"the body has more than {limit:,} bytes")
     except TimeoutError:
         raise HttpRefusal(408, f"the body did not arrive within {MAX_BODY_SECONDS:g} seconds") from None
     request._body = bytes(data)

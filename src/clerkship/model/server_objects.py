@@ -9,7 +9,8 @@ from typing import Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from clerkship.model.frozen import Frozen
-from clerkship.model.run import AxisScore, CriterionRun, Verdict
+from clerkship.model.run import AxisScore, CriterionRun, Ending, Verdict
+from clerkship.model.usage import Role, Usage
 
 T = TypeVar("T")
 KeyKind = Literal["person", "solver", "run"]
@@ -132,6 +133,17 @@ class BenchmarkRunSummary(Frozen):
     score: float | None
     created_at: datetime
     expires_at: datetime
+    name: str | None = None
+    """The name of the run. This and what follows is left out of lists."""
+    seed: int | None = None
+    trials: int | None = None
+    """Trials of each task."""
+    criteria: int | None = None
+    """The number of criteria that decide verdicts."""
+    grading: str | None = None
+    """The version of the rules by which it is graded."""
+    clerkship: str | None = None
+    """The version of the program that grades it."""
     task_runs: tuple[TaskRunSummary, ...] = ()
 
 
@@ -145,8 +157,24 @@ class CriterionResult(CriterionRun):
 class TaskResult(TaskRunSummary):
     """A task run that has ended, with its criterion runs unless they are hidden."""
 
-    ending: str = ""
+    ending: Ending | None = None
+    """How it ended; None if it has not."""
     answer: JsonValue = None
+    error: str = ""
+    """Why it has no verdict."""
+    agent_error: str = ""
+    """Why the agent failed."""
+    head: str = ""
+    """The hash of the last line of its log."""
+    events: int = 0
+    """The number of events in its log."""
+    timeout: float | None = None
+    """Its limit in wall seconds."""
+    tags: tuple[str, ...] = ()
+    template: str = ""
+    """The name of the task in the file, if one task was made for each record."""
+    models: dict[Role, Usage] = {}
+    """What models used, by role."""
     checks: tuple[CriterionResult, ...] | None = None
     """None if they are hidden."""
 
@@ -166,7 +194,7 @@ class StartedTask(BaseModel):
     attempt: int
     phase: str
     seconds_left: float
-    """Wall seconds until the task run times out."""
+    """Wall seconds until the task run times out, if nothing is answered."""
     type: str | None = None
     """`task`: do the task and complete it. `turn`: reply to the message. Null: the task run has ended."""
     task_item: dict[str, JsonValue] | None = None
@@ -187,6 +215,21 @@ class StartedTask(BaseModel):
     """The simulated time."""
     result: TaskResult | None = None
     """The result, if the task run has ended."""
+
+
+class SandboxError(BaseModel):
+    """An exception to raise in the agent."""
+
+    type: str
+    """Module and class, such as `builtins:ValueError`."""
+    message: str
+
+
+class SandboxAnswer(BaseModel):
+    """What a request to a sandbox returned, or the exception that it raised."""
+
+    value: JsonValue = None
+    error: SandboxError | None = None
 
 
 class Heartbeat(BaseModel):
@@ -214,3 +257,36 @@ class Transcript(BaseModel):
     """The messages of a task run, in order."""
 
     messages: list[SpokenMessage]
+
+
+class LoggedEvent(BaseModel):
+    """An event of a log, as it is stored."""
+
+    model_config = ConfigDict(extra="allow")
+
+    seq: int
+    at: datetime
+    """The simulated time at which it happened."""
+    source: str
+    """The sandbox, `agent` or `run`."""
+    kind: str
+    actor: str
+    cause: int | None = None
+    payload: dict[str, JsonValue] = {}
+
+
+class EventMeta(BaseModel):
+    """Where the next events are."""
+
+    next: int | None
+    """`after` of the next part; null at the end."""
+    limit: int
+
+
+class EventList(BaseModel):
+    """A part of a log, in its order."""
+
+    model_config = ConfigDict(populate_by_name=True)
+
+    data: list[LoggedEvent]
+    meta: EventMeta = Field(alias="_meta")

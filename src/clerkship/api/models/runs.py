@@ -1,6 +1,6 @@
 """Requests about benchmark runs and task runs."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue
 
@@ -34,6 +34,10 @@ class CompletionRequest(RequestBody):
     """What the agent answers at the end of a task."""
 
     answer: JsonValue = None
+    error: Annotated[
+        str | None,
+        Field(description="Why the agent failed, instead of an answer or a reply.", min_length=1, max_length=20_000),
+    ] = None
     report: Annotated[list[dict[str, JsonValue]], Field(description="Events that the agent reports of itself.")] = []
 
 
@@ -42,3 +46,24 @@ class ReplyRequest(RequestBody):
 
     say: Annotated[Any, Field(description="A text, a map with `text`, `buttons` and so on, a list of those, or null.")]
     report: Annotated[list[dict[str, JsonValue]], Field(description="Events that the agent reports of itself.")] = []
+
+
+RequestName = Literal["send", "call", "url", "token", "credentials", "lines", "now", "advance", "skip", "report"]
+
+
+class SandboxRequest(RequestBody):
+    """A request of the agent to a sandbox or to the clock, as the handles of Python agents send it."""
+
+    request: Annotated[RequestName, Field(description="`send`: an HTTP request. `call`: an operation by its name.")]
+    sandbox: Annotated[str, Field(description="Name of the sandbox; none for the clock.", max_length=200)] = ""
+    method: str = "GET"
+    path: str = "/"
+    query: dict[str, str] | list[list[str]] = {}
+    headers: dict[str, str] = {}
+    body: Annotated[str, Field(description="The body in base64.")] = ""
+    operation: str = ""
+    input: dict[str, JsonValue] = {}
+    days: Annotated[int, Field(description="With `advance`: how much time passes.", ge=0, le=10_000)] = 0
+    seconds: Annotated[int, Field(ge=0, lt=86_400)] = 0
+    microseconds: Annotated[int, Field(ge=0, lt=1_000_000)] = 0
+    event: Annotated[dict[str, JsonValue], Field(description="With `report`: an event of the agent.")] = {}

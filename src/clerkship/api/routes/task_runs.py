@@ -2,19 +2,22 @@
 
 from typing import Annotated
 
+import orjson
 from fastapi import Depends, Query, Request, Response
 from fastapi.responses import StreamingResponse
 from starlette.concurrency import run_in_threadpool
 
+from clerkship.actors.contract import AgentError
 from clerkship.api.dependencies import Caller, ServerPart
 from clerkship.api.event_stream import stream_events
-from clerkship.api.models.runs import CompletionRequest, ReplyRequest, StartRequest
+from clerkship.api.models.runs import CompletionRequest, ReplyRequest, SandboxRequest, StartRequest
 from clerkship.api.routes.benchmark_runs import require_run
 from clerkship.api.routing import build_router
 from clerkship.model.server_objects import (
     CriterionResult,
     CriterionResults,
     Heartbeat,
+    SandboxAnswer,
     StartedTask,
     TaskResult,
     Transcript,
@@ -78,6 +81,17 @@ def start_task_run(
     return _describe(server, task.id, run, caller)
 
 
+@router.post("/task-runs/{task_run_id}/sandbox-requests", response_model=SandboxAnswer)
+def send_sandbox_request(server: ServerPart, caller: Caller, task_run_id: str, body: SandboxRequest) -> Response:
+    """Send a request to a sandbox or the clock, as the handles of an agent written in Python do.
+
+    Other agents use the addresses of the sandboxes. It is not repeated under an Idempotency-Key.
+    """
+    task, _ = require_task(server, caller, task_run_id)
+    answer = server.live.request(task.id, body.model_dump())
+    return Response(orjson.dumps({"value": None, "error": None, **answer}), media_type="application/json")
+
+
 @router.post("/task-runs/{task_run_id}/messages")
 def send_message(server: ServerPart, caller: Caller, task_run_id: str, body: ReplyRequest) -> StartedTask:
     """Reply to the message of a person. The answer has the next message, or the end of the conversation."""
@@ -92,7 +106,9 @@ def complete_task_run(
 ) -> TaskResult:
     """Say that the task is done, and return the verdict. It is graded before the answer is sent."""
     task, run = require_task(server, caller, task_run_id)
-    server.live.answer(task.id, (body or CompletionRequest()).model_dump())
+    body = body or CompletionRequest()
+    failure = None if body.error is None else AgentError(body.error)
+    server.live.answer(task.id, failure or body.model_dump(exclude={"error"}))
     return server.results.task(server.live.table.task(task.id), hidden=is_hidden(run, caller))
 
 

@@ -18,7 +18,7 @@ import orjson
 from clerkship.kit.secrets import decrypt, encrypt
 from clerkship.kit.wall import now
 from clerkship.service.serving.database import ServerDatabase, get_timestamp, on_write
-from clerkship.service.serving.refusals import RequestConflict
+from clerkship.service.serving.refusals import RequestConflict, RequestUnderWay
 
 TABLES = """
 CREATE TABLE idempotent_requests (
@@ -84,7 +84,7 @@ class IdempotencyTable:
 
         with self._lock:
             if running in self._under_way:
-                raise RequestConflict("the request with this Idempotency-Key is still under way; wait for its answer")
+                raise RequestUnderWay("the request with this Idempotency-Key is still under way; wait for its answer")
             self._under_way.add(running)
         token = on_write.set(record)
         try:

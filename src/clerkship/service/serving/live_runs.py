@@ -17,6 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from clerkship.actors.contract import AgentError
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.spec import build_unstarted
 from clerkship.engine.worker import describe_failure, render_bug_traceback
@@ -170,10 +171,14 @@ class LiveRuns:
         live = self._runs.find(self.table.task(id).run)
         return None if live is None else live.trials.get(id)
 
-    def answer(self, id: str, reply: dict[str, Any]) -> LiveTrial:
-        """Pass a reply of the agent to its trial.
+    def request(self, id: str, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Execute a request of the agent of a started task run to a sandbox."""
+        return self.hear(id).request(message)
 
-        Raise AgentError for an invalid one, and RequestConflict if nothing was asked.
+    def answer(self, id: str, reply: dict[str, Any] | AgentError) -> LiveTrial:
+        """Pass a reply of the agent, or its failure, to its trial.
+
+        Raise AgentError for an invalid reply, and RequestConflict if nothing was asked.
         """
         task, live = self._find(id)
         trial = live.trials.get(id)

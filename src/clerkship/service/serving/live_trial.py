@@ -7,8 +7,9 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-from clerkship.actors.contract import AgentStopped
+from clerkship.actors.contract import AgentError, AgentStopped
 from clerkship.actors.remote import Answer, Question
+from clerkship.actors.sandbox_requests import AgentRequests
 from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec
 from clerkship.engine.trial import Trial
 from clerkship.engine.worker import describe_failure, finish_trial, render_bug_traceback
@@ -43,8 +44,8 @@ class LiveTrial:
 
     @property
     def seconds_left(self) -> float:
-        """How many wall seconds the agent has for the whole task."""
-        return max(self._deadline - self._trial.time(), 0.0)
+        """How many wall seconds the agent has for the task, or for the reply that a person waits for."""
+        return max(min(self._deadline, self._trial.turn_deadline) - self._trial.time(), 0.0)
 
     @property
     def is_overdue(self) -> bool:
@@ -80,12 +81,24 @@ class LiveTrial:
                 self._is_started = True
                 self._advance(None)
 
-    def answer(self, reply: dict[str, Any]) -> None:
-        """Resume the trial with a reply of the agent. Raise AgentError for an invalid one, and change nothing."""
+    def request(self, message: Mapping[str, Any]) -> dict[str, Any]:
+        """Execute a request of the agent to a sandbox; return its value, or the error to raise in the agent."""
+        question, requests = self._question, AgentRequests()
+        if question is None:
+            raise RequestConflict("the task run has ended")
+        if message.get("body"):
+            requests.take_part(message["body"])
+        return requests.execute(message, question.sandboxes)
+
+    def answer(self, reply: dict[str, Any] | AgentError) -> None:
+        """Resume the trial with a reply of the agent, or with its failure.
+
+        Raise AgentError for an invalid reply, and change nothing.
+        """
         with self._lock:
             if self._question is None:
                 raise RequestConflict("the task run has ended")
-            answer = self._question.parse(reply)
+            answer = reply if isinstance(reply, AgentError) else self._question.parse(reply)
             self._question = None
             self._advance(answer)
 
@@ -104,10 +117,11 @@ class LiveTrial:
         finally:
             self._lock.release()
 
-    def _advance(self, answer: Answer | None) -> None:
+    def _advance(self, answer: Answer | AgentError | None) -> None:
         """Run the trial until its agent is asked something, or to its end."""
         try:
-            question = self._steps.send(answer)
+            steps = self._steps
+            question = steps.throw(answer) if isinstance(answer, AgentError) else steps.send(answer)
         except StopIteration as end:
             self._finish("timed_out" if self._trial.time() > self._deadline else end.value)
         except AgentStopped:

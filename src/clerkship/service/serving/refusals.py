@@ -17,3 +17,7 @@ class PreconditionNotMet(ClerkshipError):
 
 class ActionForbidden(ClerkshipError):
     """The key of the caller is valid, but does not allow this."""
+
+
+class RequestUnderWay(RequestConflict):
+    """The same request is being carried out. Its answer can be had in a moment."""

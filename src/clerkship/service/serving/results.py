@@ -29,6 +29,12 @@ TASK_STATES = {
 """The status of a task run by that of the stored trial. Only the fault of the platform makes it `failed`."""
 
 
+_RECORDED = ("name", "seed", "trials", "criteria", "grading", "clerkship")
+"""What is shown of the stored record of a run."""
+_SHOWN = ("ending", "answer", "error", "agent_error", "head", "events", "timeout", "tags", "template", "models")
+"""What is shown of the stored record of a task run to all who may read it."""
+
+
 def is_hidden(run: ServedRun, reader: Principal) -> bool:
     """Return whether criteria and evidence are hidden from a reader: those of a scored run from its agent, for good."""
     return run.scored and reader.kind != "person"
@@ -65,10 +71,12 @@ class RunResults:
         """Return a run with all its task runs."""
         with self._live.reading() as store:
             stored = {(each.task, each.trial): each for each in store.each(run.id)}
+            record = store.run(run.id)
         tasks = self._live.table.tasks(run.id)
         # Of a task run that goes on, the store may have an attempt that was cut off.
         records = [stored.get((task.task, task.trial)) if task.phase == "completed" else None for task in tasks]
-        return _summarize(run, tuple(map(summarize_task, tasks, records)))
+        summary = _summarize(run, tuple(map(summarize_task, tasks, records)))
+        return summary.model_copy(update={name: getattr(record, name) for name in _RECORDED})
 
     def run_line(self, run: ServedRun) -> BenchmarkRunSummary:
         """Return a run without its task runs, for a list."""
@@ -81,7 +89,8 @@ class RunResults:
         if stored is None:
             return TaskResult(**summary.__dict__)
         checks = None if hidden else tuple(build_checks(task.id, stored))
-        return TaskResult(**summary.__dict__, ending=stored.ending, answer=stored.answer, checks=checks)
+        shown = {name: getattr(stored, name) for name in _SHOWN}
+        return TaskResult(**summary.__dict__, **shown, checks=checks)
 
     def check(self, id: str) -> CriterionResult:
         """Return one criterion run. Raise ObjectNotFound."""
