@@ -31,7 +31,7 @@ LAYERS: list[set[str]] = [
     {"reactions", "recording", "monitors"},
     {"playground"},
     {"engine", "store", "report"},
-    {"checks"},
+    {"checks", "client"},
     {"plugin"},
     {"service"},
     {"rasa"},
