@@ -168,6 +168,7 @@ class Settings:
         "timeout in wall seconds of one answer of a model or an `openai:` agent that sets none",
         _SECONDS,
     )
+    server_key: str = _setting("", "key for `--on`, if `--key-file` names no file with one", _SECRET_TEXT)
     server_data: Path = _setting(Path(".clerkship/server"), "data folder of `clerkship serve`", _PATH)  # noqa: RUF009
     server_host: str = _setting("127.0.0.1", "address that the server listens on")
     server_port: int = _setting(8720, "port that the server listens on; 0: a free one", _PORT)

@@ -209,8 +209,8 @@ def test_private_folders_of_all_runs_are_hidden(bench: Workbench, tmp_path: Path
     )
     (tmp_path / "elsewhere").mkdir()
     folder.symlink_to(tmp_path / "elsewhere")  # a program could have made it
-    with isolate_solver(solver, "landlock", (), bench.store):
-        with isolate_solver(solver, "landlock", (), bench.store):
+    with isolate_solver(solver, "landlock", (), bench.store.path):
+        with isolate_solver(solver, "landlock", (), bench.store.path):
             assert {folder, folder.with_name("reports")} <= set(solver._isolation.hidden)  # a report may come later
             assert solver._isolation.private is not None
             assert solver._isolation.private.parent == folder

@@ -1,4 +1,4 @@
-"""The sandboxes of a trial for an agent in its own process: each operation is a request over a link to the platform."""
+"""The sandboxes of a trial for an agent elsewhere: each operation is a request over a link to the platform."""
 
 import base64
 import pkgutil
@@ -7,15 +7,15 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib.util import find_spec, module_from_spec
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from clerkship.actors.host_link import HostLink
 from clerkship.by_name import load
 from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.handle import Handle, Sandboxes
 from clerkship.sandbox.request import IMMEDIATE, ConnectionInfo, Delivery, QueryParams, Reply, Request, check_request
 
 if TYPE_CHECKING:
+    from clerkship.events.agent import AgentEvents
     from clerkship.events.event import Event, Payload
     from clerkship.sandbox.operation import Operation
     from clerkship.sandbox.route import Route
@@ -24,10 +24,17 @@ _SIMULATORS = "clerkship.simulators."
 _executing = threading.RLock()
 
 
+class PlatformLink(Protocol):
+    """Sends requests to the platform: over pipes, or through a server."""
+
+    def request(self, what: str, *, body: bytes = b"", **details: Any) -> Any:
+        """Send a request; return its value, or raise its error."""
+
+
 class HostTransport:
     """One sandbox, through the link."""
 
-    def __init__(self, link: HostLink, sandbox: str, kind: str) -> None:
+    def __init__(self, link: PlatformLink, sandbox: str, kind: str) -> None:
         self._link, self._sandbox, self._kind = link, sandbox, kind
 
     @property
@@ -103,7 +110,7 @@ def _read_reply(reply: Mapping[str, Any]) -> Reply:
 class HostClock:
     """The simulated clock, through the link."""
 
-    def __init__(self, link: HostLink) -> None:
+    def __init__(self, link: PlatformLink) -> None:
         self._link = link
 
     @property
@@ -123,7 +130,7 @@ class HostClock:
 class HostReport:
     """Logs the agent's own events, through the link; an event is logged when the call returns."""
 
-    def __init__(self, link: HostLink) -> None:
+    def __init__(self, link: PlatformLink) -> None:
         self._link = link
 
     def __call__(self, payload: "Payload") -> "Event":
@@ -138,7 +145,7 @@ class HostReport:
 class HostHandles(Mapping[str, Handle]):
     """Typed handles by name, each created on first use, because importing its simulator takes time."""
 
-    def __init__(self, link: HostLink, places: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(self, link: PlatformLink, places: Mapping[str, Mapping[str, str]]) -> None:
         self._link, self._places = link, places
         self._made: dict[str, Handle] = {}
 
@@ -181,6 +188,8 @@ def _defer_package(handle: str) -> None:
     sys.modules[package] = module
 
 
-def open_host_sandboxes(link: HostLink, places: Mapping[str, Mapping[str, str]]) -> Sandboxes:
+def open_host_sandboxes(
+    link: PlatformLink, places: Mapping[str, Mapping[str, str]], agent_events: "AgentEvents | None" = None
+) -> Sandboxes:
     """Build the sandboxes that an agent is called with, from the kind and handle class of each."""
-    return Sandboxes(HostHandles(link, places), HostClock(link), HostReport(link))
+    return Sandboxes(HostHandles(link, places), HostClock(link), HostReport(link), agent_events)

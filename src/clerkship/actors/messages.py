@@ -26,14 +26,15 @@ def _history_message(history: History) -> dict[str, Any]:
             "turn": turn.turn,
             "text": turn.text,
             "metadata": turn.metadata,
-            "say": [_render_reply_part(part) for part in turn.answer],
+            "say": [render_reply_part(part) for part in turn.answer],
         }
         for turn in history.turns
     ]
     return {"turns": turns, "slots": dict(history.slots)}
 
 
-def _render_reply_part(part: ReplyPart) -> dict[str, Any]:
+def render_reply_part(part: ReplyPart) -> dict[str, Any]:
+    """Return a part of a reply in the format of `say`."""
     if isinstance(part, Say):
         return {key: value for key, value in part.fields().items() if key == "text" or value}
     return report_fields(part)

@@ -19,7 +19,7 @@ from clerkship.sandbox.handle import Sandboxes
 _REPLY = "the request"
 
 
-class Question:
+class AgentQuestion:
     """What the agent is asked. Awaiting it suspends the trial until the answer is sent."""
 
     __slots__ = ("message", "sandboxes")
@@ -43,7 +43,7 @@ class Question:
         value = parse_say(reply, _REPLY, self.sandboxes) if self.is_turn else parse_task_answer(reply, _REPLY)
         return Answer(value, reports)
 
-    def __await__(self) -> Generator["Question", "Answer", Any]:
+    def __await__(self) -> Generator["AgentQuestion", "Answer", Any]:
         answer = yield self
         for report in answer.reports:
             self.sandboxes.report(report)
@@ -70,12 +70,12 @@ class RemoteAgent(MessageAgent):
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Wait for the reply to a message."""
-        reply: list[ReplyPart] = await Question(self.turn_message(message, sandboxes), sandboxes)
+        reply: list[ReplyPart] = await AgentQuestion(self.turn_message(message, sandboxes), sandboxes)
         return reply
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Wait until the agent says that it is done."""
-        answer: JsonValue = await Question(task_message(task_item, sandboxes), sandboxes)
+        answer: JsonValue = await AgentQuestion(task_message(task_item, sandboxes), sandboxes)
         return answer
 
     def close(self) -> Mapping[str, JsonValue]:

@@ -1,6 +1,8 @@
 """The commands that run tasks: `clerkship run`, and `rerun`, `resume` and `fork`, which start from a stored run."""
 
 import sys
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,6 +11,7 @@ from clerkship.by_name import load
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import RunReference, Verbose
 from clerkship.cli.report_options import OutputOptions, Results
+from clerkship.model.errors import InputError
 from clerkship.service.planning.options import AgentHeaders, BotOptions, ResourceOptions
 from clerkship.service.planning.request import ForkRequest, RunRequest
 
@@ -36,6 +39,31 @@ WatchFlag = Annotated[
 ]
 
 
+ServerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--on",
+        metavar="URL",
+        help="Run a published version of this server, such as chart@1. The agent works here, all else there. Options "
+        "about people, models, limits and recordings have no effect there and are refused.",
+        rich_help_panel="Server",
+    ),
+]
+KeyFile = Annotated[
+    Path | None,
+    typer.Option(
+        "--key-file",
+        metavar="FILE",
+        help="File with a key of the server. [default: CLERKSHIP_SERVER_KEY]",
+        rich_help_panel="Server",
+    ),
+]
+ScoredFlag = Annotated[
+    bool,
+    typer.Option("--scored", help="Hide criteria and evidence from the agent for good.", rich_help_panel="Server"),
+]
+
+
 @grouped
 def run(
     *,
@@ -44,6 +72,9 @@ def run(
     results: Results = None,
     last_failed: LastFailedFlag = False,
     watch: WatchFlag = False,
+    on: ServerOption = None,
+    key_file: KeyFile = None,
+    scored: ScoredFlag = False,
     verbose: Verbose = False,
 ) -> None:
     """Run tasks with an agent and grade the results.
@@ -56,7 +87,15 @@ def run(
     Example:
 
         clerkship run suites/clinic --agent python:my_agent:Agent --tag scheduling -k 5
+
+        clerkship run chart@1 --on https://tests.example.org --key-file solver.key --agent python:my_agent:Agent
     """
+    if on is not None:
+        refuse_together("--on", {"--watch": watch, "--last-failed": last_failed, "--results": results is not None})
+        show = load("clerkship.cli.running_on_server:run_on_server_and_show")
+        raise typer.Exit(show(request, on, key_file, output, scored=scored))
+    if key_file is not None or scored:
+        raise InputError.of(f"{'--scored' if scored else '--key-file'} is for a run on a server", hint="give --on URL")
     if watch:
         raise typer.Exit(load("clerkship.cli.watching:watch_and_run")(request, output, sys.argv[1:]))
     if last_failed:
@@ -65,6 +104,13 @@ def run(
         )
     result, _ = load("clerkship.cli.running:run_and_show")(request, output, results, verbose=verbose)
     raise typer.Exit(result.exit_code())
+
+
+def refuse_together(option: str, others: Mapping[str, bool]) -> None:
+    """Raise InputError if another option is given that excludes one."""
+    given = [name for name, is_given in others.items() if is_given]
+    if given:
+        raise InputError.of(f"{option} and {given[0]} exclude each other", hint="give one of them")
 
 
 @grouped

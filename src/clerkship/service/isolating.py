@@ -20,7 +20,6 @@ from clerkship.model.run import BenchmarkRun, IsolationLevel
 from clerkship.model.run_options import IsolationMode
 from clerkship.recording.cassette import cassette_path
 from clerkship.settings import Settings
-from clerkship.store.contract import Store
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.published.places import OWN_FOLDER, is_archive, list_published_folders
 from clerkship.suite_files.published.recordings import find_recordings
@@ -106,12 +105,12 @@ def isolate_import(solver: Solver, level: IsolationLevel | None, files: Iterable
 
 
 @contextmanager
-def isolate_solver(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: Store) -> Iterator[None]:
+def isolate_solver(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: Path) -> Iterator[None]:
     """Isolate the programs that a solver starts inside the block; `files` are those of the tasks."""
     if not isinstance(solver, Isolated):
         yield
         return
-    store_file = store.path.resolve()
+    store_file = store.resolve()
     private = _create_private_folder(store_file)
     beside = [store_file.parent / name for name in _BESIDE_STORE if store_file.parent.name != OWN_FOLDER]
     for folder in beside:  # only existing folders can be hidden, and another run may write a report meanwhile
@@ -145,6 +144,7 @@ def _create_private_root(store: Path) -> Path:
     folder = store.with_name(f"{store.name}.private")
     if folder.is_symlink():
         folder.unlink()
+    folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     return folder
 

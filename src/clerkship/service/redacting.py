@@ -30,6 +30,11 @@ def uses_redacted_values(store: Store, run: BenchmarkRun) -> bool:
     return any(len(known.get(name, "")) >= MIN_SECRET_LENGTH for name in names)
 
 
+def build_secrets_redactor(**more: str) -> Redactor:
+    """Return a redactor for variables with names of secrets, and for other values."""
+    return build_redactor({**_find_secrets(), **more}, shortest=MIN_SECRET_LENGTH)
+
+
 def _find_secrets() -> dict[str, str]:
     """Return secrets that no task uses but an agent may show, such as a key that a server quotes in its reply.
 

@@ -105,7 +105,7 @@ def run_schedule(
         plan.solver, gateway, http.url, _build_start_hook(hold, watchers), models=plan.models, listeners=listeners
     )
     batch = TrialBatch(schedule.first_trials(), context, limit_agents(plan.concurrency), save, schedule.next_trials)
-    with isolate_solver(plan.solver, plan.run.isolation, plan.hidden, store), batch.handle_stop_signals():
+    with isolate_solver(plan.solver, plan.run.isolation, plan.hidden, store.path), batch.handle_stop_signals():
         try:
             batch.run()
         finally:

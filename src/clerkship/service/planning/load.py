@@ -37,7 +37,7 @@ class LoadedSuite:
 def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> LoadedSuite:
     """Load the files and the agent of a request. Raise InputError with all problems."""
     request.check()
-    settings = _settings_for(request, settings, catalog)
+    settings = build_run_settings(request, settings, catalog)
     path, case = split_case(request.path)
     needs_all = request.tags or request.benchmark or request.tape  # the names and tags of all tasks
     tasks = TaskSelection(tuple(request.tasks), is_exclusive=not needs_all, has_variants=request.needs_variants)
@@ -49,7 +49,7 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
     return LoadedSuite(request, settings, catalog, library, solver, isolation)
 
 
-def _settings_for(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> Settings:
+def build_run_settings(request: RunRequest, settings: Settings, catalog: RegisteredCatalog) -> Settings:
     """Return the settings with the changes of the request. Raise InputError for options that the agent cannot have."""
     settings = apply_bot_options(request, override_isolation(settings, request.isolate), request.agent)
     settings = override_settings(settings, max_tokens=request.max_tokens, model_timeout=request.model_timeout)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from clerkship.actors.contract import AgentError, AgentStopped
-from clerkship.actors.remote import Answer, Question
+from clerkship.actors.remote import AgentQuestion, Answer
 from clerkship.actors.sandbox_requests import AgentRequests
 from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec
 from clerkship.engine.trial import Trial
@@ -27,7 +27,7 @@ class LiveTrial:
         self._trial = Trial(spec, context)
         self._steps = self._trial.play()
         self._lock = threading.Lock()
-        self._question: Question | None = None
+        self._question: AgentQuestion | None = None
         self._is_started = False
         self._deadline = self._trial.time() + self._trial.timeout
         self._heartbeat: float | None = None
@@ -130,7 +130,7 @@ class LiveTrial:
             self._trial.save_traceback(render_bug_traceback(error))
             self._finish("errored", describe_failure(error))
         else:
-            if not isinstance(question, Question):
+            if not isinstance(question, AgentQuestion):
                 raise PlatformError(f"a trial waits for {type(question).__name__}, and only an agent may be waited for")
             self._question = question
 
