@@ -64,7 +64,7 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
             load_calibrations(calibration)
     except InputError as error:
         return Validation(None, error.problems, error.skipped_files, error.warnings)
-    problems = tuple(_check_domains(library, catalog))
+    problems = tuple(check_domains(library, catalog))
     if problems:
         return Validation(None, problems, library.skipped_files)
     file = request.path if request.path.is_file() else None
@@ -81,7 +81,7 @@ def validate(request: ValidationRequest, settings: Settings, catalog: Registered
     return Validation(replace(library, warnings=warnings), (), library.skipped_files, warnings)
 
 
-def _check_domains(library: Library, catalog: RegisteredCatalog) -> Iterator[InputProblem]:
+def check_domains(library: Library, catalog: RegisteredCatalog) -> Iterator[InputProblem]:
     """Yield mistakes in the configs of domains that only the records of the datasets show, such as unknown members."""
     for environment in library.environments.values():
         prepare = load("clerkship.engine.build:prepare_domains") if environment.domains else None
@@ -117,6 +117,7 @@ def load_and_check(
     *,
     domain: Path | None = None,
     tasks: TaskSelection = ALL_TASKS,
+    needs_task: bool = True,
 ) -> tuple[Library, Solver | None]:
     """Load the library at a path, and check it against the domain and the capabilities of its agent.
 
@@ -140,7 +141,7 @@ def load_and_check(
     known = (capabilities or AgentCapabilities(engine="")).model_copy(update={"domain": names})
     if settings.isolate != "never" and isinstance(solver, Isolated):
         tasks = replace(tasks, is_exclusive=False, has_variants=True)
-    read = partial(load_library, path, catalog, tasks=tasks, cache=settings.cache)
+    read = partial(load_library, path, catalog, needs_task=needs_task, tasks=tasks, cache=settings.cache)
     try:
         library = read(capabilities=known)
     except InputError as error:

@@ -11,6 +11,8 @@ from pathlib import Path
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.service.serving import idempotency, keys, published, run_table
 from clerkship.service.serving.database import ServerDatabase
+from clerkship.service.serving.drafts import table as drafts_table
+from clerkship.service.serving.drafts.drafts import Drafts
 from clerkship.service.serving.folder_lock import lock_folder
 from clerkship.service.serving.idempotency import IdempotencyTable
 from clerkship.service.serving.keys import KeyTable, SolverTable
@@ -24,7 +26,7 @@ from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore, open_store
 from clerkship.transports.tcp import LOOPBACK
 
-MIGRATIONS = (keys.TABLES, idempotency.TABLES, published.TABLES, run_table.TABLES)
+MIGRATIONS = (keys.TABLES, idempotency.TABLES, published.TABLES, run_table.TABLES, drafts_table.TABLES)
 """Scripts that bring the database from one version to the next; its version is how many were run. Add at the end."""
 
 
@@ -52,6 +54,7 @@ class Server:
     live: LiveRuns
     """The runs whose agents are at work."""
     results: RunResults
+    drafts: Drafts
     lock: FileIO
     url: str = ""
     """The address under which clients reach it."""
@@ -88,6 +91,7 @@ def open_server(folder: Path, settings: Settings, catalog: RegisteredCatalog) ->
         store = open_store(settings, folder / "store.db", create=True)
         options = ServingOptions(settings, catalog, _find_sandbox_address(settings))
         live = LiveRuns(folder / "live", store, SqliteRunTable(database), options)
+        versions = PublishedFolder(folder / "published", database)
         return Server(
             settings=settings,
             folder=folder,
@@ -100,7 +104,8 @@ def open_server(folder: Path, settings: Settings, catalog: RegisteredCatalog) ->
             keys=KeyTable(database),
             solvers=SolverTable(database),
             idempotency=IdempotencyTable(database),
-            published=PublishedFolder(folder / "published", database),
+            published=versions,
+            drafts=Drafts(database, folder / "drafts", versions, settings, catalog),
             lock=lock,
         )
     except BaseException:
