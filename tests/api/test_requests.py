@@ -32,9 +32,9 @@ def test_problem_names_each_field_with_the_words_of_validate(clients: Clients) -
     assert (problem["status"], problem["code"]) == (400, "VALIDATION_ERROR")
     assert problem["request_id"] == answer.headers["x-request-id"]
     assert problem["errors"] == [
-        {"field": "alias", "message": "expected lower-case letters, digits and -, not 'A B'", "hint": ""},
-        {"field": "real_name", "message": "expected text, not 3", "hint": "quote it if it is text"},
-        {"field": "emial", "message": "unknown key `emial`", "hint": ""},
+        {"field": "alias", "message": "expected lower-case letters, digits and -, not 'A B'", "hint": "", "place": ""},
+        {"field": "real_name", "message": "expected text, not 3", "hint": "quote it if it is text", "place": ""},
+        {"field": "emial", "message": "unknown key `emial`", "hint": "", "place": ""},
     ]
 
 

@@ -9,7 +9,16 @@ from clerkship import __version__
 from clerkship.api.description import describe_interface
 from clerkship.api.observation import observe
 from clerkship.api.problems import add_problem_handlers
-from clerkship.api.routes import benchmark_runs, keys, operations, published, solvers, task_runs
+from clerkship.api.routes import (
+    authoring,
+    benchmark_runs,
+    draft_files,
+    keys,
+    operations,
+    published,
+    solvers,
+    task_runs,
+)
 from clerkship.api.routing import GuardedRoute
 from clerkship.service.serving.server import Server
 
@@ -20,6 +29,8 @@ ROUTERS = (
     published.router,
     benchmark_runs.router,
     task_runs.router,
+    draft_files.router,
+    authoring.router,
 )
 
 

@@ -70,6 +70,23 @@ ACCESS: Mapping[str, Access] = {
     "GET /v1/task-runs/{task_run_id}/artifacts/{sha256}": _OWN_RUN,
     "GET /v1/criterion-runs": _OWN_RUN,
     "GET /v1/criterion-runs/{criterion_run_id}": _OWN_RUN,
+    **{
+        f"{method} /v1/{plural}{item}": _PEOPLE
+        for plural in ("environments", "simulators", "datasets", "benchmarks", "tasks", "criteria")
+        for item, methods in (("", ("GET", "POST")), ("/{id}", ("GET", "PUT", "PATCH", "DELETE")))
+        for method in methods
+    },
+    "POST /v1/datasets/generate": _PEOPLE,
+    "POST /v1/datasets/upload": _PEOPLE,
+    "GET /v1/tasks/{id}/entities": _PEOPLE,
+    "POST /v1/tasks/{id}/entities": _PEOPLE,
+    "DELETE /v1/tasks/{id}/entities/{entity_id}": _PEOPLE,
+    "GET /v1/benchmarks/{id}/files": _PEOPLE,
+    "PUT /v1/benchmarks/{id}/files": _PEOPLE,
+    "GET /v1/benchmarks/{id}/files/{path:path}": _PEOPLE,
+    "PUT /v1/benchmarks/{id}/files/{path:path}": _PEOPLE,
+    "DELETE /v1/benchmarks/{id}/files/{path:path}": _PEOPLE,
+    "POST /v1/benchmarks/{id}/publish": _PEOPLE,
 }
 """The access to every route, by its method and path."""
 

@@ -1,6 +1,7 @@
 """ETags: an object is not sent again to a client that has it, and not changed if it was changed meanwhile."""
 
 import hashlib
+from collections.abc import Callable, Mapping
 from typing import Annotated
 
 from fastapi import Depends, Header
@@ -24,17 +25,29 @@ class Preconditions:
 
     def require(self, current: BaseModel) -> None:
         """Raise PreconditionNotMet if the request expects another version of an object than the current one."""
-        etag = compute_etag(current.model_dump_json(by_alias=True).encode())
-        if self._if_match is not None and not _is_named(self._if_match, etag):
-            raise PreconditionNotMet(f"the object has the ETag {etag} now; read it again and repeat the change")
+        self.require_content(current.model_dump_json(by_alias=True).encode)
+
+    def require_content(self, build: Callable[[], bytes] | None) -> None:
+        """Raise PreconditionNotMet if the request expects other content than the current one. None: there is none."""
+        if self._if_match is None:
+            return
+        etag = compute_etag(build()) if build is not None else None
+        if etag is None or not _is_named(self._if_match, etag):
+            now = "does not exist" if etag is None else f"has the ETag {etag} now"
+            raise PreconditionNotMet(f"the object {now}; read it again and repeat the change")
 
     def render(self, found: BaseModel, status: int = 200) -> Response:
         """Return an object with its ETag; only the ETag if the client has this version."""
-        body = found.model_dump_json(by_alias=True).encode()
-        etag = compute_etag(body)
+        return self.render_content(found.model_dump_json(by_alias=True).encode(), "application/json", {}, status)
+
+    def render_content(
+        self, content: bytes, media_type: str, headers: Mapping[str, str], status: int = 200
+    ) -> Response:
+        """Return a body with its ETag; only the ETag if the client has this version."""
+        etag = compute_etag(content)
         if self._if_none_match is not None and _is_named(self._if_none_match, etag):
             return Response(status_code=304, headers={"etag": etag})
-        return Response(body, status, {"etag": etag}, "application/json")
+        return Response(content, status, {**headers, "etag": etag}, media_type)
 
 
 def _is_named(header: str, etag: str) -> bool:

@@ -96,7 +96,9 @@ def render_problem(
         "detail": detail,
         "code": kind.code,
         "request_id": request.scope.get("request_id", ""),
-        "errors": [{"field": each.key, "message": each.message, "hint": each.hint} for each in errors],
+        "errors": [
+            {"field": each.key, "message": each.message, "hint": each.hint, "place": each.location()} for each in errors
+        ],
     }
     return Response(orjson.dumps(problem), kind.status, headers, MEDIA_TYPE)
 

@@ -92,7 +92,7 @@ async def _read_json(request: Request, limit: int) -> bytes:
     if not data:
         return b""
     content_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if content_type != "application/json":
+    if content_type not in ("application/json", "application/merge-patch+json"):
         raise HttpRefusal(415, f"the body is {content_type or 'of no type'}; send it as application/json")
     try:
         request._json = orjson.loads(data)

@@ -44,6 +44,8 @@ class FieldMistake(BaseModel):
     """The path of the field, such as `criteria.0.label`; empty if it concerns all."""
     message: str
     hint: str
+    place: str
+    """The file with line and column, if the mistake is in a file of a benchmark; else empty."""
 
 
 class Problem(BaseModel):

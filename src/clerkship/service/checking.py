@@ -117,7 +117,6 @@ def load_and_check(
     *,
     domain: Path | None = None,
     tasks: TaskSelection = ALL_TASKS,
-    needs_task: bool = True,
 ) -> tuple[Library, Solver | None]:
     """Load the library at a path, and check it against the domain and the capabilities of its agent.
 
@@ -141,7 +140,7 @@ def load_and_check(
     known = (capabilities or AgentCapabilities(engine="")).model_copy(update={"domain": names})
     if settings.isolate != "never" and isinstance(solver, Isolated):
         tasks = replace(tasks, is_exclusive=False, has_variants=True)
-    read = partial(load_library, path, catalog, needs_task=needs_task, tasks=tasks, cache=settings.cache)
+    read = partial(load_library, path, catalog, tasks=tasks, cache=settings.cache)
     try:
         library = read(capabilities=known)
     except InputError as error:

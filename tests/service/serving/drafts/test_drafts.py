@@ -190,7 +190,7 @@ def test_objects_of_unknown_or_missing_parents_are_refused(drafts: Drafts) -> No
         drafts.create("task", {"name": "a"})
     with pytest.raises(InputError, match="task_id: `task_id` is missing"):
         drafts.create("criterion", {"label": "a"})
-    with pytest.raises(ObjectNotFound):
+    with pytest.raises(InputError, match="environment_id: there is no environment `env_0`"):
         drafts.create("simulator", {"environment_id": "env_0", "name": "a", "kind": "chat"})
     with pytest.raises(RequestConflict, match="a simulator `drop` already"):
         drafts.create(

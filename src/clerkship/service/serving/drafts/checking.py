@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.conftest import Conftest
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.task import Task
 from clerkship.model.variables import TrackedVariables, expand_task
-from clerkship.service.checking import check_domains, load_and_check
+from clerkship.service.checking import check_domains, load_domain
 from clerkship.service.serving.drafts.objects import FoundObject, Place, find_objects
 from clerkship.settings import Settings
 from clerkship.suite_files.calibration import find_calibration_file, load_calibrations
 from clerkship.suite_files.definition import Definition, as_map, read_as
 from clerkship.suite_files.definitions import FolderDefinitions
+from clerkship.suite_files.load import load_library
 from clerkship.suite_files.source import Reporter, SourceFolder
 from clerkship.suite_files.yaml import format_key_path
 
@@ -65,7 +67,8 @@ def check_draft(root: Path, slug: str, settings: Settings, catalog: DraftCatalog
         refused = [problem for each in definitions for problem in _refuse(each)]
         if refused:
             raise InputError(refused)
-        library, _ = load_and_check(root, None, settings, catalog, needs_task=False)
+        agent = AgentCapabilities(engine="", domain=load_domain(root))
+        library = load_library(root, catalog, needs_task=False, capabilities=agent, cache=settings.cache)
         calibration = find_calibration_file(root)
         if calibration is not None:  # a run with a judge reads it
             load_calibrations(calibration)

@@ -26,6 +26,7 @@ from clerkship.service.serving.drafts.definitions import (
     to_slug,
 )
 from clerkship.service.serving.drafts.objects import (
+    PARENTS,
     DraftKind,
     DraftObject,
     Place,
@@ -38,7 +39,7 @@ from clerkship.service.serving.drafts.requests import normalize, require_slug
 from clerkship.service.serving.drafts.table import Draft, DraftTable, FileChanges, ObjectFilter
 from clerkship.service.serving.drafts.workspace import DraftWorkspace
 from clerkship.service.serving.published import PublishedFolder, ServedVersion
-from clerkship.service.serving.refusals import RequestConflict
+from clerkship.service.serving.refusals import ObjectNotFound, RequestConflict
 from clerkship.settings import Settings
 from clerkship.suite_files.published.archive import build_archive
 from clerkship.suite_files.published.writing import freeze_library
@@ -50,7 +51,7 @@ Require = Callable[[DraftObject], object]
 EVERYTHING = ObjectFilter()
 
 
-def accept(current: DraftObject) -> None:
+def accept(current: object) -> None:
     """Accept any version of an object."""
 
 
@@ -95,6 +96,8 @@ class Drafts:
         self, kind: DraftKind, wanted: ObjectFilter = EVERYTHING, request: ListRequest = FIRST_PAGE
     ) -> ListPage[DraftObject]:
         """Return objects of one kind, the newest first."""
+        draft = self._table.find(wanted.draft_id) if wanted.draft_id is not None else None
+        wanted = replace(wanted, draft_id=draft.id) if draft is not None else wanted
         return self._table.list(kind, wanted, request).map(StoredObject.to_object)
 
     def get(self, kind: DraftKind, reference: str) -> DraftObject:
@@ -136,16 +139,25 @@ class Drafts:
             data = {**data, "slug": data.get("slug", to_slug(name))}
             if "environment_id" not in written:
                 return self._begin(require_slug(data["slug"])), data
-            environment = self._find("environment", str(written["environment_id"]))
+            environment = self._find_parent("environment", written)
             if self._find("benchmark", environment.draft_id).place.file:
                 message = f"environment `{environment.name}` belongs to another benchmark already"
                 raise RequestConflict(f"{message}; create one for the new benchmark")
             return self._table.get(environment.draft_id), {**data, "environment": environment.name}
-        if "benchmark_id" in written:
-            return self._table.get(str(written["benchmark_id"])), data
-        if kind == "environment":
+        if kind == "environment" and "benchmark_id" not in written:
             return self._begin(self._choose_slug(name)), data
-        raise InputError([InputProblem(key="benchmark_id", message="`benchmark_id` is missing")])
+        return self._table.get(self._find_parent("benchmark", written).id), data
+
+    def _find_parent(self, kind: DraftKind, written: Mapping[str, Any]) -> StoredObject:
+        """Return the object that a new one belongs to. Raise InputError if it names none that exists."""
+        key = f"{kind}_id"
+        try:
+            if isinstance(reference := written.get(key), str):
+                return self._find(kind, reference)
+            message = f"`{key}` is missing"
+        except ObjectNotFound as error:
+            message = str(error)
+        raise InputError([InputProblem(key=key, message=message)])
 
     def _begin(self, slug: str) -> Draft:
         return Draft(new_id("benchmark"), slug, 0)
@@ -160,11 +172,8 @@ class Drafts:
 
     def _create_part(self, kind: DraftKind, data: dict[str, Any], written: Mapping[str, Any]) -> DraftObject:
         """Add a simulator to an environment, or a criterion to a task."""
-        parent_kind, key = ("environment", "simulators") if kind == "simulator" else ("task", "criteria")
-        parent_id = written.get(f"{parent_kind}_id")
-        if not isinstance(parent_id, str):
-            raise InputError([InputProblem(key=f"{parent_kind}_id", message=f"`{parent_kind}_id` is missing")])
-        parent = self._find("environment" if kind == "simulator" else "task", parent_id)
+        key = "simulators" if kind == "simulator" else "criteria"
+        parent = self._find_parent(PARENTS[kind], written)
         with self._lock(parent.draft_id):
             parent = self._table.get_object(parent.kind, parent.id)
             name = str(data.pop("name", "")) if kind == "simulator" else ""
@@ -259,20 +268,23 @@ class Drafts:
         self._workspace.confirm(changed)
         return Changed(objects, checked.warnings)
 
-    def push(self, reference: str, files: Mapping[str, bytes], require: Require = accept) -> tuple[Changed, bool]:
-        """Replace all files of a benchmark, or begin one under a slug. Return it, and whether it is new."""
+    def push(
+        self, reference: str, files: Mapping[str, bytes], require: Callable[[dict[str, bytes] | None], object] = accept
+    ) -> tuple[Changed, bool]:
+        """Replace all files of a benchmark, or begin one under a slug. Return it, and whether it is new.
+
+        `require` gets the files as they were; None if it is new.
+        """
         known = self._table.find(reference)
         draft = known or self._begin(require_slug(reference))
         with self._lock(draft.id):
-            if known is not None:
-                draft = self._table.get(draft.id)
-                require(self.get("benchmark", draft.id))
-            before = self._table.read_files(draft.id)
-            changes: dict[str, bytes | None] = {path: None for path in before if path not in files}
-            changes |= {path: data for path, data in files.items() if before.get(path) != data}
+            before = self._table.read_files(draft.id) if known is not None else None
+            require(before)
+            changes: dict[str, bytes | None] = {path: None for path in before or () if path not in files}
+            changes |= {path: data for path, data in files.items() if before is None or before.get(path) != data}
             if not changes:
                 return Changed(self._table.list_of_draft(draft.id)), False
-            return self._write(draft, changes), known is None
+            return self._write(self._table.get(draft.id) if known is not None else draft, changes), known is None
 
     def put_file(
         self, reference: str, path: str, data: bytes | None, require: Callable[[bytes | None], object]

@@ -1,12 +1,13 @@
 """Read objects as clients send them: as the API returned them, or as those of other platforms are written."""
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.service.serving.drafts.objects import DraftKind, strip_read_only
 from clerkship.service.serving.drafts.yaml_rendering import require_renderable
+from clerkship.service.serving.refusals import ObjectNotFound
 
 _SLUG = re.compile(r"[a-z0-9][a-z0-9-]{0,99}")
 
@@ -57,3 +58,23 @@ def require_slug(slug: object) -> str:
         return slug
     hint = "use lower-case letters, digits and -, such as `chart`"
     raise InputError([InputProblem(key="slug", message=f"`{str(slug)[:100]}` is not a slug", hint=hint)])
+
+
+def add_entity(entity: Mapping[str, Any]) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a change of a task that binds a record to it."""
+    left = {key: value for key, value in entity.items() if value is not None}
+    require_renderable(left)
+    return lambda task: {**task, "entities": [*task.get("entities", ()), left]}
+
+
+def remove_entity(entity_id: str) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a change of a task that unbinds a record from it. It raises ObjectNotFound if the task has no such."""
+
+    def change(task: dict[str, Any]) -> dict[str, Any]:
+        entities = task.get("entities", ())
+        left = [each for each in entities if each.get("id") != entity_id]
+        if len(left) == len(entities):
+            raise ObjectNotFound(f"the task has no entity `{entity_id[:100]}`")
+        return {**task, "entities": left}
+
+    return change
