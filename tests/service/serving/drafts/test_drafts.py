@@ -203,7 +203,7 @@ def test_objects_of_unknown_or_missing_parents_are_refused(drafts: Drafts) -> No
 
 
 def test_a_change_of_another_version_is_refused(drafts: Drafts) -> None:
-    def refuse(current: DraftObject) -> None:
+    def refuse(current: object) -> None:
         raise PreconditionNotMet("it is another version")
 
     task = find(drafts, "task", "letter")

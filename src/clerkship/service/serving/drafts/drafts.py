@@ -65,7 +65,7 @@ class Changed:
 
     def at(self, place: Place) -> DraftObject:
         """Return the object at a place."""
-        return next(each for each in self.objects if each.place == place).to_object()
+        return next((each.to_object() for each in self.objects if each.place == place), self.benchmark)
 
     @property
     def benchmark(self) -> DraftObject:
@@ -258,7 +258,7 @@ class Drafts:
                 slug = require_slug(checked.objects[0].name)
                 before = self._table.list_of_draft(draft.id)
                 objects = build_stored(draft.id, checked.objects, before, get_timestamp())
-                changed = self._table.save(replace(draft, slug=slug), files, objects)
+                changed = self._table.save(replace(draft, slug=slug), files, before, objects)
         except BaseException as error:
             if draft.revision == 0:
                 self._workspace.remove(draft.id)
@@ -327,6 +327,8 @@ class Drafts:
         upload = self._published.create_upload()
         try:
             upload.write_bytes(data)
-            return self._published.add(name, upload)
+            published = self._published.add(name, upload)
         finally:
             upload.unlink(missing_ok=True)
+        self._table.record()
+        return published

@@ -1,6 +1,5 @@
 """The tables of drafts: their files, which are the truth, and the objects that these define."""
 
-import sqlite3
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,6 +22,9 @@ CREATE INDEX draft_objects_of_drafts ON draft_objects (draft_id, kind);
 CREATE INDEX draft_objects_of_kinds ON draft_objects (kind, number);
 """
 _COLUMNS = "id, draft_id, kind, parent_id, name, place, view, created_at, updated_at"
+_SAVE_OBJECT = f"""INSERT INTO draft_objects ({_COLUMNS}) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON CONFLICT (id) DO UPDATE SET parent_id = excluded.parent_id, name = excluded.name, place = excluded.place,
+  view = excluded.view, updated_at = excluded.updated_at"""
 FileChanges = Mapping[str, bytes | None]
 """The new content of files by path; None for a file that is removed."""
 
@@ -112,21 +114,32 @@ class DraftTable:
         shown = rows[: request.limit]
         return ListPage([_to_object(row[1:]) for row in shown], str(shown[-1][0]) if len(rows) > len(shown) else None)
 
-    def save(self, draft: Draft, files: FileChanges, objects: Sequence[StoredObject]) -> Draft:
-        """Store a change in one transaction: of some files, and of all objects. Raise RequestConflict."""
+    def save(
+        self, draft: Draft, files: FileChanges, before: Sequence[StoredObject], after: Sequence[StoredObject]
+    ) -> Draft:
+        """Store a change in one transaction: of some files, and of the objects that differ. Raise RequestConflict."""
+        known, kept = {each.id: each for each in before}, {each.id for each in after}
+        rows = [_to_row(each) for each in after if known.get(each.id) != each]
+        changed = Draft(draft.id, draft.slug, draft.revision + 1)
         with self._database.write() as connection:
             sql = "SELECT 1 FROM drafts WHERE (slug = ? OR id = ?) AND id <> ?"
             if connection.execute(sql, (draft.slug, draft.slug, draft.id)).fetchall():
                 raise RequestConflict(f"there is another benchmark with the slug `{draft.slug}`; choose another one")
-            changed = Draft(draft.id, draft.slug, draft.revision + 1)
             sql = "INSERT OR REPLACE INTO drafts (id, slug, revision) VALUES (?, ?, ?)"
             connection.execute(sql, (changed.id, changed.slug, changed.revision))
             for path, data in files.items():
                 connection.execute("DELETE FROM draft_files WHERE draft_id = ? AND path = ?", (draft.id, path))
                 if data is not None:
                     connection.execute("INSERT INTO draft_files VALUES (?, ?, ?)", (draft.id, path, data))
-            _save_objects(connection, draft.id, objects)
+            lost = [(each,) for each in known if each not in kept]
+            connection.executemany("DELETE FROM draft_objects WHERE id = ?", lost)
+            connection.executemany(_SAVE_OBJECT, rows)
         return changed
+
+    def record(self) -> None:
+        """Record a request that changed nothing in the database, so that its answer can be given again."""
+        with self._database.write():
+            pass
 
     def delete(self, draft_id: str) -> None:
         """Delete a draft with everything in it."""
@@ -134,18 +147,6 @@ class DraftTable:
             connection.execute("DELETE FROM drafts WHERE id = ?", (draft_id,))
             connection.execute("DELETE FROM draft_files WHERE draft_id = ?", (draft_id,))
             connection.execute("DELETE FROM draft_objects WHERE draft_id = ?", (draft_id,))
-
-
-def _save_objects(connection: sqlite3.Connection, draft_id: str, objects: Sequence[StoredObject]) -> None:
-    known = {row[0] for row in connection.execute("SELECT id FROM draft_objects WHERE draft_id = ?", (draft_id,))}
-    lost = known - {each.id for each in objects}
-    connection.executemany("DELETE FROM draft_objects WHERE id = ?", [(each,) for each in lost])
-    names = _COLUMNS.split(", ")
-    update = f"UPDATE draft_objects SET {', '.join(f'{name} = ?' for name in names)} WHERE id = ?"
-    insert = f"INSERT INTO draft_objects ({_COLUMNS}) VALUES ({', '.join('?' for _ in names)})"
-    for each in objects:
-        row = _to_row(each)
-        connection.execute(*((update, (*row, each.id)) if each.id in known else (insert, row)))
 
 
 def _to_row(each: StoredObject) -> tuple[Any, ...]:
