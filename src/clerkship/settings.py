@@ -168,7 +168,6 @@ class Settings:
         "timeout in wall seconds of one answer of a model or an `openai:` agent that sets none",
         _SECONDS,
     )
-    server_key: str = _setting("", "key for `--on`, if `--key-file` names no file with one", _SECRET_TEXT)
     server_data: Path = _setting(Path(".clerkship/server"), "data folder of `clerkship serve`", _PATH)  # noqa: RUF009
     server_host: str = _setting("127.0.0.1", "address that the server listens on")
     server_port: int = _setting(8720, "port that the server listens on; 0: a free one", _PORT)
@@ -180,6 +179,7 @@ class Settings:
         "", "address under which agents reach the server's sandboxes, if a proxy stands between"
     )
     server_root_path: str = _setting("", "prefix that a proxy adds to paths; by default that of the public address")
+    server_key: str = _setting("", "key with which `push`, `pull` and `run --on` call a server", _SECRET_TEXT)
     prices: str = _setting("", "YAML file of prices: model, `input` and `output` in dollars per million tokens")
     embeddings: str = _setting(
         "text-embedding-3-large",

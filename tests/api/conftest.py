@@ -47,4 +47,4 @@ def clients(server: Server, app: FastAPI) -> Iterator[Clients]:
     )
     opened = [TestClient(app, headers={"authorization": f"Bearer {secret}"}) for secret in secrets]
     with TestClient(app) as nobody, opened[0], opened[1], opened[2]:
-        yield Clients(*opened, nobody)
+        yield Clients(opened[0], opened[1], opened[2], nobody)

@@ -9,7 +9,7 @@ import orjson
 import pytest
 
 from clerkship.actors.messages import describe_sandboxes
-from clerkship.actors.python_process import AgentRequests
+from clerkship.actors.sandbox_requests import AgentRequests
 from clerkship.checks.conformance.checks import CHECKS, Check
 from clerkship.checks.conformance.rig import SimulatorRig
 from clerkship.cli.console import out

@@ -40,7 +40,7 @@ def describe_interface(app: FastAPI) -> dict[str, Any]:
     schemas |= problem.pop("$defs") | {"Problem": problem}
     components["securitySchemes"] = {"bearer": _BEARER}
     for route in routes:
-        (method,) = route.methods or ()
+        method = min(route.methods or ())
         _complete(description["paths"][route.path_format][method.lower()], route, method)
     if app.state.root_path:
         description["servers"] = [{"url": app.state.root_path}]

@@ -40,7 +40,7 @@ class GuardedRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Awaitable[Response]]:  # type: ignore[override]
         """Return the handler. Raise KeyError if the table does not have the route."""
         handle = super().get_route_handler()
-        (method,) = self.methods or ()
+        method = min(self.methods or ())
         access = ACCESS[f"{method} {self.path}"]
         fields = get_flat_params(self.dependant)
         parameters = {field.alias for field in fields if isinstance(field.field_info, params.Query)}

@@ -86,6 +86,14 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.serve:serve",
         "Serve tasks and runs by REST, for agents that hold a key.",
     ),
+    "push": CommandEntry(
+        "clerkship.cli.push:push",
+        "Send the folder of a suite to a server, where it can be edited, published and run.",
+    ),
+    "pull": CommandEntry(
+        "clerkship.cli.push:pull",
+        "Fetch the folder of a benchmark from a server, byte for byte.",
+    ),
     "keys": GroupEntry(
         "Create, list and revoke the keys of a server.",
         {

@@ -11,7 +11,7 @@ from clerkship.simulators.portal.views import (
     DraftView,
     Fact,
     FieldChoice,
-    FieldProblem,
+    FieldMistake,
     MemberCard,
     ProviderRow,
     QuestionField,
@@ -211,8 +211,8 @@ def build_wizard_drafts() -> Iterator[DraftSample]:
             member=None,
             values={"payer": "HL001", "member_id": "HL447190", "birth_date": "14.7.86", "family": '"/><b>Alvarez'},
             problems=[
-                FieldProblem("birth_date", "Enter the birth date as MM/DD/YYYY, such as 03/18/1980."),
-                FieldProblem("", "Harborlight Health Plan has no member with this number."),
+                FieldMistake("birth_date", "Enter the birth date as MM/DD/YYYY, such as 03/18/1980."),
+                FieldMistake("", "Harborlight Health Plan has no member with this number."),
             ],
         ),
         {},
@@ -220,14 +220,14 @@ def build_wizard_drafts() -> Iterator[DraftSample]:
     yield "draft-request", _at("request"), {}
     chosen = {"review": "services", "urgency": "urgent", "place": "22"}
     yield "draft-request-saved", _at("request", values=chosen), {"notices": ("The draft was saved.",)}
-    problems = [FieldProblem("review", "Choose what the request is for."), FieldProblem("place", "Choose a place.")]
+    problems = [FieldMistake("review", "Choose what the request is for."), FieldMistake("place", "Choose a place.")]
     yield "draft-request-problem", _at("request", problems=problems), {}
     yield "draft-providers-first", _at("providers"), {}
     yield "draft-providers", _at("providers", **_PROVIDERS), {}
     search = _at("providers", **{**_PROVIDERS, "servicing": None}, searched="provider", provider_target="servicing")
     yield "draft-providers-search", replace(search, provider_matches=PROVIDERS), {}
     yield "draft-providers-no-results", replace(search, values={"provider_search": "zzyzx"}), {}
-    problem = FieldProblem("servicing_npi", "No provider has this NPI. Search for the provider by name.")
+    problem = FieldMistake("servicing_npi", "No provider has this NPI. Search for the provider by name.")
     unknown = {"requesting_npi": PROVIDERS[0].npi, "servicing_npi": "1234567890"}
     yield "draft-providers-problem", _at("providers", **{**_PROVIDERS, "values": unknown}, problems=[problem]), {}
     yield "draft-diagnoses-first", _at("diagnoses"), {}
@@ -248,7 +248,7 @@ def build_wizard_drafts() -> Iterator[DraftSample]:
         _at(
             "diagnoses",
             values={"diagnosis_code": "M54.99"},
-            problems=[FieldProblem("diagnosis_code", "M54.99 is not an ICD-10 code. Search for the code by words.")],
+            problems=[FieldMistake("diagnosis_code", "M54.99 is not an ICD-10 code. Search for the code by words.")],
         ),
         {},
     )
@@ -271,19 +271,19 @@ def build_wizard_drafts() -> Iterator[DraftSample]:
             services=SERVICES[:1],
             values={"procedure_code": "97110", "units": "0", "start": "05/01/2026", "end": "04/01/2026"},
             problems=[
-                FieldProblem("units", "Enter a number from 1 to 9999."),
-                FieldProblem("end", "The last day is before the first day."),
+                FieldMistake("units", "Enter a number from 1 to 9999."),
+                FieldMistake("end", "The last day is before the first day."),
             ],
         ),
         {},
     )
     yield "draft-clinical", _at("clinical", **_CLINICAL), {}
     yield "draft-clinical-none", _at("clinical"), {}
-    problem = FieldProblem("answer_deficit", "Answer this question.")
+    problem = FieldMistake("answer_deficit", "Answer this question.")
     yield "draft-clinical-problem", _at("clinical", **{**_CLINICAL, "values": {}}, problems=[problem]), {}
     yield "draft-documents-first", _at("documents", required_documents=["Therapy notes", "Order"]), {}
     yield "draft-documents", _at("documents", **_DOCUMENTS), {}
-    problem = FieldProblem("file", "scan.pdf has 7.2 MB. A file may have at most 5 MB.")
+    problem = FieldMistake("file", "scan.pdf has 7.2 MB. A file may have at most 5 MB.")
     yield "draft-documents-problem", _at("documents", **_DOCUMENTS, problems=[problem]), {}
     yield "draft-review", _at("review", review_facts=_REVIEW, values=_CONTACT), {}
     yield (
@@ -292,9 +292,9 @@ def build_wizard_drafts() -> Iterator[DraftSample]:
             "review",
             review_facts=_REVIEW,
             problems=[
-                FieldProblem("attest", "Confirm the statement before you submit."),
-                FieldProblem("diagnosis_code", "Add at least one diagnosis."),
-                FieldProblem("", "A request for the same service is open: R7K2-90418."),
+                FieldMistake("attest", "Confirm the statement before you submit."),
+                FieldMistake("diagnosis_code", "Add at least one diagnosis."),
+                FieldMistake("", "A request for the same service is open: R7K2-90418."),
             ],
         ),
         {},
@@ -349,11 +349,11 @@ def build_one_page_drafts() -> Iterator[DraftSample]:
     )
     yield "draft-no-results", replace(providers, searched="provider", provider_target="servicing"), {}
     problems = [
-        FieldProblem("answer_deficit", "Answer this question."),
-        FieldProblem("place", "Choose a place of service."),
-        FieldProblem("file", "scan.pdf has 7.2 MB. A file may have at most 5 MB."),
-        FieldProblem("attest", "Confirm the statement before you submit."),
-        FieldProblem("", "A request for the same service is open: R7K2-90418."),
+        FieldMistake("answer_deficit", "Answer this question."),
+        FieldMistake("place", "Choose a place of service."),
+        FieldMistake("file", "scan.pdf has 7.2 MB. A file may have at most 5 MB."),
+        FieldMistake("attest", "Confirm the statement before you submit."),
+        FieldMistake("", "A request for the same service is open: R7K2-90418."),
     ]
     yield "draft-problem", replace(full, values={**values, "place": ""}, problems=problems), {}
 

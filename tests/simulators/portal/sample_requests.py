@@ -12,7 +12,7 @@ from clerkship.simulators.portal.views import (
     DraftRow,
     Fact,
     FieldChoice,
-    FieldProblem,
+    FieldMistake,
     LetterRow,
     OutcomeView,
     Paging,
@@ -134,7 +134,7 @@ def build_request_pages() -> Iterator[tuple[str, View]]:
             listed,
             values={"requested_from": "yesterday"},
             is_filtered=True,
-            problems=[FieldProblem("requested_from", "Enter the date as MM/DD/YYYY, such as 03/18/2026.")],
+            problems=[FieldMistake("requested_from", "Enter the date as MM/DD/YYYY, such as 03/18/2026.")],
         ),
     )
     yield from _single_requests()
@@ -264,8 +264,8 @@ def _request_actions() -> Iterator[tuple[str, View]]:
             values={"answer_therapy_start": "in January", "note": 'Notes follow <today> & "tomorrow".'},
             documents=[],
             problems=[
-                FieldProblem("answer_therapy_start", "Enter the date as MM/DD/YYYY, such as 03/18/2026."),
-                FieldProblem("file", "notes.docx is not accepted. Send PDF, TIFF, PNG or JPEG files."),
+                FieldMistake("answer_therapy_start", "Enter the date as MM/DD/YYYY, such as 03/18/2026."),
+                FieldMistake("file", "notes.docx is not accepted. Send PDF, TIFF, PNG or JPEG files."),
             ],
         ),
     )
@@ -285,7 +285,7 @@ def _request_actions() -> Iterator[tuple[str, View]]:
         replace(
             change,
             values={**change.values, "units_1": "many"},
-            problems=[FieldProblem("units_1", "Enter a number of units from 1 to 9999.")],
+            problems=[FieldMistake("units_1", "Enter a number of units from 1 to 9999.")],
         ),
     )
     yield "withdraw", WithdrawView(title="Withdraw request R7K2-90418", row=REQUESTS[0])
@@ -294,7 +294,7 @@ def _request_actions() -> Iterator[tuple[str, View]]:
         WithdrawView(
             title="Withdraw request R7K2-90418",
             row=REQUESTS[0],
-            problems=[FieldProblem("confirm", "Confirm that the request is to be withdrawn.")],
+            problems=[FieldMistake("confirm", "Confirm that the request is to be withdrawn.")],
         ),
     )
     appeal = AppealView(
@@ -306,5 +306,5 @@ def _request_actions() -> Iterator[tuple[str, View]]:
         accepted=ACCEPTED,
     )
     yield "appeal", appeal
-    problem = FieldProblem("reason", "Say why the decision is wrong: an appeal needs a reason.")
+    problem = FieldMistake("reason", "Say why the decision is wrong: an appeal needs a reason.")
     yield "appeal-problem", replace(appeal, deadline=None, problems=[problem])

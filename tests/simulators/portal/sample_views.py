@@ -19,7 +19,7 @@ from clerkship.simulators.portal.views import (
     DirectoryView,
     Fact,
     FieldChoice,
-    FieldProblem,
+    FieldMistake,
     HomeView,
     HumanCheckView,
     InboxView,
@@ -57,7 +57,7 @@ MAINTENANCE = (
     "Requests cannot be submitted during this time."
 )
 
-_NPI_PROBLEM = FieldProblem("npi", "An NPI has ten digits. Check the number.")
+_NPI_PROBLEM = FieldMistake("npi", "An NPI has ten digits. Check the number.")
 
 
 class Sample(NamedTuple):
@@ -127,7 +127,7 @@ def _sign_in_pages() -> Iterator[tuple[str, View]]:
         SignInView(
             title="Sign in",
             values={"username": "m.okafor"},
-            problems=[FieldProblem("", "The user name or the password is wrong. Check both and try again.")],
+            problems=[FieldMistake("", "The user name or the password is wrong. Check both and try again.")],
         ),
     )
     yield (
@@ -145,7 +145,7 @@ def _sign_in_pages() -> Iterator[tuple[str, View]]:
             title="Enter your code",
             sent_to="the phone number that ends in 0140",
             values={"code": "48190"},
-            problems=[FieldProblem("code", "The code is wrong. Enter the six digits of the newest message.")],
+            problems=[FieldMistake("code", "The code is wrong. Enter the six digits of the newest message.")],
         ),
     )
     rules = ("at least 12 characters", "a letter and a digit", "not your user name", "not your last password")
@@ -156,8 +156,8 @@ def _sign_in_pages() -> Iterator[tuple[str, View]]:
             title="Choose a new password",
             rules=rules,
             problems=[
-                FieldProblem("new_password", "The password is too short: it needs at least 12 characters."),
-                FieldProblem("repeat_password", "The two passwords differ. Type the same password twice."),
+                FieldMistake("new_password", "The password is too short: it needs at least 12 characters."),
+                FieldMistake("repeat_password", "The two passwords differ. Type the same password twice."),
             ],
         ),
     )
@@ -176,8 +176,8 @@ def _sign_in_pages() -> Iterator[tuple[str, View]]:
     )
     yield "human_check", check
     problems = [
-        FieldProblem("statement", "Confirm that you are a person."),
-        FieldProblem("letters", "The letters do not match the picture."),
+        FieldMistake("statement", "Confirm that you are a person."),
+        FieldMistake("letters", "The letters do not match the picture."),
     ]
     yield "human_check-problem", replace(check, values={"letters": "K7RW"}, problems=problems)
 
@@ -244,8 +244,8 @@ def _member_pages() -> Iterator[tuple[str, View]]:
             searched=True,
             values={**typed, "payer": "", "birth_date": "1986-14-07"},
             problems=[
-                FieldProblem("payer", "Choose a payer."),
-                FieldProblem("birth_date", "Enter the birth date as MM/DD/YYYY, such as 03/18/1980."),
+                FieldMistake("payer", "Choose a payer."),
+                FieldMistake("birth_date", "Enter the birth date as MM/DD/YYYY, such as 03/18/1980."),
             ],
         ),
     )
@@ -302,7 +302,7 @@ def _member_pages() -> Iterator[tuple[str, View]]:
         "need_check-problem",
         replace(
             check,
-            problems=[FieldProblem("plan", "Choose a plan or a member."), FieldProblem("code", "Enter a code.")],
+            problems=[FieldMistake("plan", "Choose a plan or a member."), FieldMistake("code", "Enter a code.")],
         ),
     )
     yield (
@@ -375,7 +375,7 @@ def _claim_pages() -> Iterator[tuple[str, View]]:
             claims,
             searched=True,
             values={**asked, "from": "June"},
-            problems=[FieldProblem("from", "Enter the date as MM/DD/YYYY, such as 03/18/2026.")],
+            problems=[FieldMistake("from", "Enter the date as MM/DD/YYYY, such as 03/18/2026.")],
         ),
     )
     yield "claim_list-no-results", replace(claims, searched=True, values=asked)

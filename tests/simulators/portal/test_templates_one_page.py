@@ -7,7 +7,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 
 from clerkship.simulators.portal.rendering import CSRF_FIELD, TEMPLATES, complete_page, render_page
-from clerkship.simulators.portal.views import DraftView, FieldProblem, View
+from clerkship.simulators.portal.views import DraftView, FieldMistake, View
 from scripts.portal_screenshots import SITE, open_browser, open_site
 from tests.report.browser import PROGRAM
 from tests.simulators.portal.page_checks import find_field_names, find_page_problems, parse_page
@@ -129,7 +129,7 @@ def test_menu_has_only_what_the_account_may_use() -> None:
 
 def test_problem_stands_in_the_summary_and_at_its_field() -> None:
     sample = _draft()
-    view = replace(sample.view, problems=[FieldProblem("place", "Choose a place."), FieldProblem("", "Not possible.")])
+    view = replace(sample.view, problems=[FieldMistake("place", "Choose a place."), FieldMistake("", "Not possible.")])
     html = _render(sample._replace(view=view))
     assert '<a href="#place">Choose a place.</a>' in html
     assert re.search(r'<select id="place"[^>]*aria-describedby="place-problem" aria-invalid="true"', html)

@@ -9,12 +9,13 @@ from starlette.concurrency import run_in_threadpool
 from clerkship.api.dependencies import ServerPart
 from clerkship.api.etags import ChangePreconditions, ReadPreconditions
 from clerkship.api.models.authoring import PublishDraftRequest, PushedDraft
-from clerkship.api.models.published import PublishedSummary
+from clerkship.api.models.published import build_published_summary
 from clerkship.api.problems import HttpRefusal
 from clerkship.api.routes.authoring import ObjectId
 from clerkship.api.routing import build_router, receive_file
 from clerkship.service.serving.drafts.objects import DraftObject
 from clerkship.service.serving.drafts.packing import MAX_FILE_BYTES, MEDIA_TYPE, pack, unpack
+from clerkship.suite_files.published.card import PublishedSummary
 
 MAX_PACKED_BYTES = 64_000_000
 _ARCHIVE_TYPES = (MEDIA_TYPE, "application/zip", "application/x-tar", "application/octet-stream")
@@ -136,7 +137,7 @@ async def upload_dataset(
 def publish_benchmark(server: ServerPart, object_id: ObjectId, body: PublishDraftRequest) -> Response:
     """Publish a benchmark as `slug@version`, which never changes. The same content again is the same version."""
     served, is_new = server.drafts.publish(object_id, body.version)
-    summary = PublishedSummary.read(served)
+    summary = build_published_summary(served)
     return Response(summary.model_dump_json(), 201 if is_new else 200, media_type="application/json")
 
 

@@ -16,7 +16,7 @@ from clerkship.simulators.portal.config import PortalRight, PortalUser
 from clerkship.simulators.portal.events import MemberFound, Searched
 from clerkship.simulators.portal.records import RequestDraft
 from clerkship.simulators.portal.state import API_SESSION, PortalState
-from clerkship.simulators.portal.views import FieldProblem
+from clerkship.simulators.portal.views import FieldMistake
 
 HUB_NAME = "Lindenway"
 NOT_FOUND, FORBIDDEN, CONFLICT, INVALID = 404, 403, 409, 422
@@ -38,7 +38,7 @@ class DeskRefusal(Exception):
 class InvalidForm(DeskRefusal):
     """A form, or the data of an API request, with problems in its fields."""
 
-    def __init__(self, problems: Sequence[FieldProblem], reason: str = "") -> None:
+    def __init__(self, problems: Sequence[FieldMistake], reason: str = "") -> None:
         super().__init__(INVALID, " ".join(problem.text for problem in problems))
         self.problems = tuple(problems)
         self.reason = reason
@@ -47,7 +47,7 @@ class InvalidForm(DeskRefusal):
 
 def refuse_field(field: str, text: str, reason: str = "") -> InvalidForm:
     """Build the refusal of one field."""
-    return InvalidForm([FieldProblem(field, text)], reason)
+    return InvalidForm([FieldMistake(field, text)], reason)
 
 
 class Desk:

@@ -11,7 +11,7 @@ from clerkship.simulators.portal.events import DraftDeleted, DraftSaved, Request
 from clerkship.simulators.portal.records import DocumentType, RequestDraft, UploadedDocument
 from clerkship.simulators.portal.request_form import RequestForm
 from clerkship.simulators.portal.uploads import UploadRefused, check_upload
-from clerkship.simulators.portal.views import FieldProblem
+from clerkship.simulators.portal.views import FieldMistake
 
 MAX_DRAFTS = 200
 """Drafts of one practice."""
@@ -169,7 +169,7 @@ def submit_draft(desk: Desk, draft: RequestDraft, *, is_attested: bool) -> Submi
     form = RequestForm(desk, draft)
     problems = [each.problem for each in form.list_problems()]
     if not is_attested:
-        problems.append(FieldProblem("attest", "Confirm that the information is complete and correct."))
+        problems.append(FieldMistake("attest", "Confirm that the information is complete and correct."))
     if problems:
         raise InvalidForm(problems)
     answer = desk.payer.request_authorization(desk.payer_action, form.build_query())
@@ -210,7 +210,7 @@ def refuse_rejection(rejection: Rejection | None) -> InvalidForm:
     """Build the refusal of what a payer rejected."""
     assert rejection is not None
     field = _REJECTED_FIELDS.get(rejection.subject, "")
-    return InvalidForm([FieldProblem(field, rejection.text)], rejection.reason)
+    return InvalidForm([FieldMistake(field, rejection.text)], rejection.reason)
 
 
 def get_updated(answer: AuthorizationAnswer) -> Authorization:

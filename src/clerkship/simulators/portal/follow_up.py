@@ -16,7 +16,7 @@ from clerkship.simulators.portal.events import AppealSubmitted, RequestChanged, 
 from clerkship.simulators.portal.form_values import FormValues
 from clerkship.simulators.portal.lists import check_place
 from clerkship.simulators.portal.records import Urgency
-from clerkship.simulators.portal.views import FieldProblem
+from clerkship.simulators.portal.views import FieldMistake
 
 RequestAction = Literal["reply", "change", "withdraw", "appeal"]
 MAX_REASON = 2000
@@ -154,7 +154,7 @@ def change(
     if is_urgent and not before.is_urgent:
         changes["is_urgent"] = True
     if not changes:
-        raise InvalidForm([FieldProblem("", "Nothing differs from the request. Change a field first.")])
+        raise InvalidForm([FieldMistake("", "Nothing differs from the request. Change a field first.")])
     update = build_update(desk, request, **changes)
     updated = get_updated(desk.payer.update_authorization(desk.payer_action, request.id, update))
     desk.action.emit(

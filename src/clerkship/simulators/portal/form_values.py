@@ -8,7 +8,7 @@ from typing import Any
 from clerkship.simulators.portal.config import DateFormat
 from clerkship.simulators.portal.desk import InvalidForm
 from clerkship.simulators.portal.typed_date import DATE_WORDS, read_typed_date
-from clerkship.simulators.portal.views import FieldProblem
+from clerkship.simulators.portal.views import FieldMistake
 
 MAX_TEXT = 2000
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
@@ -19,7 +19,7 @@ class FormValues:
 
     def __init__(self, fields: Mapping[str, str], date_format: DateFormat = "any") -> None:
         self.fields = fields
-        self.problems: list[FieldProblem] = []
+        self.problems: list[FieldMistake] = []
         self._date_format = date_format
 
     def has(self, *names: str) -> bool:
@@ -28,7 +28,7 @@ class FormValues:
 
     def refuse(self, field: str, text: str) -> None:
         """Add a problem."""
-        self.problems.append(FieldProblem(field, text))
+        self.problems.append(FieldMistake(field, text))
 
     def text(self, name: str, label: str, limit: int = MAX_TEXT) -> str:
         """Return a text without spaces around it."""

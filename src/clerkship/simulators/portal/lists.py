@@ -14,7 +14,7 @@ from clerkship.simulators.portal.questions.answering import (
 )
 from clerkship.simulators.portal.questions.question_set import QuestionSet
 from clerkship.simulators.portal.questions.shipped import find_question_sets, merge_question_sets
-from clerkship.simulators.portal.views import FieldProblem
+from clerkship.simulators.portal.views import FieldMistake
 
 
 class CodeLists:
@@ -53,7 +53,7 @@ class RequestQuestions:
         """Return the questions that are asked, given the typed answers."""
         return ask_questions(self.sets, typed, self._date_format)
 
-    def check(self, typed: Mapping[str, str], *, with_missing: bool = True) -> tuple[FieldProblem, ...]:
+    def check(self, typed: Mapping[str, str], *, with_missing: bool = True) -> tuple[FieldMistake, ...]:
         """Return what is wrong with typed answers."""
         return list_answer_problems(self.ask(typed), with_missing=with_missing)
 

@@ -12,7 +12,7 @@ from clerkship.simulators.portal.codes.choices import find_label
 from clerkship.simulators.portal.desk import Desk
 from clerkship.simulators.portal.lists import CodeLists, RequestQuestions, check_place
 from clerkship.simulators.portal.records import RequestDraft, ServiceLine, UploadedDocument
-from clerkship.simulators.portal.views import FieldProblem
+from clerkship.simulators.portal.views import FieldMistake
 
 Section = Literal["patient", "request", "providers", "diagnoses", "services", "clinical", "documents", "review"]
 SECTIONS: tuple[Section, ...] = get_args(Section)
@@ -37,7 +37,7 @@ class SectionProblem(NamedTuple):
     """A problem of a draft, and where it is mended."""
 
     section: Section
-    problem: FieldProblem
+    problem: FieldMistake
 
 
 class RequestForm:
@@ -68,7 +68,7 @@ class RequestForm:
             "review": self._check_contact,
         }
         return [
-            SectionProblem(section, FieldProblem(*problem)) for section in SECTIONS for problem in checks[section]()
+            SectionProblem(section, FieldMistake(*problem)) for section in SECTIONS for problem in checks[section]()
         ]
 
     def find_open_section(self) -> Section:

@@ -27,7 +27,7 @@ from clerkship.simulators.portal.session import (
     find_session,
     is_csrf_token,
 )
-from clerkship.simulators.portal.views import FieldChoice, FieldProblem, MessageView, PageFrame, View
+from clerkship.simulators.portal.views import FieldChoice, FieldMistake, MessageView, PageFrame, View
 from clerkship.transports.multipart import FORM, parse_form
 
 MAX_FIELDS = 500
@@ -229,11 +229,11 @@ def serve_page(page: SitePage, context: Context, request: PageRequest) -> Reply:
     visit = PageVisit(page, context, request, session)
     if session.status == "ended":
         if request.method == "POST":
-            visit.log_refusal(page.operation_name, [FieldProblem("", "The session had ended before the form came.")])
+            visit.log_refusal(page.operation_name, [FieldMistake("", "The session had ended before the form came.")])
         return _redirect_to_sign_in(request, has_ended=True)
     if page.status and session.status != page.status:
         if request.method == "POST":
-            visit.log_refusal(page.operation_name, [FieldProblem("", "This form cannot be sent now.")])
+            visit.log_refusal(page.operation_name, [FieldMistake("", "This form cannot be sent now.")])
         return redirect(STATUS_PATHS.get(session.status, "/"))
     try:
         if request.method == "POST" and not is_csrf_token(request.fields.get("csrf", ""), request.cookie):
@@ -337,7 +337,7 @@ class PageVisit:
         if self.request.method == "GET":
             return self.send(Shown(view, values={"status": refusal.status, "text": refusal.text}), refusal.status)
         html = self._render(view)
-        self.log_refusal(self.page.operation_name, [FieldProblem("", refusal.text)], "", html)
+        self.log_refusal(self.page.operation_name, [FieldMistake("", refusal.text)], "", html)
         return self._complete(refusal.status, html)
 
     def show_error(self, error: ErrorPage) -> Reply:
@@ -363,7 +363,7 @@ class PageVisit:
         )
         return self._complete(ERROR, html)
 
-    def log_refusal(self, page: str, problems: Sequence[FieldProblem], reason: str = "", html: bytes = b"") -> None:
+    def log_refusal(self, page: str, problems: Sequence[FieldMistake], reason: str = "", html: bytes = b"") -> None:
         """Log that a form was refused."""
         self.context.action.emit(
             SubmitRefused(

@@ -27,7 +27,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class FieldProblem:
+class FieldMistake:
     """What is wrong with a field of a form, in words that say what to do."""
 
     field: str
@@ -70,7 +70,7 @@ class View:
     title: str
     values: Mapping[str, str] = field(default_factory=dict)
     """What is typed in the form fields, by name."""
-    problems: Sequence[FieldProblem] = ()
+    problems: Sequence[FieldMistake] = ()
     """What is wrong with the form; shown in a summary above it, and beside each field."""
 
 

@@ -41,6 +41,7 @@ from clerkship.service.serving.drafts.workspace import DraftWorkspace
 from clerkship.service.serving.published import PublishedFolder, ServedVersion
 from clerkship.service.serving.refusals import ObjectNotFound, RequestConflict
 from clerkship.settings import Settings
+from clerkship.suite_files.load import load_library
 from clerkship.suite_files.published.archive import build_archive
 from clerkship.suite_files.published.writing import freeze_library
 
@@ -321,7 +322,8 @@ class Drafts:
             root = self._workspace.open(draft)
             with relative_problems(root):
                 request = PublishRequest(path=root, name=name)
-                library, tasks, publication = prepare(request, self._settings, self._catalog)
+                library = load_library(root, self._catalog, cache=self._settings.cache)
+                tasks, publication = prepare(library, request, self._catalog)
                 require_no_variables(each.task for each in tasks)
                 data = build_archive(*freeze_library(library, tasks, publication))
         upload = self._published.create_upload()

@@ -14,7 +14,7 @@ from clerkship.simulators.portal.views import (
     CodeRow,
     DraftRow,
     Fact,
-    FieldProblem,
+    FieldMistake,
     LetterRow,
     MemberCard,
     ProviderRow,
@@ -35,7 +35,7 @@ class ApiErrorDetail(Frozen):
 
     code: str
     message: str
-    problems: tuple[FieldProblem, ...] = ()
+    problems: tuple[FieldMistake, ...] = ()
     reason: Annotated[str, Field(description="the payer's reason, such as duplicate_request")] = ""
 
 
@@ -168,7 +168,7 @@ class ApiSubmission(Frozen):
 class ApiDraft(RequestDraft):
     """A draft, with what is missing or wrong in it."""
 
-    problems: tuple[FieldProblem, ...]
+    problems: tuple[FieldMistake, ...]
 
 
 class ApiDrafts(Frozen):

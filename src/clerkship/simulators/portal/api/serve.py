@@ -25,7 +25,7 @@ from clerkship.simulators.portal.desk import (
 from clerkship.simulators.portal.events import PageViewed, SubmitRefused
 from clerkship.simulators.portal.session import API_PATH
 from clerkship.simulators.portal.state import API_SESSION
-from clerkship.simulators.portal.views import FieldProblem
+from clerkship.simulators.portal.views import FieldMistake
 
 CREATED = 201
 CLOSED = "The REST API of this payer portal is closed. Use its pages."
@@ -86,7 +86,7 @@ def emit_view(desk: Desk, page: str, title: str, records: tuple[str, ...], value
 def _refuse(desk: Desk, method: str, name: str, refusal: DeskRefusal) -> Reply:
     """Log a refusal as the pages do, and answer with it."""
     is_form = isinstance(refusal, InvalidForm)
-    problems = refusal.problems if isinstance(refusal, InvalidForm) else (FieldProblem("", refusal.text),)
+    problems = refusal.problems if isinstance(refusal, InvalidForm) else (FieldMistake("", refusal.text),)
     reason = refusal.reason if isinstance(refusal, InvalidForm) else ""
     if method == "GET":
         emit_view(desk, "message", name, (), {"status": refusal.status, "text": refusal.text})
@@ -101,11 +101,11 @@ def refuse_api(refusal: Refusal) -> Reply:
     """Answer a request that did not reach its operation."""
     field, separator, text = refusal.reason.partition(": ")
     is_field = refusal.code == "invalid_input" and bool(separator)
-    problems = [FieldProblem(field, text)] if is_field else []
+    problems = [FieldMistake(field, text)] if is_field else []
     return build_error(refusal.status, refusal.code, refusal.reason, problems)
 
 
-def build_error(status: int, code: str, message: str, problems: Sequence[FieldProblem] = (), reason: str = "") -> Reply:
+def build_error(status: int, code: str, message: str, problems: Sequence[FieldMistake] = (), reason: str = "") -> Reply:
     """Return a refusal as JSON."""
     detail = ApiErrorDetail(code=code, message=message, problems=tuple(problems), reason=reason)
     return to_reply(status, ApiError(error=detail))

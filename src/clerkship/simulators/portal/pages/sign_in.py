@@ -38,7 +38,7 @@ from clerkship.simulators.portal.site import (
     refuse_page,
 )
 from clerkship.simulators.portal.state import API_SESSION
-from clerkship.simulators.portal.views import CodeView, FieldProblem, HumanCheckView, PasswordView, SignInView
+from clerkship.simulators.portal.views import CodeView, FieldMistake, HumanCheckView, PasswordView, SignInView
 
 MAX_WRONG_CODES = 3
 WRONG_SIGN_IN = "The user name or the password is wrong."
@@ -64,7 +64,7 @@ def show_sign_in(context: Context, request: PageRequest) -> Reply:
     """Show the sign-in page."""
     desk = Desk(context.state, context.action, context.state.config.user)
     wrong = request.fields.get("problem") == "login"
-    problem = FieldProblem("username", WRONG_SIGN_IN)
+    problem = FieldMistake("username", WRONG_SIGN_IN)
     next = request.fields.get("next", "")
     view = SignInView(
         title="Sign in",
@@ -180,14 +180,14 @@ def change_password(desk: Desk, request: PageRequest) -> Redirect:
     return Redirect("/", "password_changed")
 
 
-def list_password_problems(desk: Desk, password: str, repeated: str) -> Iterator[FieldProblem]:
+def list_password_problems(desk: Desk, password: str, repeated: str) -> Iterator[FieldMistake]:
     """Yield what is wrong with a new password."""
     is_long = len(password) >= 12
     has_both = any(each.isalpha() for each in password) and any(each.isdigit() for each in password)
     if not is_long or not has_both or desk.user.username in password:
-        yield FieldProblem("new_password", f"The new password must have {', '.join(PASSWORD_RULES)}.")
+        yield FieldMistake("new_password", f"The new password must have {', '.join(PASSWORD_RULES)}.")
     if password != repeated:
-        yield FieldProblem("repeat_password", "The two passwords are not the same.")
+        yield FieldMistake("repeat_password", "The two passwords are not the same.")
 
 
 def show_human_check(desk: Desk, request: PageRequest) -> Shown:

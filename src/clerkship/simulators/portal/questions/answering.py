@@ -9,7 +9,7 @@ from clerkship.simulators.portal.config import DateFormat
 from clerkship.simulators.portal.questions.question import SetQuestion
 from clerkship.simulators.portal.questions.question_set import QuestionSet
 from clerkship.simulators.portal.typed_date import DATE_WORDS, read_typed_date
-from clerkship.simulators.portal.views import FieldProblem, QuestionField
+from clerkship.simulators.portal.views import FieldMistake, QuestionField
 
 AnswerValue = str | bool | float
 MAX_ANSWER = 2000
@@ -86,10 +86,10 @@ def _explain(question: SetQuestion, text: str, date_format: DateFormat) -> str:
     return f"Choose one of the answers {about}: {', '.join(question.choices or ('Yes', 'No'))}."
 
 
-def list_answer_problems(asked: Iterable[AskedQuestion], *, with_missing: bool = True) -> tuple[FieldProblem, ...]:
+def list_answer_problems(asked: Iterable[AskedQuestion], *, with_missing: bool = True) -> tuple[FieldMistake, ...]:
     """Return what is wrong with the answers; without missing ones while the form is still being filled in."""
     wrong = [each for each in asked if each.problem and (each.typed or with_missing)]
-    return tuple(FieldProblem(f"answer_{each.question.id}", each.problem) for each in wrong)
+    return tuple(FieldMistake(f"answer_{each.question.id}", each.problem) for each in wrong)
 
 
 def list_answers(asked: Iterable[AskedQuestion]) -> dict[str, AnswerValue]:
