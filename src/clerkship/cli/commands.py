@@ -94,6 +94,8 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.push:pull",
         "Fetch the folder of a benchmark from a server, byte for byte.",
     ),
+    "backup": CommandEntry("clerkship.cli.backup:backup", "Back up the data of a server, which may run meanwhile."),
+    "restore": CommandEntry("clerkship.cli.backup:restore", "Restore a backup of a server into a new data folder."),
     "keys": GroupEntry(
         "Create, list and revoke the keys of a server.",
         {
