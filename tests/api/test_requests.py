@@ -204,7 +204,7 @@ def test_misspelled_parameter_is_refused_with_the_nearest_one(clients: Clients) 
     answer = clients.person.get("/v1/keys", params={"kinds": "person", "limit": 1})
     assert (answer.status_code, answer.json()["errors"]) == (
         400,
-        [{"field": "kinds", "message": "unknown parameter", "hint": "did you mean `kind`?"}],
+        [{"field": "kinds", "message": "unknown parameter", "hint": "did you mean `kind`?", "place": ""}],
     )
 
 

@@ -1,4 +1,4 @@
-"""How a call is carried out, whoever waits: what is sent, when it is sent again, and what the answer means."""
+"""How a call is carried out: what is sent, when it is sent again, and what the answer means."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
