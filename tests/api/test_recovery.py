@@ -70,7 +70,7 @@ class Worker:
     def start(self, task: ServedTask, files: int) -> None:
         """Start a task run, and write files."""
         self.server.live.start(task.id)
-        trial = self.server.live.get_trial(task.id)
+        trial = self.server.live.get_trial(task)
         assert trial is not None
         assert trial.question is not None
         drop = trial.question["sandboxes"]["drop"]
@@ -203,7 +203,7 @@ def test_write_that_cannot_be_kept_is_refused_and_the_next_one_keeps_both(
     worker = Worker(hosted.server, create_run(hosted), acknowledged)
     task = hosted.server.live.table.tasks(worker.run_id)[0]
     worker.start(task, files=1)
-    trial = hosted.server.live.get_trial(task.id)
+    trial = hosted.server.live.get_trial(task)
     assert trial is not None
     assert trial.question is not None
     drop, write = trial.question["sandboxes"]["drop"], os.write
@@ -296,7 +296,7 @@ def test_second_start_waits_until_the_scenario_ran(hosted: Hosted, monkeypatch: 
     first.start()
     is_running.wait(30)
     live.start(task.id)
-    trial = live.get_trial(task.id)
+    trial = live.get_trial(task)
     assert trial is not None
     assert trial.question is not None
     first.join(30)
@@ -339,7 +339,7 @@ def test_parked_journal_takes_no_more_events(hosted: Hosted) -> None:
     live, run_id = hosted.server.live, create_run(hosted)
     task = live.table.tasks(run_id)[0]
     live.start(task.id)
-    trial = live.get_trial(task.id)
+    trial = live.get_trial(task)
     assert trial is not None
     hosted.restart()
     with pytest.raises(StoreFailed, match="the server stops"):

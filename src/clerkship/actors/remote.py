@@ -36,10 +36,10 @@ class AgentQuestion:
 
     def parse(self, reply: Mapping[str, Any]) -> "Answer":
         """Check what the agent replies, before anything happens. Raise AgentError."""
-        written = reply.get("report", [])
-        reports = [parse_report(each, self.sandboxes.agent_events) for each in _as_list(written)]
-        if len(reports) > MAX_REPORTS:
+        written = _as_list(reply.get("report", []))
+        if len(written) > MAX_REPORTS:
             raise AgentError(f"it reports more than {MAX_REPORTS:,} events")
+        reports = [parse_report(each, self.sandboxes.agent_events) for each in written]
         value = parse_say(reply, _REPLY, self.sandboxes) if self.is_turn else parse_task_answer(reply, _REPLY)
         return Answer(value, reports)
 

@@ -7,6 +7,7 @@ from fastapi import FastAPI, Response
 
 from clerkship import __version__
 from clerkship.api.description import describe_interface
+from clerkship.api.event_stream import OpenStreams
 from clerkship.api.observation import observe
 from clerkship.api.problems import add_problem_handlers
 from clerkship.api.routes import (
@@ -60,6 +61,7 @@ def build_app(server: Server, root_path: str = "") -> FastAPI:
     """Return the application. `root_path` is the prefix under which a proxy passes requests on."""
     app = build_routes(root_path)
     app.state.server = server
+    app.state.streams = OpenStreams()
     app.state.metrics = observe(app, root_path)
     add_problem_handlers(app)
     return app

@@ -3,13 +3,12 @@
 from typing import Annotated
 
 import orjson
-from fastapi import Depends, Query, Request, Response
-from fastapi.responses import StreamingResponse
+from fastapi import Depends, Header, Query, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from clerkship.actors.contract import AgentError
 from clerkship.api.dependencies import Caller, ServerPart
-from clerkship.api.event_stream import stream_events
+from clerkship.api.event_stream import EventStream
 from clerkship.api.models.runs import CompletionRequest, ReplyRequest, SandboxRequest, StartRequest
 from clerkship.api.routes.benchmark_runs import require_run
 from clerkship.api.routing import build_router
@@ -23,8 +22,8 @@ from clerkship.model.server_objects import (
     Transcript,
 )
 from clerkship.service.serving.keys import Principal
-from clerkship.service.serving.refusals import ActionForbidden
-from clerkship.service.serving.results import EventChoice, is_hidden
+from clerkship.service.serving.refusals import ActionForbidden, ObjectNotFound
+from clerkship.service.serving.results import EventChoice, get_task_id, is_hidden
 from clerkship.service.serving.run_table import ServedRun, ServedTask
 from clerkship.service.serving.server import Server
 
@@ -38,8 +37,9 @@ async def _read_choice(
     kind: Annotated[str | None, Query(description="Only events of this kind.", max_length=200)] = None,
     source: Annotated[str | None, Query(description="Only events of this sandbox.", max_length=200)] = None,
     limit: Annotated[int, Query(description="How many events.", ge=1, le=MAX_EVENTS_AT_ONCE)] = 100,
+    last_event_id: Annotated[int, Header(description="`after`, of a stream that goes on.", ge=0, le=2**31)] = 0,
 ) -> EventChoice:
-    return EventChoice(after, kind, source, limit)
+    return EventChoice(max(after, last_event_id), kind, source, limit)
 
 
 EventChoicePart = Annotated[EventChoice, Depends(_read_choice)]
@@ -48,7 +48,10 @@ EventChoicePart = Annotated[EventChoice, Depends(_read_choice)]
 def require_task(server: Server, caller: Principal, id: str) -> tuple[ServedTask, ServedRun]:
     """Return a task run that the caller may know of, and its run. Raise ObjectNotFound for others."""
     task = server.live.table.task(id)
-    return task, require_run(server, caller, task.run)
+    try:
+        return task, require_run(server, caller, task.run)
+    except ObjectNotFound:  # the same words as for an id that does not exist
+        raise ObjectNotFound(f"there is no task run {id[:100]}") from None
 
 
 def require_open_task(server: Server, caller: Principal, id: str) -> ServedTask:
@@ -135,7 +138,7 @@ async def list_events(
     """Return events of the log in their order. With `Accept: text/event-stream`, they are sent as they happen."""
     task = await run_in_threadpool(require_open_task, server, caller, task_run_id)
     if "text/event-stream" in request.headers.get("accept", ""):
-        return StreamingResponse(stream_events(server.results, task, choice), media_type="text/event-stream")
+        return EventStream(server, request.app.state.streams, caller.key_id, task, choice)
     return Response(await run_in_threadpool(server.results.page, task, choice), media_type="application/json")
 
 
@@ -166,14 +169,13 @@ def list_criterion_runs(
 @router.get("/criterion-runs/{criterion_run_id}")
 def get_criterion_run(server: ServerPart, caller: Caller, criterion_run_id: str) -> CriterionResult:
     """Return one criterion run with its evidence."""
-    check = server.results.check(criterion_run_id)
-    require_open_task(server, caller, check.task_run_id)
-    return check
+    task = require_open_task(server, caller, get_task_id(criterion_run_id))
+    return server.results.check(task, criterion_run_id)
 
 
 def _describe(server: Server, id: str, run: ServedRun, caller: Principal) -> StartedTask:
     task = server.live.table.task(id)
-    trial = server.live.get_trial(id)
+    trial = server.live.get_trial(task)
     if trial is not None and trial.question is not None:
         return StartedTask(
             task_run_id=id,

@@ -166,10 +166,10 @@ class LiveRuns:
         trial.hear(within)
         return trial
 
-    def get_trial(self, id: str) -> LiveTrial | None:
+    def get_trial(self, task: ServedTask) -> LiveTrial | None:
         """Return the trial of a task run, if it is under way."""
-        live = self._runs.find(self.table.task(id).run)
-        return None if live is None else live.trials.get(id)
+        live = self._runs.find(task.run)
+        return None if live is None else live.trials.get(task.id)
 
     def request(self, id: str, message: Mapping[str, Any]) -> dict[str, Any]:
         """Execute a request of the agent of a started task run to a sandbox."""

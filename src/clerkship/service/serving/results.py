@@ -1,5 +1,6 @@
 """What the API shows of benchmark runs, and what it hides from the agent of a scored run."""
 
+import re
 from collections.abc import Iterator
 from datetime import datetime
 from itertools import islice
@@ -19,6 +20,7 @@ from clerkship.service.serving.refusals import ObjectNotFound
 from clerkship.service.serving.run_table import ServedRun, ServedTask
 from clerkship.service.task_view import load_task_view
 
+SHA256 = re.compile(r"[0-9a-f]{64}")
 TASK_STATES = {
     "completed": "completed",
     "timed_out": "timed_out",
@@ -61,6 +63,16 @@ class EventChoice(NamedTuple):
         return is_kind and self.source in (None, event["source"])
 
 
+class NewEvents(NamedTuple):
+    """Events that a stream sends next."""
+
+    numbered: list[tuple[int, bytes]]
+    place: int
+    """The number of the last event that was looked at."""
+    has_ended: bool
+    """Whether nothing more is added to the log."""
+
+
 class RunResults:
     """Reads benchmark runs, those under way and those that have ended."""
 
@@ -92,11 +104,10 @@ class RunResults:
         shown = {name: getattr(stored, name) for name in _SHOWN}
         return TaskResult(**summary.__dict__, **shown, checks=checks)
 
-    def check(self, id: str) -> CriterionResult:
-        """Return one criterion run. Raise ObjectNotFound."""
-        task_id = id.removeprefix("crun_").rpartition("_")[0]
-        stored = self._live.find_result(self._live.table.task(f"tr_{task_id}"))
-        checks = [] if stored is None else list(build_checks(f"tr_{task_id}", stored))
+    def check(self, task: ServedTask, id: str) -> CriterionResult:
+        """Return one criterion run of a task run. Raise ObjectNotFound."""
+        stored = self._live.find_result(task)
+        checks = [] if stored is None else list(build_checks(task.id, stored))
         found = next((each for each in checks if each.id == id), None)
         if found is None:
             raise ObjectNotFound(f"there is no criterion run {id[:100]}")
@@ -114,9 +125,18 @@ class RunResults:
         meta = orjson.dumps({"next": following, "limit": choice.limit})
         return b'{"data":[%b],"_meta":%b}' % (b",".join(line for _, line in selected), meta)
 
-    def has_ended(self, task: ServedTask) -> bool:
-        """Return whether nothing more is added to the log of a task run."""
-        return self._live.table.task(task.id).phase == "completed"
+    def read_on(self, task: ServedTask, choice: EventChoice) -> NewEvents:
+        """Return the chosen events after a position, as far as there are any."""
+        if (trial := self._live.get_trial(task)) is not None and len(trial.lines) <= choice.after:
+            return NewEvents([], choice.after, has_ended=False)
+        has_ended = self._live.table.task(task.id).phase == "completed"  # before reading: nothing is written after it
+        numbered, place = [], choice.after
+        for place, line in enumerate(self._lines(task, choice.after), choice.after + 1):
+            if choice.matches((place, line)):
+                numbered.append((place, line))
+            if len(numbered) == choice.limit:
+                break
+        return NewEvents(numbered, place, has_ended)
 
     def transcript(self, task: ServedTask) -> list[dict[str, str]]:
         """Return actor and text of what was said in a task run, as far as it went."""
@@ -140,7 +160,7 @@ class RunResults:
 
     def _lines(self, task: ServedTask, after: int) -> Iterator[bytes]:
         """Yield the lines of a task run's log after a position, as far as there are any."""
-        trial = self._live.get_trial(task.id)
+        trial = self._live.get_trial(task)
         if trial is not None:
             yield from trial.lines[after:]
             return
@@ -151,8 +171,9 @@ class RunResults:
 
     def artifact(self, task: ServedTask, digest: str) -> bytes:
         """Return a body that the log of a task run refers to by its hash. Raise ObjectNotFound."""
-        if any(digest.encode() in line for line in self._lines(task, 0)):
-            trial = self._live.get_trial(task.id)
+        is_digest = SHA256.fullmatch(digest) is not None
+        if is_digest and any(_refers_to(line, digest) for line in self._lines(task, 0)):
+            trial = self._live.get_trial(task)
             if trial is not None and digest in trial.blobs:
                 return trial.blobs[digest]
             with self._live.reading() as store:
@@ -186,6 +207,18 @@ def summarize_task(task: ServedTask, stored: TaskRun | None) -> TaskRunSummary:
         completed_at=task.completed_at,
         **fields,
     )
+
+
+def get_task_id(criterion_run_id: str) -> str:
+    """Return the id of the task run that a criterion run belongs to, by its id."""
+    return f"tr_{criterion_run_id.removeprefix('crun_').rpartition('_')[0]}"
+
+
+def _refers_to(line: bytes, digest: str) -> bool:
+    """Return whether an event has a body of this hash. The agent may also have written the hash of another body."""
+    if digest.encode() not in line:
+        return False
+    return any(blob["sha256"] == digest for blob in orjson.loads(line).get("blobs", {}).values())
 
 
 def build_checks(task_id: str, stored: TaskRun) -> Iterator[CriterionResult]:
