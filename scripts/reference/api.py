@@ -15,7 +15,7 @@ from scripts.reference.render import render_page
 from scripts.reference.tables import rows
 
 _EXTENTS = {"all": "yes", "own": "its own", "no": ""}
-_NAMED = {"Problem", "FieldMistake"}
+_NAMED = {"Problem", "InvalidField"}
 
 
 def api_page() -> str:

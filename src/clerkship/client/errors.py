@@ -17,7 +17,7 @@ from typing import ClassVar
 from pydantic import ValidationError
 
 from clerkship.model.errors import ClerkshipError
-from clerkship.model.server_objects import FieldMistake, Problem
+from clerkship.model.server_objects import InvalidField, Problem
 
 MAX_EXCERPT = 300
 
@@ -40,7 +40,7 @@ class ServerProblem(ClerkshipError):
         self.detail = problem.detail
         self.request_id = problem.request_id
         """With it, those who run the server find the request in their log."""
-        self.errors: list[FieldMistake] = problem.errors
+        self.errors: list[InvalidField] = problem.errors
         super().__init__(problem.detail if problem.status < 500 else f"{problem.detail} ({problem.request_id})")
 
     def __init_subclass__(cls, *, code: str) -> None:

@@ -67,7 +67,7 @@ class Exchange(Generic[T]):
 
 
 @dataclass
-class EventStream:
+class ReceivedEvents:
     """The events of a log while they happen, over as many connections as it takes."""
 
     url: str

@@ -9,7 +9,7 @@ import httpx
 from clerkship.client import calls
 from clerkship.client.calls import ListCall, ServerCall
 from clerkship.client.errors import parse_problem
-from clerkship.client.exchange import EventStream, Exchange, build_headers
+from clerkship.client.exchange import ReceivedEvents, Exchange, build_headers
 from clerkship.kit.wall import sleep
 from clerkship.llm.http_client import is_loopback, parse_address
 from clerkship.model.server_objects import LoggedEvent
@@ -152,7 +152,7 @@ class Client(ServerCalls):
         self, task_run_id: str, *, after: int = 0, kind: str | None = None, source: str | None = None
     ) -> Iterator[LoggedEvent]:
         """Yield the events of a log as they happen, until the task run has ended."""
-        stream = EventStream(self.url, task_run_id, after, kind, source)
+        stream = ReceivedEvents(self.url, task_run_id, after, kind, source)
         while not stream.is_over:
             sleep(stream.pause)
             try:
@@ -215,7 +215,7 @@ class AsyncClient(ServerCalls):
         self, task_run_id: str, *, after: int = 0, kind: str | None = None, source: str | None = None
     ) -> AsyncIterator[LoggedEvent]:
         """Yield the events of a log as they happen, until the task run has ended."""
-        stream = EventStream(self.url, task_run_id, after, kind, source)
+        stream = ReceivedEvents(self.url, task_run_id, after, kind, source)
         while not stream.is_over:
             await asyncio.sleep(stream.pause)
             try:

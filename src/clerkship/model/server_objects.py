@@ -37,7 +37,7 @@ class ObjectList(BaseModel, Generic[T]):
     meta: ListMeta = Field(alias="_meta")
 
 
-class FieldMistake(BaseModel):
+class InvalidField(BaseModel):
     """A mistake in one field of a request."""
 
     field: str
@@ -57,7 +57,7 @@ class Problem(BaseModel):
     detail: str
     code: str
     request_id: str
-    errors: list[FieldMistake]
+    errors: list[InvalidField]
 
 
 class ApiKey(Frozen):

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _TIMEOUT = 300.0
 _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<line>\d+):(?P<column>\d+))?")
 _SLUG_LINE = re.compile(rb"^  slug: *([a-z0-9][a-z0-9-]{0,99}) *(?:#.*)?$", re.MULTILINE)
-_MAX_SHOWN = 5
+_SHOWN = 5
 KeyFile = Annotated[
     Path | None,
     Option(("--key-file",), "File with a person's key. [default: the setting CLERKSHIP_SERVER_KEY]", "FILE"),
@@ -108,8 +108,8 @@ def pull(request: PullRequest, settings: Settings) -> PulledFolder:
     changed = [path for path, data in files.items() if before.get(path) != data]
     differing = [path for path in changed if path in before or (folder / path).exists()]
     if differing and not request.force:
-        more = f" and {len(differing) - _MAX_SHOWN:,} more" if len(differing) > _MAX_SHOWN else ""
-        message = f"files differ from those of the server: {', '.join(differing[:_MAX_SHOWN])}{more}"
+        more = f" and {len(differing) - _SHOWN:,} more" if len(differing) > _SHOWN else ""
+        message = f"files differ from those of the server: {', '.join(differing[:_SHOWN])}{more}"
         raise InputError.of(message, file=str(folder), hint="push them, overwrite with --force, or choose another --to")
     try:
         for path in changed:

@@ -17,7 +17,7 @@ class EntityList(BaseModel):
     data: list[dict[str, Any]]
 
 
-class GenerateRequest(RequestBody):
+class GenerationRequest(RequestBody):
     """A dataset to generate."""
 
     benchmark_id: str
@@ -56,10 +56,3 @@ class PushedDraft(BaseModel):
     def build(cls, changed: Changed) -> Self:
         """Return the answer to a change of files."""
         return cls(benchmark=changed.benchmark, warnings=list(map(DraftWarning.read, changed.warnings)))
-
-
-class DraftFile(BaseModel):
-    """A file of a benchmark."""
-
-    path: str
-    bytes: int

@@ -6,7 +6,7 @@ from fastapi import APIRouter, Body, Path, Query, Response
 
 from clerkship.api.dependencies import PagingPart, ServerPart
 from clerkship.api.etags import ChangePreconditions, ReadPreconditions
-from clerkship.api.models.authoring import EntityList, GenerateRequest
+from clerkship.api.models.authoring import EntityList, GenerationRequest
 from clerkship.api.routing import build_router
 from clerkship.model.server_objects import ObjectList
 from clerkship.service.serving.drafts.objects import DraftKind, DraftObject
@@ -83,7 +83,7 @@ def list_criteria(
 
 
 @router.post("/datasets/generate", status_code=201)
-def generate_dataset(server: ServerPart, body: GenerateRequest) -> DraftObject:
+def generate_dataset(server: ServerPart, body: GenerationRequest) -> DraftObject:
     """Create a dataset of synthetic patients. The same seed gives the same patients."""
     generate = {"patients": body.patients, "seed": body.seed}
     data = {"benchmark_id": body.benchmark_id, "name": body.name, "type": "fhir", "generate": generate}

@@ -86,7 +86,7 @@ def _list_scalars(span: Span) -> list[tuple[int, int]]:
     return own + [place for each in inner for place in _list_scalars(each)]
 
 
-@settings(max_examples=examples(600, quick=25), deadline=None)
+@settings(max_examples=examples(600), deadline=None)
 @given(st.data())
 def test_any_change_has_the_wanted_meaning(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(TEXTS))
@@ -106,7 +106,7 @@ def test_any_change_has_the_wanted_meaning(data: st.DataObject) -> None:
     assert are_equal(parse(edit_yaml(text, (), changed, parse)), changed)
 
 
-@settings(max_examples=examples(600, quick=25), deadline=None)
+@settings(max_examples=examples(600, quick=20), deadline=None)
 @given(st.data())
 def test_every_byte_outside_of_a_replaced_value_stays(data: st.DataObject) -> None:
     text = data.draw(st.sampled_from(TEXTS))
@@ -187,8 +187,8 @@ def test_line_breaks_of_other_systems_stay() -> None:
 
 
 def test_a_file_with_very_many_differences_is_written_in_bounded_time() -> None:
-    text = "".join(f"key{number}: [{number}]  # {number}\n" for number in range(500))
-    wanted = {f"key{number}": [number + 1] for number in range(500)}
+    text = "".join(f"key{number}: [{number}]  # {number}\n" for number in range(300))
+    wanted = {f"key{number}": [number + 1] for number in range(300)}
     calls = 0
 
     def count(written: str) -> Any:
@@ -197,7 +197,7 @@ def test_a_file_with_very_many_differences_is_written_in_bounded_time() -> None:
         return parse(written)
 
     assert parse(edit_yaml(text, (), wanted, count)) == wanted
-    assert calls * len(text) < 600_000
+    assert calls * len(text) < 450_000
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from clerkship.service.serving.drafts.yaml_rendering import render_document
 from clerkship.suite_files.source import SUFFIXES, SourceFolder, Unreadable, read_text
 from clerkship.suite_files.yaml import InvalidYaml, YamlTree, build_text_tree, parse_yaml
 
-_MAX_SLUG_LENGTH = 60
+_SLUG_LENGTH = 60
 _FILES = {"benchmark": "benchmark.yml", "environment": "environment.yml"}
 """Where a definition is written if the draft has none of its kind yet."""
 
@@ -58,7 +58,7 @@ def render_definition(place: Place, data: Any) -> bytes:
 
 def to_slug(name: str) -> str:
     """Return a name in small letters, digits and hyphens; empty if it has no letter and no digit."""
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_MAX_SLUG_LENGTH].strip("-")
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:_SLUG_LENGTH].strip("-")
 
 
 def _edit(root: Path, file: str, path: tuple[int | str, ...], value: Any) -> str:

@@ -36,7 +36,7 @@ from clerkship.service.serving.drafts.objects import (
 )
 from clerkship.service.serving.drafts.packing import require_limits
 from clerkship.service.serving.drafts.requests import normalize, require_slug
-from clerkship.service.serving.drafts.table import Draft, DraftTable, FileChanges, ObjectFilter
+from clerkship.service.serving.drafts.table import BenchmarkDraft, DraftTable, FileChanges, ObjectFilter
 from clerkship.service.serving.drafts.workspace import DraftWorkspace
 from clerkship.service.serving.published import PublishedFolder, ServedVersion
 from clerkship.service.serving.refusals import ObjectNotFound, RequestConflict
@@ -123,7 +123,7 @@ class Drafts:
         return self._add_definition(draft, "dataset", data, files)
 
     def _add_definition(
-        self, draft: Draft, kind: DraftKind, data: dict[str, Any], uploaded: Mapping[str, bytes] | None = None
+        self, draft: BenchmarkDraft, kind: DraftKind, data: dict[str, Any], uploaded: Mapping[str, bytes] | None = None
     ) -> DraftObject:
         """Add a definition to a draft in a file of its own, and the files that were sent with it."""
         with self._lock(draft.id):
@@ -133,7 +133,7 @@ class Drafts:
 
     def _choose_draft(
         self, kind: DraftKind, data: dict[str, Any], written: Mapping[str, Any]
-    ) -> tuple[Draft, dict[str, Any]]:
+    ) -> tuple[BenchmarkDraft, dict[str, Any]]:
         """Return the draft that a new object belongs to, and the object. An environment may begin a draft."""
         name = str(data.get("name", ""))
         if kind == "benchmark":
@@ -160,8 +160,8 @@ class Drafts:
             message = str(error)
         raise InputError([InputProblem(key=key, message=message)])
 
-    def _begin(self, slug: str) -> Draft:
-        return Draft(new_id("benchmark"), slug, 0)
+    def _begin(self, slug: str) -> BenchmarkDraft:
+        return BenchmarkDraft(new_id("benchmark"), slug, 0)
 
     def _choose_slug(self, name: str) -> str:
         slug = stem = to_slug(name) or "benchmark"
@@ -250,7 +250,7 @@ class Drafts:
         draft = self._table.get(stored.draft_id)
         return self._write(draft, set_definition(self._workspace.open(draft), stored.place, data), place)
 
-    def _write(self, draft: Draft, files: FileChanges, place: Place | None = None) -> Changed:
+    def _write(self, draft: BenchmarkDraft, files: FileChanges, place: Place | None = None) -> Changed:
         """Check a draft with changed files, and store it. Raise InputError if there is a problem; nothing changes."""
         require_limits({**self._table.list_sizes(draft.id), **{path: len(data or b"") for path, data in files.items()}})
         try:
@@ -306,7 +306,7 @@ class Drafts:
         """Return one file of a benchmark. Raise ObjectNotFound."""
         return self._table.read_file(self._table.get(reference).id, path)
 
-    def find_draft(self, reference: str) -> Draft:
+    def find_draft(self, reference: str) -> BenchmarkDraft:
         """Return a draft by its id or its slug. Raise ObjectNotFound."""
         return self._table.get(reference)
 

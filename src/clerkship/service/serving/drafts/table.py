@@ -30,7 +30,7 @@ FileChanges = Mapping[str, bytes | None]
 
 
 @dataclass(frozen=True)
-class Draft:
+class BenchmarkDraft:
     """A benchmark that is being written."""
 
     id: str
@@ -56,12 +56,12 @@ class DraftTable:
     def __init__(self, database: ServerDatabase) -> None:
         self._database = database
 
-    def find(self, reference: str) -> Draft | None:
+    def find(self, reference: str) -> BenchmarkDraft | None:
         """Return a draft by its id or its slug; None if there is none."""
         rows = self._database.read("SELECT id, slug, revision FROM drafts WHERE id = ? OR slug = ?", *[reference] * 2)
-        return Draft(*rows[0]) if rows else None
+        return BenchmarkDraft(*rows[0]) if rows else None
 
-    def get(self, reference: str) -> Draft:
+    def get(self, reference: str) -> BenchmarkDraft:
         """Return a draft by its id or its slug. Raise ObjectNotFound."""
         draft = self.find(reference)
         if draft is None:
@@ -115,12 +115,12 @@ class DraftTable:
         return ListPage([_to_object(row[1:]) for row in shown], str(shown[-1][0]) if len(rows) > len(shown) else None)
 
     def save(
-        self, draft: Draft, files: FileChanges, before: Sequence[StoredObject], after: Sequence[StoredObject]
-    ) -> Draft:
+        self, draft: BenchmarkDraft, files: FileChanges, before: Sequence[StoredObject], after: Sequence[StoredObject]
+    ) -> BenchmarkDraft:
         """Store a change in one transaction: of some files, and of the objects that differ. Raise RequestConflict."""
         known, kept = {each.id: each for each in before}, {each.id for each in after}
         rows = [_to_row(each) for each in after if known.get(each.id) != each]
-        changed = Draft(draft.id, draft.slug, draft.revision + 1)
+        changed = BenchmarkDraft(draft.id, draft.slug, draft.revision + 1)
         with self._database.write() as connection:
             sql = "SELECT 1 FROM drafts WHERE (slug = ? OR id = ?) AND id <> ?"
             if connection.execute(sql, (draft.slug, draft.slug, draft.id)).fetchall():

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from clerkship.kit.atomic_write import write_atomically
-from clerkship.service.serving.drafts.table import Draft, DraftTable, FileChanges
+from clerkship.service.serving.drafts.table import BenchmarkDraft, DraftTable, FileChanges
 
 _REVISION = "revision"
 """The file beside a copy that says which revision it is. Without it, the copy may be anything."""
@@ -18,7 +18,7 @@ class DraftWorkspace:
     def __init__(self, folder: Path, table: DraftTable) -> None:
         self._folder, self._table = folder, table
 
-    def open(self, draft: Draft) -> Path:
+    def open(self, draft: BenchmarkDraft) -> Path:
         """Return the folder with the files of a draft; it is written anew if it is not of the right revision."""
         place = self._folder / draft.id
         with suppress(OSError):
@@ -33,7 +33,7 @@ class DraftWorkspace:
         return place / "files"
 
     @contextmanager
-    def try_changes(self, draft: Draft, changes: FileChanges) -> Iterator[Path]:
+    def try_changes(self, draft: BenchmarkDraft, changes: FileChanges) -> Iterator[Path]:
         """Change files of the copy; undo that if the block raises an exception. Call `confirm` in the block."""
         root = self.open(draft)
         before = {path: _read(root / path) for path in changes}
@@ -46,7 +46,7 @@ class DraftWorkspace:
             self._mark(draft)
             raise
 
-    def confirm(self, draft: Draft) -> None:
+    def confirm(self, draft: BenchmarkDraft) -> None:
         """Note which revision the copy of a draft is."""
         self._mark(draft)
 
@@ -54,7 +54,7 @@ class DraftWorkspace:
         """Remove the copy of a draft."""
         shutil.rmtree(self._folder / draft_id, ignore_errors=True)
 
-    def _mark(self, draft: Draft) -> None:
+    def _mark(self, draft: BenchmarkDraft) -> None:
         write_atomically(self._folder / draft.id / _REVISION, [str(draft.revision).encode()])
 
 

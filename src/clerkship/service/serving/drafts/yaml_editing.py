@@ -38,7 +38,7 @@ class Replacement:
 
 
 @dataclass(frozen=True)
-class Difference:
+class TextDifference:
     """The first place where data are not as they must be, and what to do there."""
 
     path: Path
@@ -79,11 +79,11 @@ class _TextEditor:
                 continue
             nearest = difference.path if difference.action == "set" else difference.path[:-1]
             ends = range(len(nearest) if steps > 0 else len(path), -1, -1)
-            if not any(self._apply(Difference(nearest[:end]), wanted) for end in ends):
+            if not any(self._apply(TextDifference(nearest[:end]), wanted) for end in ends):
                 return render_document(wanted)
         return self._text
 
-    def _apply(self, difference: Difference, wanted: Any) -> bool:
+    def _apply(self, difference: TextDifference, wanted: Any) -> bool:
         """Change one place. Return whether it then is as it must be, and nothing else differs."""
         value = None if difference.action == "remove" else get_at(wanted, difference.path)
         expected = _change_data(self._data, difference, value)
@@ -91,7 +91,7 @@ class _TextEditor:
             _expand_aliases(self._text, self._data), difference, value, expected
         )
 
-    def _write(self, text: str | None, difference: Difference, value: Any, expected: Any) -> bool:
+    def _write(self, text: str | None, difference: TextDifference, value: Any, expected: Any) -> bool:
         replacement = _build_replacement(text, difference, value) if text is not None else None
         if text is None or replacement is None:
             return False
@@ -113,7 +113,7 @@ def get_at(data: Any, path: Path) -> Any:
     return data
 
 
-def _change_data(data: Any, difference: Difference, value: Any) -> Any:
+def _change_data(data: Any, difference: TextDifference, value: Any) -> Any:
     """Return a copy of the data with one difference less."""
     path, action = difference.path, difference.action
     if action == "set":
@@ -139,30 +139,30 @@ def _replace_at(data: Any, path: Path, value: Any) -> Any:
     return [*data[:part], changed, *data[part + 1 :]]
 
 
-def _find_difference(old: Any, new: Any, path: Path = ()) -> Difference | None:
+def _find_difference(old: Any, new: Any, path: Path = ()) -> TextDifference | None:
     """Return the first difference; None if the data are equal. What is before it is the same in both."""
     if are_equal(old, new):
         return None
     if isinstance(old, dict) and isinstance(new, dict) and old and new:
         for key in new:
             if key not in old:
-                return Difference((*path, key), "insert")
+                return TextDifference((*path, key), "insert")
         for key in old:
             if key not in new:
-                return Difference((*path, key), "remove")
+                return TextDifference((*path, key), "remove")
         differences = (_find_difference(old[key], new[key], (*path, key)) for key in old)
         return next(filter(None, differences))
     if isinstance(old, list) and isinstance(new, list) and old and new:
         return _find_list_difference(old, new, path)
-    return Difference(path)
+    return TextDifference(path)
 
 
-def _find_list_difference(old: list[Any], new: list[Any], path: Path) -> Difference:
+def _find_list_difference(old: list[Any], new: list[Any], path: Path) -> TextDifference:
     matcher = SequenceMatcher(None, list(map(_freeze, old)), list(map(_freeze, new)), autojunk=False)
     kind, start = next((kind, start) for kind, start, *_ in matcher.get_opcodes() if kind != "equal")
     if kind == "replace":
-        return _find_difference(old[start], new[start], (*path, start)) or Difference((*path, start))
-    return Difference((*path, start), "insert" if kind == "insert" else "remove")
+        return _find_difference(old[start], new[start], (*path, start)) or TextDifference((*path, start))
+    return TextDifference((*path, start), "insert" if kind == "insert" else "remove")
 
 
 def _freeze(value: Any) -> str:
@@ -174,7 +174,7 @@ def _freeze(value: Any) -> str:
     return repr(int(value)) if isinstance(value, float) and value.is_integer() else repr(value)
 
 
-def _build_replacement(text: str, difference: Difference, value: Any) -> Replacement | None:
+def _build_replacement(text: str, difference: TextDifference, value: Any) -> Replacement | None:
     """Return how to change one place of a text; None if it has no such place, as inside an included file."""
     span = parse_spans(text)
     if not difference.path:

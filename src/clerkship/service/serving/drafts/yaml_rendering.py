@@ -9,9 +9,9 @@ import yaml
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.suite_files.yaml import MAX_DEPTH, format_key_path
 
-MAX_FLOW_WIDTH = 100
+_FLOW_WIDTH = 100
 """Characters of a list of texts and numbers that is written in one line."""
-_MAX_INTEGER = 2**63
+_INTEGER_END = 2**63
 _TAG = "tag:yaml.org,2002:"
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?|0o[0-7]+|0x[0-9a-fA-F]+")
 _ESCAPED = re.compile("[^\t\n -~\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
@@ -35,7 +35,7 @@ class _Dumper(yaml.SafeDumper):
         return self.represent_scalar(f"{_TAG}str", text, style="|" if is_block else None)
 
     def represent_items(self, items: list[Any]) -> yaml.SequenceNode:
-        is_short = not any(isinstance(item, dict | list) for item in items) and len(repr(items)) < MAX_FLOW_WIDTH
+        is_short = not any(isinstance(item, dict | list) for item in items) and len(repr(items)) < _FLOW_WIDTH
         is_short = is_short and not any(isinstance(item, str) and "\n" in item for item in items)
         return self.represent_sequence(f"{_TAG}seq", items, flow_style=True if is_short else None)
 
@@ -58,7 +58,7 @@ def require_renderable(value: Any, path: tuple[int | str, ...] = ()) -> None:
             require_renderable(item, (*path, key))
     elif isinstance(value, float) and not math.isfinite(value):
         message = "infinity and not-a-number are not allowed"
-    elif isinstance(value, int) and not -_MAX_INTEGER <= value < _MAX_INTEGER:
+    elif isinstance(value, int) and not -_INTEGER_END <= value < _INTEGER_END:
         message = "the number has more than 64 bits"
     elif isinstance(value, str) and _SURROGATE.search(value):
         message = "the text is not valid Unicode"
