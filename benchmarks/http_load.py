@@ -84,7 +84,7 @@ def _read(line: socket.socket) -> bytes:
     head, _, body = data.partition(b"\r\n\r\n")
     if not head.startswith(b"HTTP/1.1 2"):
         raise ConnectionError(data[:1000].decode(errors="replace"))
-    length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0])
+    length = int(head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0] or 0)  # 204 has none
     parts, size = [body], len(body)
     while size < length:
         parts.append(line.recv(262_144))

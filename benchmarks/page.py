@@ -34,6 +34,7 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "judging": (),
     "load": ("--picture", "docs/load.svg"),
     "slow": (),
+    "serve": (),
     "fhir": (),
     "feeds": (),
     "x12": (),

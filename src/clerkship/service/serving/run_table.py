@@ -18,6 +18,8 @@ CREATE TABLE served_runs (
   agent TEXT NOT NULL, scored INTEGER NOT NULL, solver TEXT, phase TEXT NOT NULL, status TEXT NOT NULL,
   created_at TEXT NOT NULL, expires_at TEXT NOT NULL, verdict TEXT, score REAL
 );
+CREATE INDEX served_runs_by_solver ON served_runs (solver, number);
+CREATE INDEX served_runs_by_benchmark ON served_runs (benchmark, number);
 CREATE INDEX served_runs_open ON served_runs (phase) WHERE phase != 'completed';
 CREATE TABLE served_tasks (
   number INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, run TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL,
