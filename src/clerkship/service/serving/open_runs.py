@@ -159,7 +159,7 @@ class OpenRuns:
 
     def end_if_done(self, live: LiveRun) -> None:
         """End a run if all its task runs have ended."""
-        if all(task.phase == "completed" for task in self.table.tasks(live.plan.run.id)):
+        if self.table.is_done(live.plan.run.id):
             self.end(live, "completed")
 
     def end(self, live: LiveRun, status: RunState) -> None:

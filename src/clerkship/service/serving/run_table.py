@@ -98,6 +98,9 @@ class RunTable(Protocol):
     def tasks(self, run: str) -> list[ServedTask]:
         """Return the task runs of a run, in their order."""
 
+    def is_done(self, run: str) -> bool:
+        """Return whether all task runs of a run have ended."""
+
     def set_tasks(self, tasks: Sequence[ServedTask]) -> None:
         """Save attempt, phase and times of task runs."""
 
@@ -156,6 +159,10 @@ class SqliteRunTable:
     def tasks(self, run: str) -> list[ServedTask]:
         """Return the task runs of a run, in their order."""
         return [ServedTask(*row) for row in self._database.read(f"{_TASK} WHERE run = ? ORDER BY number", run)]
+
+    def is_done(self, run: str) -> bool:
+        """Return whether all task runs of a run have ended."""
+        return not self._database.read("SELECT 1 FROM served_tasks WHERE run = ? AND phase != 'completed' LIMIT 1", run)
 
     def set_tasks(self, tasks: Sequence[ServedTask]) -> None:
         """Save attempt, phase and times of task runs."""
