@@ -28,6 +28,7 @@ from clerkship.service.resume import plan_resume, resume
 from clerkship.service.running import execute
 from clerkship.service.stored_runs import find_last_failed
 from clerkship.settings import Settings
+from clerkship.suite_files.published.archive import open_archive
 from tests.service.published_bench import SUITE, PublishedBench, work
 from tests.workbench import CATALOG, Workbench
 
@@ -79,6 +80,28 @@ def test_run_of_a_version_names_it_in_every_report(published: PublishedBench) ->
     reports = write_all_reports(published, result.run.id)
     assert orjson.loads(reports["jsonl"].splitlines()[0])["published"]["digest"] == version.version.digest
     assert all(sentence in reports[name] for name in ("html", "junit", "markdown"))
+
+
+def test_canary_is_in_every_json_entry_and_nothing_that_an_agent_gets_or_a_run_stores(
+    published: PublishedBench,
+) -> None:
+    [version] = published.publish()
+    archive = open_archive(version.path)
+    canary = archive.manifest.canary
+    names = [name for name in archive.manifest.entries if name.endswith(".json")]
+    assert [name for name in names if orjson.loads(archive.read(name))["canary"] != canary] == []
+    assert len(names) == 3  # an environment and two tasks
+    given: list[object] = []
+
+    def look(task_item: dict[str, Any], sandboxes: Any) -> str:
+        given.append([task_item, sandboxes["drop"].list(), repr(sandboxes)])
+        return work(task_item, sandboxes)
+
+    result = published.run("forms@1", look)
+    stored = [b"".join(published.store.log(each)) for each in published.task_runs(result)]
+    assert published.verdicts(result) == PASSED
+    assert len(given) == 2
+    assert canary not in f"{given}{stored}"
 
 
 def test_run_of_a_copy_says_in_which_tasks_it_differs(published: PublishedBench) -> None:
