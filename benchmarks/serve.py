@@ -143,7 +143,8 @@ def start_server(folder: Path, keys: tuple[str, str]) -> Iterator[RunningServer]
 
 def create_runs(server: RunningServer, trials: int) -> list[tuple[str, str]]:
     """Create runs with so many task runs in all; return the token and the id of each."""
-    client, created = Client(server.url, server.solver), []
+    client = Client(server.url, server.solver)
+    created: list[tuple[str, str]] = []
     while (left := trials - len(created)) > 0:
         request = {"benchmark": "forms@1", "trials": min(left, MAX_TRIALS)}
         run = client.send("POST", "/v1/benchmark-runs", request)

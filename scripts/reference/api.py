@@ -94,6 +94,8 @@ def _name_type(schema: Mapping[str, Any]) -> str:
     """Return the type of a value in words, with a link to the object that it is."""
     if ref := schema.get("$ref"):
         name = ref.rpartition("/")[2]
+        if name == "JsonValue":
+            return "any JSON"
         if name.startswith("ObjectList_"):
             inner = name.removeprefix("ObjectList_").removesuffix("_")
             return f"a list of {_link(inner)}"

@@ -157,7 +157,7 @@ class StreamReader:
 
     async def run(self) -> None:
         """Read until the stream ends, or the client is gone."""
-        await self._app(self._scope, self._receive, self._send)  # type: ignore[arg-type]  # the frames of a test
+        await self._app(self._scope, self._receive, self._send)
 
     def leave(self) -> None:
         """Close the connection."""
