@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
@@ -20,48 +21,56 @@ OtherAgent = Annotated[
 ]
 
 
-LastFailedFlag = Annotated[
-    bool,
-    typer.Option(
-        "--last-failed",
-        "--lf",
-        help="Only the tasks that did not pass in the last run of this path.",
-        rich_help_panel="Selection",
-    ),
-]
-WatchFlag = Annotated[
-    bool,
-    typer.Option(
-        "--watch",
-        help="Run again whenever a file of the suite or the agent changes, until Ctrl-C.",
-        rich_help_panel="Execution",
-    ),
-]
+@dataclass(frozen=True, kw_only=True)
+class RepeatOptions:
+    """Which tasks to run again, and when."""
+
+    last_failed: Annotated[
+        bool,
+        typer.Option(
+            "--last-failed",
+            "--lf",
+            help="Only the tasks that did not pass in the last run of this path.",
+            rich_help_panel="Selection",
+        ),
+    ] = False
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Run again whenever a file of the suite or the agent changes, until Ctrl-C.",
+            rich_help_panel="Execution",
+        ),
+    ] = False
 
 
-ServerOption = Annotated[
-    str | None,
-    typer.Option(
-        "--on",
-        metavar="URL",
-        help="Run a published version of this server, such as chart@1. The agent works here, all else there. Options "
-        "about people, models, limits and recordings have no effect there and are refused.",
-        rich_help_panel="Server",
-    ),
-]
-KeyFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--key-file",
-        metavar="FILE",
-        help="File with a key of the server. [default: CLERKSHIP_SERVER_KEY]",
-        rich_help_panel="Server",
-    ),
-]
-ScoredFlag = Annotated[
-    bool,
-    typer.Option("--scored", help="Hide criteria and evidence from the agent for good.", rich_help_panel="Server"),
-]
+@dataclass(frozen=True, kw_only=True)
+class ServerOptions:
+    """The server whose version is run."""
+
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on",
+            metavar="URL",
+            help="Run a published version of this server, such as chart@1. The agent works here, all else there. "
+            "Options about people, models, limits and recordings have no effect there and are refused.",
+            rich_help_panel="Server",
+        ),
+    ] = None
+    key_file: Annotated[
+        Path | None,
+        typer.Option(
+            "--key-file",
+            metavar="FILE",
+            help="File with a key of the server. [default: CLERKSHIP_SERVER_KEY]",
+            rich_help_panel="Server",
+        ),
+    ] = None
+    scored: Annotated[
+        bool,
+        typer.Option("--scored", help="Hide criteria and evidence from the agent for good.", rich_help_panel="Server"),
+    ] = False
 
 
 @grouped
@@ -70,11 +79,8 @@ def run(
     request: RunRequest,
     output: OutputOptions,
     results: Results = None,
-    last_failed: LastFailedFlag = False,
-    watch: WatchFlag = False,
-    on: ServerOption = None,
-    key_file: KeyFile = None,
-    scored: ScoredFlag = False,
+    repeat: RepeatOptions,
+    server: ServerOptions,
     verbose: Verbose = False,
 ) -> None:
     """Run tasks with an agent and grade the results.
@@ -90,15 +96,17 @@ def run(
 
         clerkship run chart@1 --on https://tests.example.org --key-file solver.key --agent python:my_agent:Agent
     """
-    if on is not None:
-        refuse_together("--on", {"--watch": watch, "--last-failed": last_failed, "--results": results is not None})
+    if server.on is not None:
+        others = {"--watch": repeat.watch, "--last-failed": repeat.last_failed, "--results": results is not None}
+        refuse_together("--on", others)
         show = load("clerkship.cli.running_on_server:run_on_server_and_show")
-        raise typer.Exit(show(request, on, key_file, output, scored=scored))
-    if key_file is not None or scored:
-        raise InputError.of(f"{'--scored' if scored else '--key-file'} is for a run on a server", hint="give --on URL")
-    if watch:
+        raise typer.Exit(show(request, server.on, server.key_file, output, scored=server.scored))
+    if server.key_file is not None or server.scored:
+        option = "--scored" if server.scored else "--key-file"
+        raise InputError.of(f"{option} is for a run on a server", hint="give --on URL")
+    if repeat.watch:
         raise typer.Exit(load("clerkship.cli.watching:watch_and_run")(request, output, sys.argv[1:]))
-    if last_failed:
+    if repeat.last_failed:
         raise typer.Exit(
             load("clerkship.cli.running:run_last_failed_and_show")(request, output, results, verbose=verbose)
         )
