@@ -42,7 +42,7 @@ def _fuzz(app: FastAPI, secret: str, examples: int) -> int:
 
 @pytest.mark.long
 def test_answers_are_as_described(server: Server, app: FastAPI) -> None:
-    assert _fuzz(app, server.keys.create_person("Ada").key, 3) > 15
+    assert _fuzz(app, server.keys.create_person("Ada").key, 1) > 15
 
 
 @pytest.mark.slow

@@ -338,6 +338,7 @@ def test_unusual_names_and_texts_round_trip(write_project: WriteProject) -> None
     assert "$${HOME} $$${HOME} {{ x }} # not a comment" in read("flow_happy_path")["simulation_context"]
 
 
+@pytest.mark.slow
 def test_long_flow_with_many_branches_is_drafted(write_project: WriteProject) -> None:
     steps = [
         {"id": f"s{n}", "action": f"utter_{n}", "next": [{"if": "slots.a", "then": f"s{n + 1}"}, {"else": f"s{n + 2}"}]}

@@ -96,6 +96,7 @@ def test_finish_returns_unfinished_frame() -> None:
     assert deframer.finish() is None
 
 
+@pytest.mark.slow
 def test_feeding_single_bytes_takes_linear_time() -> None:
     def spent(size: int) -> float:
         deframer, started = Deframer(size), time.process_time()

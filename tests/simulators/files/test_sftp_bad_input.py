@@ -510,6 +510,7 @@ def test_channels_are_limited(serve: Serve) -> None:
     assert run_within(30, work()) == 10
 
 
+@pytest.mark.slow
 def test_folder_with_twenty_thousand_files_is_listed(serve: Serve) -> None:
     drop = serve({f"inbox/{number:06}.hl7": b"x" for number in range(20_000)})
 
