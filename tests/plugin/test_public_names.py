@@ -16,7 +16,7 @@ PLACES = ("suites", "examples", "src/clerkship/demo", "src/clerkship/service/tem
 CODE = sorted(path for place in PLACES for suffix in ("*.py", "*.py.txt") for path in (ROOT / place).rglob(suffix))
 PAGES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 IMPORT = re.compile(r"^\s*(?:from|import) (clerkship[\w.]*)", re.MULTILINE)
-PUBLIC = re.compile(r"clerkship(\.plugin(\.\w+)?)?")
+PUBLIC = re.compile(r"clerkship(\.client|\.plugin(\.\w+)?)?")
 
 
 def test_only_public_names_are_imported() -> None:
