@@ -34,7 +34,8 @@ def project(keep_imports: None, pytester: pytest.Pytester) -> pytest.Pytester:
     suite.joinpath("tasks", "six.yml").write_text(MORE)
     pytester.makepyfile(my_agent=AGENT, test_own="def test_own():\n    pass\n")
     pytester.makeini(
-        "[pytest]\nfilterwarnings = error\naddopts = --strict-markers --strict-config -p no:xdist\npythonpath = .\n"
+        "[pytest]\nfilterwarnings = error\npythonpath = .\n"
+        "addopts = --strict-markers --strict-config -p no:xdist -p no:schemathesis\n"
     )
     return pytester
 
