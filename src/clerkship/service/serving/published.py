@@ -129,7 +129,7 @@ class PublishedFolder:
         return self.get(name), existing is None
 
     def withdraw(self, name: str, reason: str) -> ServedVersion:
-        """Withdraw a version: nobody can start a run of it any more. Raise InputError without a reason."""
+        """Withdraw a version: no run of it can be started any more. Raise InputError without a reason."""
         if not 0 < len(reason.strip()) <= MAX_REASON_LENGTH:
             raise InputError.of(f"a withdrawal needs a reason, of at most {MAX_REASON_LENGTH} characters")
         version = self.get(name)
