@@ -4,8 +4,9 @@ import json
 import os
 import re
 import signal
+import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from textwrap import dedent
@@ -53,8 +54,8 @@ class Shop:
 @pytest.fixture
 def run_command(
     running: RunningServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Run:
-    """Return a function that calls `clerkship run` in an empty folder: at the server, unless it is to run locally."""
+) -> Iterator[Run]:
+    """Yield a function that calls `clerkship run` in an empty folder: at the server, unless it is to run locally."""
     (tmp_path / "my_agent.py").write_text(dedent(AGENT), encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CLERKSHIP_SERVER_KEY", running.person)
@@ -66,7 +67,8 @@ def run_command(
         captured = capsys.readouterr()
         return code, captured.out if "--json" in options else captured.out + captured.err
 
-    return run
+    yield run
+    sys.modules.pop("my_agent", None)  # other tests have another file of this name
 
 
 def read_table(shown: str) -> list[str]:
