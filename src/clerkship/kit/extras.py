@@ -9,7 +9,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "jwt": ("joserfc",),
     "ocr": ("PIL", "tesserocr"),
     "portal": ("PIL", "pypdfium2"),
-    "server": ("fastapi", "uvicorn"),
+    "server": ("cryptography", "fastapi", "uvicorn"),
     "sftp": ("asyncssh",),
     "sign": ("cryptography",),
     "smtp": ("aiosmtpd", "cryptography"),

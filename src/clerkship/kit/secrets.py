@@ -40,23 +40,3 @@ class NameGenerator:
 def equal_in_constant_time(one: str, other: str) -> bool:
     """Compare two secrets in a time that does not depend on how many characters match."""
     return secrets.compare_digest(one.encode(), other.encode())
-
-
-def encrypt(data: bytes, key: bytes) -> bytes:
-    """Encrypt data with a key of 256 bits: SHAKE-256 is the stream cipher, a keyed BLAKE2b the authentication code."""
-    nonce = secrets.token_bytes(32)
-    encrypted = _apply_stream(data, key, nonce)
-    return nonce + hashlib.blake2b(nonce + encrypted, key=key, digest_size=32).digest() + encrypted
-
-
-def decrypt(data: bytes, key: bytes) -> bytes:
-    """Return what was encrypted. Raise ValueError if the key is another one, or if the data was changed."""
-    nonce, seal, encrypted = data[:32], data[32:64], data[64:]
-    if not secrets.compare_digest(seal, hashlib.blake2b(nonce + encrypted, key=key, digest_size=32).digest()):
-        raise ValueError("it was encrypted with another key, or changed")
-    return _apply_stream(encrypted, key, nonce)
-
-
-def _apply_stream(data: bytes, key: bytes, nonce: bytes) -> bytes:
-    stream = hashlib.shake_256(key + nonce).digest(len(data))
-    return (int.from_bytes(data, "big") ^ int.from_bytes(stream, "big")).to_bytes(len(data), "big")

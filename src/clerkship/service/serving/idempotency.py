@@ -5,6 +5,7 @@ neither. The answer is added when it is known. It may have secrets, so it is sto
 the idempotency key, which the database does not have.
 """
 
+import base64
 import hashlib
 import sqlite3
 import threading
@@ -14,8 +15,8 @@ from datetime import timedelta
 from typing import NamedTuple
 
 import orjson
+from cryptography.fernet import Fernet
 
-from clerkship.kit.secrets import decrypt, encrypt
 from clerkship.kit.wall import now
 from clerkship.service.serving.database import ServerDatabase, get_timestamp, on_write
 from clerkship.service.serving.refusals import RequestConflict, RequestUnderWay
@@ -56,9 +57,10 @@ class IdempotentRequest(NamedTuple):
         return hashlib.sha256(self.key.encode()).digest()
 
     @property
-    def cipher_key(self) -> bytes:
-        """The key with which the answer is encrypted."""
-        return hashlib.sha256(f"{self.secret}\n{self.key}".encode()).digest()
+    def cipher(self) -> Fernet:
+        """What encrypts the answer."""
+        key = hashlib.sha256(f"{self.secret}\n{self.key}".encode()).digest()
+        return Fernet(base64.urlsafe_b64encode(key))
 
 
 class IdempotencyTable:
@@ -97,7 +99,7 @@ class IdempotencyTable:
     def save(self, request: IdempotentRequest, answer: GivenAnswer) -> None:
         """Save the answer to a request that was carried out."""
         head = orjson.dumps({"status": answer.status, "headers": answer.headers})
-        sealed = encrypt(head + b"\n" + answer.body, request.cipher_key)
+        sealed = request.cipher.encrypt(head + b"\n" + answer.body)
         with self._database.write() as connection:
             sql = "UPDATE idempotent_requests SET answer = ? WHERE owner = ? AND key = ?"
             connection.execute(sql, (sealed, request.owner, request.stored_key))
@@ -112,7 +114,7 @@ class IdempotencyTable:
                     "the request with this Idempotency-Key was carried out, but its answer was not kept; "
                     "look for what it created, or send it again with a new key"
                 )
-            head, _, body = decrypt(answer, request.cipher_key).partition(b"\n")
+            head, _, body = request.cipher.decrypt(answer).partition(b"\n")
             return GivenAnswer(**orjson.loads(head), body=body)
         return None
 
