@@ -23,7 +23,9 @@ from clerkship.client.errors import (
 from clerkship.client.exchange import PAUSES
 from clerkship.model.errors import InputError
 from clerkship.model.server_objects import StartedBenchmarkRun
+from clerkship.service.serving.drafts.packing import pack, unpack
 from tests.client.conftest import RunningServer
+from tests.service.serving.drafts.small_suite import FILES
 
 Connect = Callable[[str], Client]
 
@@ -66,6 +68,23 @@ def test_conversation_goes_on_with_each_message(running: RunningServer, connect:
     assert (ended.type, ended.result and ended.result.verdict) == (None, "pass")
     transcript = agent.get_transcript(task).messages
     assert [message.text for message in transcript] == ["Where is my order?", "Let me see.", "And when?", "tomorrow"]
+
+
+def test_person_writes_a_benchmark_and_publishes_it(running: RunningServer, connect: Connect) -> None:
+    server = connect(running.person)
+    pushed = server.upload_files("office", pack(FILES))
+    assert (pushed.is_new, pushed.warnings) == (True, [])
+    assert unpack(server.download_files("office")) == FILES
+    before = [each.id for each in server.list_objects("task", benchmark_id="office")]
+    task = server.create_object("task", {"benchmark_id": "office", "name": "Wait", "environment": "office"})
+    changed = server.update_object("task", task.id, {"tags": ["new"], "timeout": None})
+    assert server.get_object("task", task.id) == changed
+    assert (changed.model_extra or {})["tags"] == ["new"]
+    assert [each.id for each in server.list_objects("task", tag="new")] == [task.id]
+    assert server.publish_benchmark("office", version=7).version == 7
+    server.delete_object("task", task.id)
+    assert [each.id for each in server.list_objects("task", benchmark_id="office")] == before
+    assert not server.upload_files("office", pack(FILES)).is_new
 
 
 def test_async_client_has_the_same_flow(running: RunningServer) -> None:

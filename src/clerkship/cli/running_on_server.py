@@ -25,7 +25,8 @@ from clerkship.service.reading import RunView
 from clerkship.service.redacting import build_secrets_redactor
 from clerkship.service.report_targets import ReportTargets
 from clerkship.service.running_on_server import ServerRun, build_record, check_options, load_agent
-from clerkship.settings import Settings, load_settings, override_settings
+from clerkship.service.server_key import read_key
+from clerkship.settings import load_settings, override_settings
 
 PERSON_PREFIX = "clk_"
 _LOCAL_REPORTS = "is written from the store of a local run; leave it out, or run the version without --on"
@@ -63,23 +64,6 @@ def run_on_server_and_show(
     else:
         print_report_paths(console, targets.files())
     return view.exit_code()
-
-
-def read_key(file: Path | None, settings: Settings) -> str:
-    """Return the key for a server, from a file or from the settings. Raise InputError if there is none."""
-    hint = "write a key of the server to a file and name it with --key-file, or set CLERKSHIP_SERVER_KEY"
-    if file is None:
-        if not settings.server_key:
-            raise InputError.of("--on needs a key", hint=hint)
-        return settings.server_key
-    try:
-        key = file.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is not a key"
-        raise InputError.of(f"--key-file {file} cannot be read: {reason}", hint=hint) from None
-    if not key or len(key.split()) != 1 or not key.isprintable():
-        raise InputError.of(f"--key-file {file} has no key", hint="it has the key alone, on one line")
-    return key
 
 
 def _check_targets(targets: ReportTargets, key: str) -> None:

@@ -16,12 +16,15 @@ from clerkship.model.server_objects import (
     BenchmarkRunSummary,
     CriterionResult,
     CriterionResults,
+    DraftKind,
+    DraftObject,
     EventList,
     Heartbeat,
     KeyKind,
     LoggedEvent,
     NewApiKey,
     ObjectList,
+    PushedDraft,
     RegisteredSolver,
     SandboxAnswer,
     StartedBenchmarkRun,
@@ -35,8 +38,21 @@ T = TypeVar("T")
 Fields = Mapping[str, Any]
 JSON = "application/json"
 ARCHIVE = "application/zip"
+FOLDER = "application/gzip"
+COLLECTIONS: Mapping[DraftKind, str] = {
+    "benchmark": "benchmarks",
+    "environment": "environments",
+    "simulator": "simulators",
+    "dataset": "datasets",
+    "task": "tasks",
+    "criterion": "criteria",
+}
 MAX_PAGE = 100
 MAX_EVENT_PAGE = 1000
+
+
+_OPEN = (DraftObject, ObjectList[DraftObject], PushedDraft)
+"""Answers with objects that have other fields than those that are known."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +83,7 @@ class ListCall(ServerCall[tuple[list[T], Any]]):
 
 def read_as(kind: type[T]) -> Callable[[bytes], T]:
     """Return a function that reads an answer. Fields that a newer server added are ignored."""
-    return lambda body: TypeAdapter(kind).validate_json(body, extra="ignore")
+    return lambda body: TypeAdapter(kind).validate_json(body, extra=None if kind in _OPEN else "ignore")
 
 
 def _nothing(body: bytes) -> None:
@@ -85,7 +101,7 @@ def _send(method: str, path: str, kind: type[T], fields: Fields | None = None) -
 
 def _list(path: str, kind: type[T], /, **query: Any) -> ListCall[T]:
     def read(body: bytes) -> tuple[list[T], str | None]:
-        page = ObjectList[kind].model_validate_json(body, extra="ignore")  # type: ignore[valid-type]
+        page = read_as(ObjectList[kind])(body)  # type: ignore[valid-type]
         return page.data, page.meta.next
 
     return ListCall("GET", path, read, _without_none({"limit": MAX_PAGE, **query}))
@@ -228,6 +244,54 @@ def list_criterion_runs(task_run_id: str) -> ServerCall[CriterionResults]:
 def get_criterion_run(criterion_run_id: str) -> ServerCall[CriterionResult]:
     """Return one criterion run with its evidence."""
     return _get(_path("criterion-runs", criterion_run_id), CriterionResult)
+
+
+def list_objects(
+    kind: DraftKind, *, benchmark_id: str | None = None, name: str | None = None, **filters: str
+) -> ListCall[DraftObject]:
+    """Iterate over objects of the benchmarks that are being written.
+
+    Other filters are `tag` of tasks, `environment_id` of simulators and `task_id` of criteria.
+    """
+    path = f"/v1/{COLLECTIONS[kind]}"
+    return _list(path, DraftObject, benchmark_id=benchmark_id, name=name, **filters)
+
+
+def get_object(kind: DraftKind, object_id: str) -> ServerCall[DraftObject]:
+    """Return an object. A benchmark may be named by its slug."""
+    return _get(_path(COLLECTIONS[kind], object_id), DraftObject)
+
+
+def create_object(kind: DraftKind, definition: Fields) -> ServerCall[DraftObject]:
+    """Create an object: the keys of its definition in a file, and the id of what it is a part of."""
+    return ServerCall("POST", f"/v1/{COLLECTIONS[kind]}", read_as(DraftObject), body=orjson.dumps(definition))
+
+
+def update_object(kind: DraftKind, object_id: str, changes: Fields) -> ServerCall[DraftObject]:
+    """Change keys of an object. None removes a key."""
+    path = _path(COLLECTIONS[kind], object_id)
+    return ServerCall("PATCH", path, read_as(DraftObject), body=orjson.dumps(changes))
+
+
+def delete_object(kind: DraftKind, object_id: str) -> ServerCall[None]:
+    """Delete an object with everything in it."""
+    return ServerCall("DELETE", _path(COLLECTIONS[kind], object_id), _nothing)
+
+
+def download_files(benchmark: str) -> ServerCall[bytes]:
+    """Return all files of a benchmark that is being written, a gzipped tar archive."""
+    return ServerCall("GET", _path("benchmarks", benchmark, "/files"), bytes)
+
+
+def upload_files(benchmark: str, archive: bytes) -> ServerCall[PushedDraft]:
+    """Replace all files of a benchmark. A slug that no benchmark has begins a new one."""
+    path = _path("benchmarks", benchmark, "/files")
+    return ServerCall("PUT", path, read_as(PushedDraft), body=archive, media=FOLDER)
+
+
+def publish_benchmark(benchmark: str, *, version: int | None = None) -> ServerCall[PublishedSummary]:
+    """Publish a benchmark as `slug@version`. The same content again is the same version."""
+    return _send("POST", _path("benchmarks", benchmark, "/publish"), PublishedSummary, {"version": version})
 
 
 def list_published(*, slug: str | None = None) -> ListCall[PublishedSummary]:

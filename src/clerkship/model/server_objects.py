@@ -14,6 +14,7 @@ from clerkship.model.usage import Role, Usage
 
 T = TypeVar("T")
 KeyKind = Literal["person", "solver", "run"]
+DraftKind = Literal["benchmark", "environment", "simulator", "dataset", "task", "criterion"]
 Phase = Literal["created", "started", "completed"]
 RunState = Literal["active", "completed", "cancelled", "failed"]
 
@@ -46,6 +47,34 @@ class InvalidField(BaseModel):
     hint: str
     place: str
     """The file with line and column, if the mistake is in a file of a benchmark; else empty."""
+
+
+class DraftObject(BaseModel):
+    """An object of a benchmark that is being written. Its other keys are those of its definition in a file."""
+
+    model_config = ConfigDict(extra="allow")
+
+    id: str
+    benchmark_id: str
+    created_at: str
+    updated_at: str
+
+
+class DraftWarning(BaseModel):
+    """Something in the files that may be a mistake."""
+
+    place: str
+    """The file and the line."""
+    message: str
+    hint: str
+
+
+class PushedDraft(BaseModel):
+    """A benchmark whose files were sent, and the warnings about them."""
+
+    benchmark: DraftObject
+    is_new: bool
+    warnings: list[DraftWarning]
 
 
 class Problem(BaseModel):

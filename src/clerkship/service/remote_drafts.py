@@ -1,34 +1,27 @@
 """Send the folder of a suite to a server, and fetch it again."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import quote
-
-import orjson
+from typing import TYPE_CHECKING, Annotated
 
 from clerkship.by_name import load
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.kit.command_option import Option
-from clerkship.llm.http_client import is_loopback, parse_address
-from clerkship.model.errors import InputError, InputProblem, PlatformError
+from clerkship.model.errors import InputError, InputProblem
+from clerkship.service.server_key import KeyFile, read_key
 from clerkship.service.serving.drafts.definitions import to_slug
-from clerkship.service.serving.drafts.packing import MEDIA_TYPE, pack, read_suite_folder, unpack
+from clerkship.service.serving.drafts.packing import pack, read_suite_folder, unpack
 from clerkship.settings import Settings
 
 if TYPE_CHECKING:
-    import httpx
+    from clerkship.client import Client
 
-_TIMEOUT = 300.0
 _PLACE = re.compile(r"(?P<file>.+?)(?::(?P<line>\d+):(?P<column>\d+))?")
 _SLUG_LINE = re.compile(rb"^  slug: *([a-z0-9][a-z0-9-]{0,99}) *(?:#.*)?$", re.MULTILINE)
 _SHOWN = 5
-KeyFile = Annotated[
-    Path | None,
-    Option(("--key-file",), "File with a person's key. [default: the setting CLERKSHIP_SERVER_KEY]", "FILE"),
-]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,25 +78,19 @@ def push(request: PushRequest, settings: Settings) -> PushedFolder:
         raise InputError.of("it is not a folder", file=str(request.path))
     files = read_suite_folder(request.path)
     slug = request.slug or _find_slug(request.path, files)
-    address = f"/v1/benchmarks/{quote(slug, safe='')}/files"
-    headers = {"content-type": MEDIA_TYPE}
-    response = _send(request.to, _read_key(request.key_file, settings), "PUT", address, headers, pack(files))
-    if response.status_code not in (200, 201):
-        raise _build_error(response, request.path)
-    answer = orjson.loads(response.content)
-    warnings = tuple(_read_problem(each, request.path) for each in answer["warnings"])
-    benchmark = answer["benchmark"]
-    return PushedFolder(benchmark["id"], benchmark["slug"], len(files), response.status_code == 201, warnings)
+    with _connect(request.to, request.key_file, settings, request.path) as client:
+        pushed = client.upload_files(slug, pack(files))
+    warnings = tuple(_build_problem(each.place, each.message, each.hint, request.path) for each in pushed.warnings)
+    stored_slug = (pushed.benchmark.model_extra or {})["slug"]
+    return PushedFolder(pushed.benchmark.id, stored_slug, len(files), pushed.is_new, warnings)
 
 
 def pull(request: PullRequest, settings: Settings) -> PulledFolder:
     """Fetch a folder. Raise InputError if files in it differ, unless they may be overwritten."""
-    address = f"/v1/benchmarks/{quote(request.slug, safe='')}/files"
-    response = _send(request.server, _read_key(request.key_file, settings), "GET", address, {}, b"")
-    if response.status_code != 200:
-        raise _build_error(response, None)
+    with _connect(request.server, request.key_file, settings) as client:
+        packed = client.download_files(request.slug)
     folder = request.to or Path(to_slug(request.slug))
-    files = unpack(response.content)
+    files = unpack(packed)
     before = read_suite_folder(folder) if folder.is_dir() else {}
     changed = [path for path, data in files.items() if before.get(path) != data]
     differing = [path for path in changed if path in before or (folder / path).exists()]
@@ -134,49 +121,22 @@ def _find_slug(folder: Path, files: Mapping[str, bytes]) -> str:
     return found or to_slug(folder.resolve().name) or "suite"
 
 
-def _read_key(file: Path | None, settings: Settings) -> str:
-    if file is None:
-        if not settings.server_key:
-            raise InputError.of("no key is given", hint="use --key-file FILE, or set CLERKSHIP_SERVER_KEY")
-        return settings.server_key
-    try:
-        return file.read_text(encoding="utf-8").strip()
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError.of(f"the key cannot be read: {error}", file=str(file)) from None
+@contextmanager
+def _connect(url: str, key_file: Path | None, settings: Settings, folder: Path | None = None) -> Iterator["Client"]:
+    """Yield a client whose refusals are raised as InputError, with mistakes in files by their paths in the folder."""
+    client = load("clerkship.client")  # when it is needed: most commands send nothing
+    with client.Client(url, read_key(key_file, settings)) as connected:
+        try:
+            yield connected
+        except client.ServerProblem as problem:
+            problems = [
+                _build_problem(each.place, each.message, each.hint, folder, each.field) for each in problem.errors
+            ]
+            raise (InputError(problems) if problems else InputError.of(f"{problem.detail} ({problem.code})")) from None
 
 
-def _send(url: str, key: str, method: str, address: str, headers: Mapping[str, str], body: bytes) -> "httpx.Response":
-    http = load("httpx")  # when it is needed: most commands send nothing
-    base = parse_address(url, url, "server").rstrip("/")
-    authorization = {"authorization": f"Bearer {key}", **headers}
-    try:
-        with http.Client(timeout=_TIMEOUT, trust_env=not is_loopback(base)) as client:
-            response: httpx.Response = client.request(method, base + address, headers=authorization, content=body)
-    except (http.HTTPError, ValueError) as error:
-        raise PlatformError(f"the server {base} cannot be reached: {error}") from None
-    return response
-
-
-def _build_error(response: "httpx.Response", folder: Path | None) -> InputError:
-    """Return the error for a refusal. Mistakes in files are named by their paths in the folder that was sent."""
-    try:
-        problem = orjson.loads(response.content)
-        problems = [_read_problem(each, folder) for each in problem["errors"]]
-        detail = f"{problem['detail']} ({problem['code']})"
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        problems, detail = [], f"the server answered with status {response.status_code}; is its address right?"
-    return InputError(problems) if problems else InputError.of(detail)
-
-
-def _read_problem(problem: Mapping[str, Any], folder: Path | None) -> InputProblem:
-    place = _PLACE.fullmatch(problem["place"])
-    file = str(folder / place["file"]) if place is not None and folder is not None else ""
-    line, column = (int(place[name] or 0) if place is not None else 0 for name in ("line", "column"))
-    return InputProblem(
-        file=file,
-        line=line,
-        column=column,
-        key=problem.get("field", ""),
-        message=problem["message"],
-        hint=problem["hint"],
-    )
+def _build_problem(place: str, message: str, hint: str, folder: Path | None, field: str = "") -> InputProblem:
+    found = _PLACE.fullmatch(place)
+    file = str(folder / found["file"]) if found is not None and folder is not None else ""
+    line, column = (int(found[name] or 0) if found is not None else 0 for name in ("line", "column"))
+    return InputProblem(file=file, line=line, column=column, key=field, message=message, hint=hint)

@@ -1,14 +1,13 @@
 """Requests and answers about benchmarks that are being written."""
 
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 from pydantic import BaseModel, Field
 
 from clerkship.api.dependencies import RequestBody
-from clerkship.model.errors import InputProblem
+from clerkship.model.server_objects import DraftWarning, PushedDraft
 from clerkship.service.serving.drafts.checking import MAX_GENERATED_PATIENTS
 from clerkship.service.serving.drafts.drafts import Changed
-from clerkship.service.serving.drafts.objects import DraftObject
 
 
 class EntityList(BaseModel):
@@ -32,27 +31,7 @@ class PublishDraftRequest(RequestBody):
     version: Annotated[int | None, Field(ge=1, le=999_999, description="Default: that of the benchmark.")] = None
 
 
-class DraftWarning(BaseModel):
-    """Something in the files that may be a mistake."""
-
-    place: str
-    """The file and the line."""
-    message: str
-    hint: str
-
-    @classmethod
-    def read(cls, problem: InputProblem) -> Self:
-        """Return a warning of the loader."""
-        return cls(place=problem.location(), message=problem.message, hint=problem.hint)
-
-
-class PushedDraft(BaseModel):
-    """A benchmark whose files were sent, and the warnings about them."""
-
-    benchmark: DraftObject
-    warnings: list[DraftWarning]
-
-    @classmethod
-    def build(cls, changed: Changed) -> Self:
-        """Return the answer to a change of files."""
-        return cls(benchmark=changed.benchmark, warnings=list(map(DraftWarning.read, changed.warnings)))
+def build_pushed_draft(changed: Changed, *, is_new: bool = False) -> PushedDraft:
+    """Return the answer to a change of files."""
+    warnings = [DraftWarning(place=each.location(), message=each.message, hint=each.hint) for each in changed.warnings]
+    return PushedDraft(benchmark=changed.benchmark, is_new=is_new, warnings=warnings)

@@ -8,8 +8,7 @@ from clerkship.api.dependencies import PagingPart, ServerPart
 from clerkship.api.etags import ChangePreconditions, ReadPreconditions
 from clerkship.api.models.authoring import EntityList, GenerationRequest
 from clerkship.api.routing import build_router
-from clerkship.model.server_objects import ObjectList
-from clerkship.service.serving.drafts.objects import DraftKind, DraftObject
+from clerkship.model.server_objects import DraftKind, DraftObject, ObjectList
 from clerkship.service.serving.drafts.requests import add_entity, merge_patch, normalize, remove_entity
 from clerkship.service.serving.drafts.table import ObjectFilter
 

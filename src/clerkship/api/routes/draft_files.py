@@ -8,12 +8,12 @@ from starlette.concurrency import run_in_threadpool
 
 from clerkship.api.dependencies import ServerPart
 from clerkship.api.etags import ChangePreconditions, ReadPreconditions
-from clerkship.api.models.authoring import PublishDraftRequest, PushedDraft
+from clerkship.api.models.authoring import PublishDraftRequest, build_pushed_draft
 from clerkship.api.models.published import build_published_summary
 from clerkship.api.problems import HttpRefusal
 from clerkship.api.routes.authoring import ObjectId
 from clerkship.api.routing import build_router, receive_file
-from clerkship.service.serving.drafts.objects import DraftObject
+from clerkship.model.server_objects import DraftObject, PushedDraft
 from clerkship.service.serving.drafts.packing import MAX_FILE_BYTES, MEDIA_TYPE, pack, unpack
 from clerkship.suite_files.published.card import PublishedSummary
 
@@ -64,7 +64,7 @@ async def upload_files(
 
     def push() -> Response:
         changed, is_new = server.drafts.push(object_id, unpack(data), require)
-        return preconditions.render(PushedDraft.build(changed), 201 if is_new else 200)
+        return preconditions.render(build_pushed_draft(changed, is_new=is_new), 201 if is_new else 200)
 
     return await run_in_threadpool(push)
 
@@ -89,7 +89,7 @@ async def upload_file(
         preconditions.require_content(None if before is None else lambda: before)
 
     changed = await run_in_threadpool(server.drafts.put_file, object_id, path, data, require)
-    return preconditions.render(PushedDraft.build(changed))
+    return preconditions.render(build_pushed_draft(changed))
 
 
 @router.delete("/benchmarks/{id}/files/{path:path}", status_code=204)

@@ -4,14 +4,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any
 
 from clerkship.kit.secrets import new_name
+from clerkship.model.server_objects import DraftKind, DraftObject
 from clerkship.suite_files.definition import Definition, as_list, as_map
 
-DraftKind = Literal["benchmark", "environment", "simulator", "dataset", "task", "criterion"]
 PREFIXES: Mapping[DraftKind, str] = {
     "benchmark": "bench",
     "environment": "env",
@@ -34,17 +32,6 @@ _KINDS: Mapping[str, DraftKind] = {
     "task": "task",
     "scenario": "task",
 }
-
-
-class DraftObject(BaseModel):
-    """An object as the API returns it. Its other keys are those of its definition in a file."""
-
-    model_config = ConfigDict(extra="allow")
-
-    id: str
-    benchmark_id: str
-    created_at: str
-    updated_at: str
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ _BAD_ARCHIVE = (
     *(tarfile.TarError, zipfile.BadZipFile, zlib.error, OSError, EOFError),
     *(ValueError, NotImplementedError, RecursionError),
 )
+"""What the libraries raise for an archive that is cut off or wrong."""
 _GZIP, _ZIP = b"\x1f\x8b", b"PK"
 _END_OF_ZIP, _END_OF_ZIP64 = b"PK\x05\x06", b"PK\x06\x07"
 
@@ -77,15 +78,7 @@ def unpack(packed: bytes) -> dict[str, bytes]:
         else:
             stream = io.BytesIO(packed)
             _unpack_tar(_Limited(gzip.GzipFile(fileobj=stream) if packed.startswith(_GZIP) else stream), collected)
-    except (
-        tarfile.TarError,
-        zipfile.BadZipFile,
-        zlib.error,
-        OSError,
-        EOFError,
-        ValueError,
-        NotImplementedError,
-    ) as error:
+    except _BAD_ARCHIVE as error:
         hint = "send a folder as `tar -C FOLDER -cz .` packs it, or a ZIP file"
         raise InputError.of(f"it is not a complete archive: {str(error)[:200]}", hint=hint) from None
     except RuntimeError:  # how zipfile refuses an encrypted entry
