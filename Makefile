@@ -60,7 +60,8 @@ format: setup ## Put the code in its one format
 	@$(RUN) ruff check --fix
 	@$(RUN) ruff format
 
-docs: setup ## Write the reference pages anew from the code
+docs: setup ## Write the reference pages and the examples of the API anew from the code
+	@$(RUN) python -m tests.api.examples
 	@$(RUN) python -m scripts.reference
 
 publish: setup ## Publish the shipped suites into the package, and check their digests; ARGS=--update records those of changed suites

@@ -1,8 +1,10 @@
 """The OpenAPI 3.1 description of the interface, with every refusal of every route."""
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import orjson
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.routing import APIRoute
@@ -11,6 +13,8 @@ from clerkship.api.authorization import ACCESS
 from clerkship.api.problems import MEDIA_TYPE, PROBLEMS
 from clerkship.model.server_objects import Problem
 
+EXAMPLES = Path(__file__).with_name("examples.json")
+"""What a server answered to requests of the tests, by the name of the route."""
 _BEARER = {"type": "http", "scheme": "bearer", "description": "The key of a person, a solver key, or a run token."}
 _IDEMPOTENCY_KEY = {
     "name": "Idempotency-Key",
@@ -39,9 +43,13 @@ def describe_interface(app: FastAPI) -> dict[str, Any]:
     problem = Problem.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas |= problem.pop("$defs") | {"Problem": problem}
     components["securitySchemes"] = {"bearer": _BEARER}
+    examples = orjson.loads(EXAMPLES.read_bytes())
     for route in routes:
         method = min(route.methods or ())
-        _complete(description["paths"][route.path_format][method.lower()], route, method)
+        operation = description["paths"][route.path_format][method.lower()]
+        _complete(operation, route, method)
+        if route.name in examples:
+            _add_example(operation, **examples[route.name])
     if app.state.root_path:
         description["servers"] = [{"url": app.state.root_path}]
     return description
@@ -71,6 +79,13 @@ def _complete(operation: dict[str, Any], route: APIRoute, method: str) -> None:
         content = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
         responses.setdefault(str(status), {"description": PROBLEMS[status].title, "content": content})
     operation["responses"] = dict(sorted(responses.items()))
+
+
+def _add_example(operation: dict[str, Any], status: int, request: Any = None, answer: Any = None) -> None:
+    if request is not None:
+        operation["requestBody"]["content"]["application/json"]["example"] = request
+    if answer is not None:
+        operation["responses"][str(status)]["content"]["application/json"]["example"] = answer
 
 
 def _list_refusals(operation: dict[str, Any], route: APIRoute, method: str, public: bool) -> Iterator[int]:
