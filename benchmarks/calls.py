@@ -21,7 +21,7 @@ import threading
 import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from itertools import count
@@ -153,7 +153,7 @@ COUNTER = CallCounter()
 def count_round(play: Round, rounds: int = 10) -> Calls:
     """Return the calls of one round, after a first one that imports and fills caches."""
     play()
-    few, many = _count(play, 2), _count(play, 2 + rounds)
+    few, many = _count(play, 1), _count(play, 1 + rounds)
     return Counter({name: (number - few[name]) / rounds for name, number in many.items() if number != few[name]})
 
 
@@ -165,15 +165,19 @@ def _count(play: Round, rounds: int) -> Calls:
 
 
 @contextmanager
-def run_inline() -> Iterator[None]:
-    """Have batches run each trial in the thread of the caller, without watching time limits, and save it by itself."""
+def run_inline(watch: Callable[[], AbstractContextManager[object]] = nullcontext) -> Iterator[None]:
+    """Have batches run each trial in the thread of the caller, without watching time limits, and save it by itself.
+
+    `watch` is entered for each trial.
+    """
 
     def run(batch: TrialBatch) -> None:
         async def play_all() -> None:
             for job in batch.jobs:
-                batch.context.begin(job.key())
-                trial = Trial(job, batch.context)
-                batch.save([finish_trial(trial, await trial.play())])
+                with watch():
+                    batch.context.begin(job.key())
+                    trial = Trial(job, batch.context)
+                    batch.save([finish_trial(trial, await trial.play())])
 
         asyncio.run(play_all())
 
@@ -311,19 +315,23 @@ def count_portal() -> dict[str, Calls]:
 
 def count_four_channels() -> Calls:
     """Return the calls of one trial over chart, telephone, payer portal and fax, played, graded and saved."""
-    catalog = RegisteredCatalog()
+    catalog, counted = RegisteredCatalog(), list[Calls]()
 
-    def run(trials: int) -> Calls:
-        with tempfile.TemporaryDirectory() as folder:
-            plan = plan_run(replace(DEMO, trials=trials), Settings(timeout=60), catalog)
-            store = SqliteStore(Path(folder) / "store.db")
-            return _count(lambda: execute(plan, store, catalog), 1)
+    @contextmanager
+    def count_second() -> Iterator[None]:
+        """Count the calls of the second trial: the first one imports and fills caches."""
+        counted.append(Counter())
+        if len(counted) == 1:
+            yield
+        else:
+            with COUNTER.count() as counted[-1]:
+                yield
 
-    with run_inline():
-        run(1)
-        few, many = run(1), run(2)
-    own = {name: number - few[name] for name, number in many.items() if not name.startswith((LOST_TIME, *WAITING))}
-    return Counter({name: number for name, number in own.items() if number > 0})
+    with tempfile.TemporaryDirectory() as folder, run_inline(count_second):
+        plan = plan_run(replace(DEMO, trials=2), Settings(timeout=60), catalog)
+        execute(plan, SqliteStore(Path(folder) / "store.db"), catalog)
+    _, calls = counted
+    return Counter({name: number for name, number in calls.items() if not name.startswith((LOST_TIME, *WAITING))})
 
 
 def count_archive() -> Calls:

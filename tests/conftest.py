@@ -24,6 +24,7 @@ os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, mess
 
 ROOT = Path(__file__).parent.parent
 SLOWEST = {
+    "test_budgets.py",
     "test_docs.py",
     "test_examples.py",
     "test_chart.py",
