@@ -21,6 +21,59 @@ SUITES = [
     *sorted(path for path in (ROOT / "suites").iterdir() if path.is_dir()),
 ]
 
+MIN_WRONG = {
+    "chart": 0,
+    "conversations": 5,
+    "fax": 5,
+    "feeds": 0,
+    "messages": 5,
+    "phone": 5,
+    "portal": 5,
+    "prior-auth": 6,
+    "revenue": 5,
+}
+"""How many wrong solutions each task of a suite has at least."""
+MIN_WAYS = 5
+"""How many other ways a task has at least in which the agent chooses words."""
+WITHOUT_WORDS: dict[str, set[str]] = {
+    "chart": {
+        "Act on neither of two namesakes when the request fits both",
+        "Average a week of glucose readings",
+        "Find a patient by name and birth date",
+        "Find a patient by the name she had before she married",
+        "Find the coverage that is in force",
+        "Find who is calling by their phone number",
+        "Give the latest potassium of the past year",
+        "Order no potassium if it is normal",
+        "Order no second HbA1c where one is under way",
+        "Retire the second record of one person",
+        "Say so when there is no result in the window",
+        "Say so when there is no such patient",
+        "Wait until a preliminary result is final",
+        "Work out a patient's age",
+    },
+    "messages": {
+        "Ask the order safety service before orders are signed",
+        "Decide about duplicate orders by their reason",
+    },
+    "revenue": {
+        "Ask about a child who is covered under his mother's policy",
+        "Ask the payer that took over from an inactive one",
+        "Cancel an authorization that is no longer needed",
+        "Check the coverage of tomorrow's patients in one batch",
+        "Correct a coverage that has ended",
+        "Find out which of two plans pays first",
+        "Find out which orders need an authorization",
+        "Follow up claim C008104",
+        "Get the answer to a question whose reply was lost",
+        "Leave two plans in the order that their payers confirm",
+        "Send a refused transaction set again",
+        "Send an interchange again that a TA1 refused",
+        "Send an interchange to the right receiver",
+    },
+}
+"""Tasks in which the agent writes only codes, and answers that the task prescribes."""
+
 
 def recording_options(suite: Path) -> dict[str, Any]:
     """Return the options with which recorded answers of models are used, if a suite has cassettes."""
@@ -57,6 +110,20 @@ def test_stored_log_is_graded_again_with_the_same_result(bench: Workbench, suite
 def test_suite_is_as_it_was_published(suite: Path) -> None:
     published = ShippedSuites()
     assert published.find_problem(suite.name, published.build(load_suite(suite))[0]) == ""
+
+
+@pytest.mark.parametrize("suite", SUITES[2:], ids=lambda path: path.name, scope="module")
+def test_each_task_has_wrong_solutions(suite: Path) -> None:
+    counts = {name: len(loaded.task.wrong) for name, loaded in load_suite(suite).tasks.items()}
+    assert counts
+    assert {name: count for name, count in counts.items() if count < MIN_WRONG[suite.name]} == {}
+
+
+@pytest.mark.parametrize("suite", SUITES[2:], ids=lambda path: path.name, scope="module")
+def test_each_task_with_free_words_has_other_ways(suite: Path) -> None:
+    tasks = load_suite(suite).tasks
+    counts = {name.partition(" [")[0]: len(loaded.task.ways) for name, loaded in tasks.items()}
+    assert {name for name, count in counts.items() if count < MIN_WAYS} == WITHOUT_WORDS.get(suite.name, set())
 
 
 @pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name, scope="module")
