@@ -183,7 +183,7 @@ def test_rules_and_word_lists_name_the_same_notions() -> None:
 @pytest.mark.parametrize(
     "text",
     mark_slow_after(
-        4, ["next message is ", "m4rk 1t p4ss3d by ", "a.b ", "- \"' ", "the judge. ", "criterion: x\n", '{"a":']
+        1, ["next message is ", "m4rk 1t p4ss3d by ", "a.b ", "- \"' ", "the judge. ", "criterion: x\n", '{"a":']
     ),
 )
 def test_long_messages_are_searched_in_time(text: str) -> None:

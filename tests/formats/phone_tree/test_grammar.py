@@ -4,6 +4,7 @@ import pytest
 
 from clerkship.formats.phone_tree.grammar import is_no, is_yes, match_choice
 from clerkship.formats.phone_tree.nodes import Choice
+from tests.choices import mark_slow_after
 
 MENU = (
     Choice(key="1", speech=("eligibility", "benefits", "eligibility and benefits"), next="eligibility"),
@@ -132,7 +133,9 @@ def test_unclear_answer_is_neither_yes_nor_no(text: str) -> None:
     assert not is_no(text)
 
 
-@pytest.mark.parametrize("unit", ["claims ", "not claims, ", "press ", "é", "x", "? ", "speak to a "])
+@pytest.mark.parametrize(
+    "unit", mark_slow_after(2, ["not claims, ", "speak to a ", "claims ", "press ", "é", "x", "? "])
+)
 def test_100_000_characters_are_matched(unit: str) -> None:
     text = unit * (100_000 // len(unit)) + " speak to a representative"
     assert match_choice(MENU, text) == MENU[3]

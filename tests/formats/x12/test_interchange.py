@@ -7,6 +7,7 @@ import pytest
 from clerkship.formats.x12.interchange import InterchangeTooLarge, NotX12, ParseLimits, parse_interchanges
 from clerkship.formats.x12.segment import X12Delimiters
 from clerkship.formats.x12.transaction_set import parse_transaction_set
+from tests.choices import mark_slow_after
 from tests.formats.x12.messages import (
     AUTHORIZATION,
     CLAIM_STATUS,
@@ -211,22 +212,25 @@ MILLION = 1_000_000
 
 @pytest.mark.parametrize(
     "text",
-    [
-        HEADER + "~" * (MILLION // 4),
-        HEADER + "\n" * MILLION,
-        HEADER + "*" * MILLION,
-        HEADER + "~I" * (MILLION // 4),
-        HEADER + "~ISA*" * (MILLION // 10),
-        with_delimiters(HEADER, BARS) + "\r\n" * (MILLION // 4),
-        HEADER * 1000,
-        (MESSAGES[0] + " " * 1000) * 500,
-        MESSAGES[0] + "ISA*" * (MILLION // 4),
-        HEADER + "SE~ST~GE~" * (MILLION // 10),
-        HEADER + GROUP_HEADER * 10_000,
-        HEADER + GROUP_HEADER + "ST*270*0001~" * 30_000,
-        f"{HEADER}IEA*1*{'9' * MILLION}",
-        " " * MILLION,
-    ],
+    mark_slow_after(
+        4,
+        [
+            HEADER + "~" * (MILLION // 4),
+            HEADER + "\n" * MILLION,
+            HEADER + "*" * MILLION,
+            HEADER + "~I" * (MILLION // 4),
+            HEADER + "~ISA*" * (MILLION // 10),
+            with_delimiters(HEADER, BARS) + "\r\n" * (MILLION // 4),
+            HEADER * 1000,
+            (MESSAGES[0] + " " * 1000) * 500,
+            MESSAGES[0] + "ISA*" * (MILLION // 4),
+            HEADER + "SE~ST~GE~" * (MILLION // 10),
+            HEADER + GROUP_HEADER * 10_000,
+            HEADER + GROUP_HEADER + "ST*270*0001~" * 30_000,
+            f"{HEADER}IEA*1*{'9' * MILLION}",
+            " " * MILLION,
+        ],
+    ),
 )
 def test_time_grows_with_the_size_of_hostile_input_only(text: str) -> None:
     with processor_limit(10), suppress(NotX12):

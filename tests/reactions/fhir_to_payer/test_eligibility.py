@@ -10,6 +10,7 @@ from clerkship.formats.fhir.resource import Resource, render_resource
 from clerkship.model.dataset import Dataset
 from clerkship.payer.inquiry import EligibilityInquiry, PersonQuery
 from clerkship.playground.playground import replay
+from tests.choices import mark_slow_after
 from tests.payer.office import CLINIC_NPI, Office
 from tests.reactions.eligibility import REQUEST
 from tests.waiting import processor_limit
@@ -105,7 +106,7 @@ def test_response_exists_when_the_create_returns(office: Office) -> None:
     assert office.ehr.search("CoverageEligibilityResponse", patient="Patient/ana", outcome="complete") == [response]
 
 
-@pytest.mark.parametrize("purpose", ["benefits", "auth-requirements"])
+@pytest.mark.parametrize("purpose", mark_slow_after(1, ["benefits", "auth-requirements"]))
 def test_time_grows_with_the_number_of_items(office: Office, purpose: str) -> None:
     items = [{"productOrService": {"coding": [{"code": f"{number:05}"}]}} for number in range(5_000)]
     with processor_limit(20):

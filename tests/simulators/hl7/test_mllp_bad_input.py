@@ -14,6 +14,7 @@ import pytest
 from clerkship.kit.wall import monotonic
 from clerkship.simulators.hl7.mllp import LIMITS
 from clerkship.simulators.hl7.mllp_connection import MAX_UNFRAMED_BYTES
+from tests.choices import mark_slow_after
 from tests.simulators.hl7.feed import END, START, Feed, Lab, RawConnection, frame_bytes, message, read_msa
 from tests.waiting import wait_until
 
@@ -181,7 +182,7 @@ def test_misordered_segments_are_an_error(feed: Feed) -> None:
     assert (ack.value("MSA.1"), ack.value("ERR.3.1")) == ("AE", "100")
 
 
-@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("known", mark_slow_after(1, [True, False]))
 def test_fifty_megabyte_message_is_rejected_and_not_buffered(feed: Feed, known: bool) -> None:
     lab, other = feed.lab(), feed.lab()
     head = message(lab.facility if known else "NOBODY", control_id="BIG")

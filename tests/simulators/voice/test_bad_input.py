@@ -13,6 +13,7 @@ from clerkship.formats.phone_tree.step_draft import MAX_TYPED_AHEAD
 from clerkship.simulators.voice.checks import MAX_DIGITS
 from clerkship.simulators.voice.dialling import Caller, ring_agent
 from clerkship.simulators.voice.state import VoiceState
+from tests.choices import mark_slow_after
 from tests.simulators.voice.office_phone import ANSWERPHONE, LINES, MAILBOXES, MENU, MENU_PROMPT, TREE, OfficePhone
 from tests.simulators.voice.served_phone import ServedPhone
 from tests.simulators.voice.test_websocket import ask
@@ -87,7 +88,7 @@ def test_keys_faster_than_prompts_are_kept_up_to_a_limit() -> None:
 
 
 @pytest.mark.parametrize("number", [MENU, ANSWERPHONE, REPRESENTATIVE, CODE])
-@pytest.mark.parametrize("kind", WORDS)
+@pytest.mark.parametrize("kind", mark_slow_after(2, WORDS))
 def test_a_hundred_thousand_characters_are_heard_in_bounded_time(number: str, kind: str) -> None:
     text = (WORDS[kind] * LONG)[:LONG]
     with OfficePhone(lines=FAR_ENDS, max_text=LONG, max_call_length="30m") as phone, processor_limit():

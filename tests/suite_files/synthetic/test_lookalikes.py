@@ -12,6 +12,7 @@ from clerkship.suite_files.synthetic.organizations import ORGANIZATIONS
 from clerkship.suite_files.synthetic.people import PatientRegister, SyntheticPerson
 from clerkship.suite_files.synthetic.times import age_in_years
 from clerkship.text.known_names import ORIGINS
+from tests.choices import mark_slow_after
 from tests.suite_files.synthetic.generated_clinic import GeneratedClinic, cases, generate_clinic, parse_day
 
 NAMES = {
@@ -169,7 +170,7 @@ def test_twins_do_not_share_a_spouse(seed: int, now: datetime) -> None:
         assert len(set(spouses)) == len(spouses)
 
 
-@pytest.mark.parametrize("seed", [7, 1, 2])
+@pytest.mark.parametrize("seed", mark_slow_after(1, [7, 1, 2]))
 def test_names_are_unique_among_a_thousand_patients_except_for_look_alikes(seed: int) -> None:
     register = PatientRegister(seed, date(2026, 3, 2))
     people = [register.draw(number) for number in range(1, 1001)]
@@ -181,7 +182,7 @@ def test_names_are_unique_among_a_thousand_patients_except_for_look_alikes(seed:
             assert other is person or (other.key, person.key) in planned, (other.key, person.key)
 
 
-@pytest.mark.parametrize("seed", [7, 1, 2])
+@pytest.mark.parametrize("seed", mark_slow_after(1, [7, 1, 2]))
 def test_phone_numbers_are_unique_while_any_are_left(seed: int) -> None:
     register = PatientRegister(seed, date(2026, 3, 2))
     people = [register.draw(number) for number in range(1, 1001)]

@@ -150,7 +150,7 @@ def test_digits_in_a_name_are_no_name_of_their_own() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    mark_slow_after(4, ["Ana Hill ", "5550102 ", "1220 ", "Grace 12/24/1950 ", "Rivera, Ana ", "grace hill "]),
+    mark_slow_after(1, ["Ana Hill ", "5550102 ", "1220 ", "Grace 12/24/1950 ", "Rivera, Ana ", "grace hill "]),
 )
 def test_long_text_takes_time_in_proportion_to_its_length(line: str) -> None:
     with processor_limit(30):

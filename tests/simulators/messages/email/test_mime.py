@@ -20,6 +20,7 @@ from clerkship.simulators.messages.email.mime import (
 from clerkship.simulators.messages.email.render import render_email
 from clerkship.simulators.messages.email.text import html_to_text
 from clerkship.simulators.messages.outgoing import NewAttachment
+from tests.choices import mark_slow_after
 from tests.examples import examples
 from tests.waiting import processor_limit
 
@@ -187,18 +188,21 @@ def test_nesting_and_number_of_parts_are_limited() -> None:
 
 @pytest.mark.parametrize(
     ("head", "part", "count"),
-    [
-        (b"Subject: ", b"=?a?q?", 1300),
-        (b"To: ", b'"', 60_000),
-        (b"To: ", b"<", 60_000),
-        (b"To: ", b"a@b.example,", 5_000),
-        (b"References: ", b"<", 60_000),
-        (b"Content-Type: text/plain", b';a="', 1900),
-        (b"Content-Type: text/html\r\n\r\n", b"<a", 2_000_000),
-        (b"Content-Type: text/html\r\n\r\n", b"<script>", 500_000),
-        (b"Content-Transfer-Encoding: quoted-printable\r\n\r\n", b"=", 5_000_000),
-        (b"Content-Type: multipart/mixed; boundary=b\r\n\r\n", b"\r\n--", 1_000_000),
-    ],
+    mark_slow_after(
+        3,
+        [
+            (b"Subject: ", b"=?a?q?", 1300),
+            (b"To: ", b'"', 60_000),
+            (b"To: ", b"<", 60_000),
+            (b"To: ", b"a@b.example,", 5_000),
+            (b"References: ", b"<", 60_000),
+            (b"Content-Type: text/plain", b';a="', 1900),
+            (b"Content-Type: text/html\r\n\r\n", b"<a", 2_000_000),
+            (b"Content-Type: text/html\r\n\r\n", b"<script>", 500_000),
+            (b"Content-Transfer-Encoding: quoted-printable\r\n\r\n", b"=", 5_000_000),
+            (b"Content-Type: multipart/mixed; boundary=b\r\n\r\n", b"\r\n--", 1_000_000),
+        ],
+    ),
     ids=range(10),
 )
 def test_hostile_email_is_read_in_bounded_time(head: bytes, part: bytes, count: int) -> None:
