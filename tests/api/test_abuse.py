@@ -130,6 +130,10 @@ def test_more_trials_and_runs_than_may_be_are_refused_with_what_to_do(
     refused = agent.post("Say done", "start")
     assert (refused.status_code, refused.json()["code"]) == (429, "RATE_LIMITED")
     assert "when some have ended" in refused.json()["detail"]
+    monkeypatch.setattr(live_runs, "MAX_OPEN_RUNS_OF_SOLVER", 1)
+    refused = hosted.client(hosted.solver).post("/v1/benchmark-runs", json={"benchmark": "forms@1"})
+    assert (refused.status_code, "of this solver" in refused.json()["detail"]) == (429, True)
+    assert hosted.client(hosted.person).post("/v1/benchmark-runs", json={"benchmark": "forms@1"}).status_code == 201
     monkeypatch.setattr(live_runs, "MAX_OPEN_RUNS", 1)
     refused = hosted.client(hosted.solver).post("/v1/benchmark-runs", json={"benchmark": "forms@1"})
     assert refused.status_code == 429

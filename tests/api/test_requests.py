@@ -248,8 +248,12 @@ def test_routes_answer_under_the_prefix_of_a_proxy_that_strips_it_and_of_one_tha
     assert client.get("/v1/openapi.json").json()["servers"] == [{"url": "/tests/clerkship"}]
 
 
-def test_readiness_follows_the_server(server: Server, clients: Clients) -> None:
+def test_readiness_follows_the_server(server: Server, clients: Clients, monkeypatch: pytest.MonkeyPatch) -> None:
     assert clients.nobody.get("/readyz").json() == {"status": "ready"}
+    with monkeypatch.context() as patch:
+        patch.setattr("clerkship.service.serving.server.FREE_BYTES_NEEDED", 10**18)
+        answer = clients.nobody.get("/readyz")
+        assert (answer.status_code, "are free on the disk" in answer.json()["detail"]) == (503, True)
     server.is_stopping = True
     answer = clients.nobody.get("/readyz")
     assert (answer.status_code, answer.json()["detail"]) == (503, "the server is stopping")

@@ -24,6 +24,8 @@ _IDEMPOTENCY_KEY = {
     "description": "A new text for each request. If the request is sent again with it, it is not carried out again, "
     "and has the same answer. It is kept for a day.",
 }
+_LIMITED = ("start_benchmark_run", "start_task_run", "list_events")
+"""Routes that begin what only so many may have under way."""
 _ABOUT = (
     "Tasks and runs of Clerkship, for agents that hold a key. Errors are problems (RFC 9457). "
     "Objects have `id`, `created_at` and `updated_at`, which may be sent back as they were returned."
@@ -92,7 +94,7 @@ def _list_refusals(operation: dict[str, Any], route: APIRoute, method: str, publ
     yield from (400,) if public else (400, 401, 403, 404)  # what a body or a query names may not be there either
     if method != "GET":
         yield 409
-    if route.path.endswith("/start"):
+    if route.name in _LIMITED:
         yield 429
     if any(each["name"].lower() == "if-match" for each in operation.get("parameters", ())):
         yield 412

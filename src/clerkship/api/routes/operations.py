@@ -20,7 +20,7 @@ async def get_health() -> HealthAnswer:
 
 @router.get("/readyz")
 def get_readiness(server: ServerPart) -> HealthAnswer:
-    """Say whether the server can work: 503 if its database cannot be read, or if it is stopping."""
+    """Say whether the server can work: 503 if its database cannot be read, its disk is full, or it is stopping."""
     try:
         problem = server.find_problem()
     except ClerkshipError:

@@ -250,7 +250,8 @@ def garbage_is_refused(context: CheckContext) -> None:
     """Invalid requests are refused in the format of the protocol, change nothing and break nothing."""
     with context.rig() as rig:
         before = rig.dumped(), _count_effects(rig)
-        for request, send in product(build_garbage(context.spec), (rig.send, rig.send_http)):
+        ways: tuple[Callable[[Request], Reply], ...] = (rig.send, rig.send_http)
+        for request, send in product(build_garbage(context.spec), ways):
             reply = send(request)
             _check_refusal(request, reply)
             after = rig.dumped(), _count_effects(rig)

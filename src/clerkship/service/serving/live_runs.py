@@ -46,6 +46,8 @@ MAX_LIVE_TRIALS = 2000
 """Trials under way at the same time."""
 MAX_OPEN_RUNS = 5000
 """Runs that have not ended and were used since the server started. Each keeps a file open."""
+MAX_OPEN_RUNS_OF_SOLVER = 500
+"""So that one solver does not take the runs of all others."""
 MAX_GRADERS = 2
 """Threads that grade trials whose time is over."""
 RUN_LIFETIME = timedelta(hours=24)
@@ -120,6 +122,8 @@ class LiveRuns:
         """Create a run of a published version, with one task run for each trial."""
         if len(self._runs) >= MAX_OPEN_RUNS:
             raise ServerBusy(f"{MAX_OPEN_RUNS:,} runs have not ended; complete or cancel some, or try again later")
+        if request.solver_id is not None and self.table.count_open(request.solver_id) >= MAX_OPEN_RUNS_OF_SOLVER:
+            raise ServerBusy(f"{MAX_OPEN_RUNS_OF_SOLVER} runs of this solver have not ended; complete or cancel some")
         ready = self._cache.get(request.selection)
         plan = ready.plan(request.solver)
         version = plan.run.published

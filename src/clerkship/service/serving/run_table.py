@@ -86,6 +86,9 @@ class RunTable(Protocol):
     def unfinished(self) -> list[ServedRun]:
         """Return the runs that have not ended."""
 
+    def count_open(self, solver: str) -> int:
+        """Return how many runs of a solver have not ended."""
+
     def set_run(self, run: ServedRun) -> None:
         """Save phase, status, verdict and score of a run."""
 
@@ -139,6 +142,12 @@ class SqliteRunTable:
     def unfinished(self) -> list[ServedRun]:
         """Return the runs that have not ended."""
         return [_build_run(row) for row in self._database.read(f"{_RUN} WHERE phase != 'completed' ORDER BY number")]
+
+    def count_open(self, solver: str) -> int:
+        """Return how many runs of a solver have not ended."""
+        sql = "SELECT count(*) FROM served_runs INDEXED BY served_runs_open WHERE phase != 'completed' AND solver = ?"
+        [(number,)] = self._database.read(sql, solver)
+        return int(number)
 
     def set_run(self, run: ServedRun) -> None:
         """Save phase, status, verdict and score of a run."""

@@ -3,6 +3,7 @@
 How requests are authorized, recorded and answered: docs/decisions/0033-server.md.
 """
 
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from io import FileIO
@@ -28,6 +29,10 @@ from clerkship.transports.tcp import LOOPBACK
 
 MIGRATIONS = (keys.TABLES, idempotency.TABLES, published.TABLES, run_table.TABLES, drafts_table.TABLES)
 """Scripts that bring the database from one version to the next; its version is how many were run. Add at the end."""
+
+
+FREE_BYTES_NEEDED = 100_000_000
+"""Free bytes on the disk with which the server is ready for work."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +71,8 @@ class Server:
     def find_problem(self) -> str | None:
         """Return why the server cannot work; None if it can. Raise StoreFailed if the database cannot be read."""
         self.database.read("SELECT 1")
+        if shutil.disk_usage(self.folder).free < FREE_BYTES_NEEDED:
+            return f"less than {FREE_BYTES_NEEDED // 1_000_000} MB are free on the disk of the server's folder"
         return "the server is stopping" if self.is_stopping else None
 
     def close(self) -> None:

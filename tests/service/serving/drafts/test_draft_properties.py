@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from clerkship.service.serving.drafts.objects import DraftKind, DraftObject
+from clerkship.model.server_objects import DraftKind, DraftObject
 from clerkship.service.serving.drafts.requests import merge_patch
 from clerkship.service.serving.server import Server
 from clerkship.suite_files.load import load_library

@@ -8,10 +8,10 @@ import pytest
 
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.model.errors import InputError
+from clerkship.model.server_objects import DraftObject
 from clerkship.service.publishing import PublishRequest, publish
 from clerkship.service.serving.database import ListRequest
 from clerkship.service.serving.drafts.drafts import Drafts
-from clerkship.service.serving.drafts.objects import DraftObject
 from clerkship.service.serving.drafts.requests import merge_patch
 from clerkship.service.serving.drafts.table import ObjectFilter
 from clerkship.service.serving.refusals import ObjectNotFound, PreconditionNotMet, RequestConflict

@@ -8,7 +8,8 @@ from typing import Any
 
 from yaml.nodes import Node
 
-from clerkship.service.serving.drafts.objects import DraftKind, Place
+from clerkship.model.server_objects import DraftKind
+from clerkship.service.serving.drafts.objects import Place
 from clerkship.service.serving.drafts.table import FileChanges
 from clerkship.service.serving.drafts.yaml_editing import edit_yaml, get_at
 from clerkship.service.serving.drafts.yaml_rendering import render_document

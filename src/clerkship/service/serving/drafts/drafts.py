@@ -8,6 +8,7 @@ from typing import Any
 
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError, InputProblem
+from clerkship.model.server_objects import DraftKind, DraftObject
 from clerkship.service.publishing import PublishRequest, prepare
 from clerkship.service.serving.database import FIRST_PAGE, ListPage, ListRequest, ServerDatabase, get_timestamp
 from clerkship.service.serving.drafts.checking import (
@@ -25,15 +26,7 @@ from clerkship.service.serving.drafts.definitions import (
     set_definition,
     to_slug,
 )
-from clerkship.service.serving.drafts.objects import (
-    PARENTS,
-    DraftKind,
-    DraftObject,
-    Place,
-    StoredObject,
-    build_stored,
-    new_id,
-)
+from clerkship.service.serving.drafts.objects import PARENTS, Place, StoredObject, build_stored, new_id
 from clerkship.service.serving.drafts.packing import require_limits
 from clerkship.service.serving.drafts.requests import normalize, require_slug
 from clerkship.service.serving.drafts.table import BenchmarkDraft, DraftTable, FileChanges, ObjectFilter

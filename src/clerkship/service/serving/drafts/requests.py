@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
 from clerkship.model.errors import InputError, InputProblem
-from clerkship.service.serving.drafts.objects import DraftKind, strip_read_only
+from clerkship.model.server_objects import DraftKind
+from clerkship.service.serving.drafts.objects import strip_read_only
 from clerkship.service.serving.drafts.yaml_rendering import require_renderable
 from clerkship.service.serving.refusals import ObjectNotFound
 

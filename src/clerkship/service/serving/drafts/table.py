@@ -6,8 +6,9 @@ from typing import Any
 
 import orjson
 
+from clerkship.model.server_objects import DraftKind
 from clerkship.service.serving.database import ListPage, ListRequest, ServerDatabase
-from clerkship.service.serving.drafts.objects import DraftKind, Place, StoredObject
+from clerkship.service.serving.drafts.objects import Place, StoredObject
 from clerkship.service.serving.refusals import ObjectNotFound, RequestConflict
 
 TABLES = """
