@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
@@ -212,6 +213,12 @@ def get_command_prefix(folder: Path | None = None, environ: Mapping[str, str] = 
     if (folder or Path.cwd()).resolve().is_relative_to(project):
         return "uv run clerkship"
     return f"uv run --project {shlex.quote(str(project))} clerkship"
+
+
+def has_screen(environ: Mapping[str, str] = os.environ) -> bool:
+    """Return whether whoever started the program can see windows: not CI, and not a terminal over SSH."""
+    has_windows = sys.platform in ("darwin", "win32") or not {"DISPLAY", "WAYLAND_DISPLAY"}.isdisjoint(environ)
+    return has_windows and {"CI", "SSH_CONNECTION"}.isdisjoint(environ)
 
 
 def get_template_variables(environ: Mapping[str, str] = os.environ) -> Mapping[str, str]:

@@ -65,9 +65,13 @@ def test_demo_can_be_worked_by_hand() -> None:
         assert part in text, part
 
 
-def test_demo_shows_a_progress_bar_on_a_terminal() -> None:
+def test_demo_shows_a_progress_bar_on_a_terminal_and_opens_its_report(tmp_path: Path) -> None:
     script = f"import pty, sys; sys.exit(pty.spawn([{sys.executable!r}, '-m', 'clerkship', 'demo']) >> 8)"
-    environment = os.environ | {"TERM": "xterm-256color", "COLUMNS": "120"}
+    browser = tmp_path / "browser"
+    browser.write_text(f"#!/bin/sh\necho $1 > {tmp_path}/opened\n")
+    browser.chmod(0o755)
+    environment = {name: value for name, value in os.environ.items() if name not in ("CI", "SSH_CONNECTION")}
+    environment |= {"TERM": "xterm-256color", "COLUMNS": "120", "DISPLAY": ":9", "BROWSER": str(browser)}
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, env=environment, check=False, timeout=240
     )
@@ -75,6 +79,7 @@ def test_demo_shows_a_progress_bar_on_a_terminal() -> None:
     assert done.returncode == 0, text
     assert "\x1b[" in text
     assert "2/2" in text
+    assert re.fullmatch(r"file:///\S+\.html#failed\n", (tmp_path / "opened").read_text())
 
 
 def test_init_creates_a_working_project_and_overwrites_nothing(

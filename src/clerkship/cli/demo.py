@@ -1,5 +1,6 @@
 """`clerkship demo`: a first run."""
 
+import webbrowser
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +16,7 @@ from clerkship.cli.running import run_and_show
 from clerkship.cli.up import run_playground
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.up import PlaygroundRequest
-from clerkship.settings import get_command_prefix, load_settings, override_settings
+from clerkship.settings import get_command_prefix, has_screen, load_settings, override_settings
 
 SUITE = Path(__file__).parent.parent / "demo"
 TASK = "Get an MRI authorized"
@@ -31,6 +32,7 @@ def demo(
     *,
     report: Report = None,
     store: StorePath = None,
+    opens: Annotated[bool, typer.Option("--open/--no-open", help="Open the report in a browser.")] = True,
     is_up: Annotated[
         bool, typer.Option("--up", help="Start the playground of the second task instead, to work it by hand.")
     ] = False,
@@ -38,7 +40,8 @@ def demo(
     """Run a conversation and a prior authorization with sample agents, without a key, server or network.
 
     The authorization goes over a chart, a telephone line, a payer portal and a fax. One agent does all of it; another
-    skips the call, so that you see what a failure looks like. `--report` writes the report of the second agent.
+    skips the call, so that you see what a failure looks like. Its report opens in a browser if this is a terminal on
+    a screen. `--report` writes it to another file.
 
     Exit codes: 0 the outcomes are as expected, 1 they are not, 2 it could not run.
 
@@ -60,11 +63,14 @@ def demo(
             raise typer.Exit(130)
         unexpected += [each.task for each in view.task_runs if each.verdict != expected]
     page = report or get_page_path(override_settings(load_settings(), store=store).store, result.run.id)
-    _print_next_steps(unexpected, page)
+    address = f"{page.resolve().as_uri()}#failed"
+    _print_next_steps(unexpected, address)
+    if opens and out().is_terminal and has_screen():
+        webbrowser.open(address)
     raise typer.Exit(1 if unexpected else 0)
 
 
-def _print_next_steps(unexpected: list[str], page: Path) -> None:
+def _print_next_steps(unexpected: list[str], address: str) -> None:
     console, command = out(), get_command_prefix()
     console.print()
     if unexpected:
@@ -73,7 +79,7 @@ def _print_next_steps(unexpected: list[str], page: Path) -> None:
     console.print(
         "The second agent fails on purpose: it does not call the payer. See the failed criterion, and all channels:"
     )
-    console.print(f"  {escape(page.resolve().as_uri())}#failed", soft_wrap=True)
+    console.print(f"  {escape(address)}", soft_wrap=True)
     console.print("[quiet]Next:[/]")
     console.print(f"  {command} show latest MRI --events   [quiet]what it did, on every channel[/]")
     console.print(f"  {command} demo --up                  [quiet]work it yourself, in a browser and with curl[/]")
