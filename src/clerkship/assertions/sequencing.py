@@ -73,10 +73,10 @@ class Sequencing(Assertion, TurnScope):
         return Check.of(
             True,
             "in order: " + " → ".join(map(evidence.place, events)),
-            *(
+            *[
                 _build_row(n, step, event, passed=True)
                 for n, (step, event) in enumerate(zip(self.steps, events, strict=True))
-            ),
+            ],
         )
 
     def _extend(self, evidence: Evidence, number: int, partial_matches: list[SequenceMatch]) -> list[SequenceMatch]:

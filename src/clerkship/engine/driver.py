@@ -174,7 +174,7 @@ class ConversationDriver:
                 return "turn_limit" if is_limit_reached else "nothing_left"
             if state.turns >= max_turns:
                 return "turn_limit"
-            utterance = cast(Utterance, message.payload)
+            utterance: Utterance = message.payload  # type: ignore[assignment]  # the message of a person
             if message.at + utterance.duration > playground.clock.now:
                 _hear_out(playground, message.at + utterance.duration)
             state.turns += 1

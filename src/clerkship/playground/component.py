@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, MutableMapping
 from copy import deepcopy
 from dataclasses import dataclass, field, is_dataclass
 from datetime import datetime
-from typing import Any, Protocol, cast
+from typing import Any, Protocol
 from weakref import proxy
 
 from clerkship.events.event import Event, Payload
@@ -176,4 +176,5 @@ def weak_host(host: PlaygroundHost) -> PlaygroundHost:
 
     This avoids a reference cycle, so that the memory of a playground is freed as soon as its trial is over.
     """
-    return cast(PlaygroundHost, proxy(host))
+    weak: PlaygroundHost = proxy(host)
+    return weak

@@ -31,7 +31,7 @@ from clerkship.playground.component import PlaygroundHost
 from clerkship.playground.faults import FaultInjector
 from clerkship.sandbox.faults.contract import ON_TURN
 from clerkship.sandbox.request import Refusal
-from clerkship.sandbox.state import CallConversation, Conversation, ConversationHost
+from clerkship.sandbox.state import CallConversation, Conversation
 
 REPEAT_AFTER = timedelta(minutes=1)
 """How long a person waits for a reply that was lost before they repeat their last message."""
@@ -203,7 +203,7 @@ class People:
     def _hear(self, participant: Participant, reply: AgentReply, message: Event) -> None:
         """Have a person answer a reply: at once, when it has been said, or when they read it."""
         delay = participant.person.answers_after
-        spoken = cast(Utterance, message.payload).duration
+        spoken: timedelta = message.payload.duration  # type: ignore[attr-defined]  # of an Utterance
         if delay is None and not spoken:
             self._answer_reply(participant, reply, message)
             return
@@ -407,8 +407,8 @@ def _find_conversation(host: PlaygroundHost, key: str) -> Conversation:
     sandbox, channel, address = parse_key(key)
     state = host.components[sandbox].state
     if channel is None or address is None:
-        return cast(Conversation, state)
-    return cast(ConversationHost, state).conversation(channel, address)
+        return state  # type: ignore[return-value]  # of a sandbox that has one conversation
+    return state.conversation(channel, address)  # type: ignore[attr-defined, no-any-return]  # a ConversationHost
 
 
 def build_message(

@@ -169,7 +169,8 @@ class OutboundPool:
     def prepare(self, playground: Playground) -> None:
         """Start the deliveries of sandboxes whose config has the address of the agent."""
         for sandbox in playground.sandboxes.values():
-            if any(kind.configured(sandbox.state.config) for kind in sandbox.spec.outbound):
+            kinds = sandbox.spec.outbound
+            if kinds and any(kind.configured(sandbox.state.config) for kind in kinds):
                 self.start(playground, sandbox)
 
     def start(self, playground: Playground, sandbox: Sandbox, name: str = "") -> None:

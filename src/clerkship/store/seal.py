@@ -209,5 +209,5 @@ class Ledger:
             statuses[trial.status] = statuses.get(trial.status, 0) + 1
             if trial.verdict is not None:
                 verdicts[trial.verdict] = verdicts.get(trial.verdict, 0) + 1
-        errors = sum(bool(trial.agent_error) for trial in last.values())
+        errors = sum([bool(trial.agent_error) for trial in last.values()])
         return Counts(verdicts=verdicts, statuses=statuses, agent_errors=errors)

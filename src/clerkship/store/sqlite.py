@@ -81,10 +81,10 @@ class SqliteStore(StoreReader):
             for record in finished:
                 if record.blobs:
                     self._save_blobs(record.blobs)
-            seals = (
+            seals = [
                 _build_seal(row, record.task_run, digest(record.log), " ".join(sorted(record.blobs)))
                 for row, record in zip(rows, finished, strict=True)
-            )
+            ]
             return self._seals.add_trials(seals, after)
 
     def save_regraded(self, task_run: TaskRun, graded: TaskRun, after: ChainEnd) -> TrialSeal:

@@ -107,7 +107,7 @@ class SealVerification:
         return self._check_key(expected) or self._verify(expected)
 
     def _check_blobs(self, sealed: TrialSeal) -> list[str]:
-        states = ((blob, self._blob_state(blob)) for blob in sealed.blobs.split())
+        states = [(blob, self._blob_state(blob)) for blob in sealed.blobs.split()]
         problems = [f"blob {blob[:12]} ({state})" for blob, state in states if state != "intact"]
         return problems + self._check_snapshot(sealed.snapshot) if sealed.snapshot else problems
 
