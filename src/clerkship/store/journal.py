@@ -9,7 +9,6 @@ import contextlib
 import errno
 import mmap
 import os
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -19,12 +18,9 @@ from typing import Self
 
 import orjson
 
+from clerkship.kit.file_lock import try_lock
 from clerkship.model.run import Attempt
 from clerkship.store.contract import RunBusy
-
-if sys.platform != "win32":
-    import fcntl
-
 
 MAX_LOCK_ATTEMPTS = 10
 INITIAL_BYTES = 1 << 12
@@ -84,7 +80,7 @@ def is_held(path: Path) -> bool:
     """Return whether a process holds a journal."""
     try:
         with FileIO(path, "r") as file:
-            return not _lock(file, shared=True)
+            return not try_lock(file, shared=True)
     except FileNotFoundError:
         return False
 
@@ -104,20 +100,10 @@ def _open_locked(path: Path, run_id: str) -> FileIO:
 def _lock_with_retries(file: FileIO) -> bool:
     """Lock, with retries: a process that only checks the lock holds it for a moment too."""
     for _ in range(MAX_LOCK_ATTEMPTS):
-        if _lock(file):
+        if try_lock(file):
             return True
         time.sleep(0.005)
     return False
-
-
-def _lock(file: FileIO, *, shared: bool = False) -> bool:
-    if sys.platform == "win32":
-        return True
-    try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _parse_attempts(data: bytes) -> Iterator[Attempt]:

@@ -4,7 +4,6 @@ It reads requests from standard input and writes a status, `o` for ok, `m` for m
 """
 
 import os
-import resource
 import sys
 from contextlib import suppress
 from typing import BinaryIO
@@ -12,17 +11,24 @@ from typing import BinaryIO
 from clerkship.by_name import load
 from clerkship.formats.fax_pages.worker import LENGTH_BYTES, read_frame
 
+try:
+    import resource
+except ImportError:  # Windows has no such limits
+    resource = None  # type: ignore[assignment]
+
 
 def main(target: str, memory: int, cpu_seconds: int) -> None:
     """Serve requests until standard input ends."""
     # What libraries print must not get among the replies.
     with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as replies:
         os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-        _limit(resource.RLIMIT_CORE, 0)
-        _limit(resource.RLIMIT_FSIZE, 0)
-        _limit(resource.RLIMIT_AS, memory)
+        if resource is not None:
+            _limit(resource.RLIMIT_CORE, 0)
+            _limit(resource.RLIMIT_FSIZE, 0)
+            _limit(resource.RLIMIT_AS, memory)
         while (request := read_frame(sys.stdin.buffer)) is not None:
-            _limit_processor_time(cpu_seconds)
+            if resource is not None:
+                _limit_processor_time(cpu_seconds)
             _serve(target, request, replies)
 
 
