@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from clerkship.payer.answer import Authorization, Benefit, EligibilityAnswer, Member
+from clerkship.payer.answer import Authorization, Benefit, EligibilityAnswer, Member, PayerClaim
 from clerkship.payer.eligibility import find_coverage
 from clerkship.payer.inquiry import SERVICE_TYPE_NAMES, ServiceType
 from clerkship.payer.members import ProviderOnFile
@@ -13,6 +13,7 @@ from clerkship.simulators.portal.form_values import write_day
 from clerkship.simulators.portal.lists import CodeLists, RequestQuestions
 from clerkship.simulators.portal.records import Letter, RequestDraft, UploadedDocument
 from clerkship.simulators.portal.request_form import name_member
+from clerkship.simulators.portal.uploads import format_size
 from clerkship.simulators.portal.views import (
     BenefitRow,
     CodeRow,
@@ -35,7 +36,6 @@ STATUS_LABELS: dict[str, str] = {
     "cancelled": "Withdrawn",
 }
 COVERAGE_LABELS = {"active": "Active", "terminated": "Terminated", "future": "Not yet active"}
-_KILOBYTE, _MEGABYTE = 1000, 1_000_000
 
 
 def build_member_card(desk: Desk, member: Member, day: date | None = None) -> MemberCard:
@@ -166,15 +166,10 @@ def build_document_row(desk: Desk, document: UploadedDocument) -> DocumentRow:
         id=document.id,
         name=document.name,
         type=find_label("document_types", document.type),
-        size=write_size(document.size),
+        size=format_size(document.size),
         uploaded=desk.local_time(document.uploaded),
         user=desk.state.config.find_user(document.user).name,
     )
-
-
-def write_size(size: int) -> str:
-    """Return a size such as `42 KB` or `3.1 MB`."""
-    return f"{size / _MEGABYTE:.1f} MB" if size >= _MEGABYTE else f"{max(1, round(size / _KILOBYTE))} KB"
 
 
 def build_letter_row(desk: Desk, letter: Letter) -> LetterRow:
@@ -262,6 +257,35 @@ def build_limit_facts(answer: EligibilityAnswer) -> list[Fact]:
         for each in answer.benefits
         if each.kind == "limit" and each.quantity is not None
     ]
+
+
+def build_coverage_facts(answer: EligibilityAnswer) -> list[Fact]:
+    """Return other coverage of a member, and in which order it pays."""
+    orders = {1: "first", 2: "second"}
+    return [
+        Fact(each.payer_name, f"Member ID {each.member_id}, pays {orders.get(each.order, 'later')}")
+        for each in answer.other_coverages
+    ]
+
+
+def list_coverage_values(card: MemberCard, day: date) -> dict[str, str]:
+    """Return what the page of a member shows, for the log."""
+    return {"status": card.status, "plan": card.plan_name, "service_date": write_day(day)}
+
+
+def list_request_values(request: Authorization) -> dict[str, str | None]:
+    """Return what the page of a request shows, for the log."""
+    return {
+        "status": request.status,
+        "number": request.number,
+        "valid_to": write_day(request.valid_to),
+        "reason": request.reason,
+    }
+
+
+def list_claim_values(claim: PayerClaim) -> dict[str, str | float]:
+    """Return what the page of a claim shows, for the log."""
+    return {"status": claim.status, "paid": claim.paid, "reason": claim.reason}
 
 
 def write_dollars(amount: float) -> str:

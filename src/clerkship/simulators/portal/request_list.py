@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from clerkship.payer.answer import Authorization
@@ -31,6 +31,16 @@ class RequestPage(NamedTuple):
     terms: dict[str, str]
     """What was typed in each filter."""
 
+    @property
+    def records(self) -> tuple[str, ...]:
+        """The requests, for the log."""
+        return tuple(f"request/{each.id}" for each in self.rows)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What the page shows, for the log."""
+        return {"statuses": {each.id: each.status for each in self.rows}, "total": self.paging.total}
+
 
 def find_requests(desk: Desk, form: FormValues) -> RequestPage:
     """Return the requests that match the filters of a form, and log the search. Problems are in the form."""
@@ -47,10 +57,10 @@ def find_requests(desk: Desk, form: FormValues) -> RequestPage:
     found.sort(key=SORTS[terms["sort"] or "newest"][1])  # type: ignore[arg-type]
     used = {name: text for name, text in terms.items() if text}
     rows, paging = _take_page(found, form.fields.get("page", ""), used)
+    page = RequestPage(rows, paging, terms)
     if used:
-        records = tuple(f"request/{each.id}" for each in rows)
-        desk.action.emit(Searched(session=desk.session, subject="request", terms=used, records=records))
-    return RequestPage(rows, paging, terms)
+        desk.action.emit(Searched(session=desk.session, subject="request", terms=used, records=page.records))
+    return page
 
 
 def _take_page(found: list[Authorization], typed: str, used: dict[str, str]) -> tuple[list[Authorization], Paging]:

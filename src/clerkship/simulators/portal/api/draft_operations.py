@@ -17,8 +17,8 @@ from clerkship.simulators.portal.api.inputs import (
 from clerkship.simulators.portal.api.request_operations import (
     build_document,
     build_request,
-    write_answer,
-    write_answers,
+    to_typed,
+    to_typed_answers,
 )
 from clerkship.simulators.portal.api.results import (
     ApiDocument,
@@ -57,7 +57,7 @@ def read_draft_fields(desk: Desk, draft: RequestDraft, given: DraftFields) -> di
     """Return what the data of a request change in a draft, read as a form is; raises InvalidForm."""
     names = given.model_fields_set & DraftFields.model_fields.keys()
     fields = {name: getattr(given, name) for name in names if name not in _LISTS}
-    fields |= write_answers(given.answers)
+    fields |= to_typed_answers(given.answers)
     form, request_form = FormValues(fields), RequestForm(desk, draft)
     changes: dict[str, Any] = {}
     for section in SECTIONS:
@@ -79,7 +79,7 @@ def _read_service(service: ServiceInput, whole: FormValues) -> ServiceLine | Non
         {
             "procedure_code": service.code,
             "modifiers": " ".join(service.modifiers),
-            "units": write_answer(service.units),
+            "units": to_typed(service.units),
             **{name: getattr(service, name) for name in ("unit", "frequency", "start", "end")},
         }
     )

@@ -142,7 +142,9 @@ class DraftUpload(UploadInput, IdInput):
 
 
 class PersonInput(Frozen):
-    """Who is looked up: the birth date, and the member ID or both names."""
+    """Who is looked up: the birth date, and the member ID or both names. A dependent has the ID of the card, and an own
+    birth date and first name.
+    """
 
     payer: Annotated[str, Field(description="id of the payer; not needed if the portal has one payer")] = ""
     member_id: Annotated[str, Field(description="member ID on the card")] = ""

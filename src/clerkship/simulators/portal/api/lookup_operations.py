@@ -18,7 +18,7 @@ from clerkship.simulators.portal.api.inputs import (
     ProviderSearch,
     QuestionsInput,
 )
-from clerkship.simulators.portal.api.request_operations import write_answer
+from clerkship.simulators.portal.api.request_operations import to_typed
 from clerkship.simulators.portal.api.results import (
     ApiClaim,
     ApiClaimRow,
@@ -38,10 +38,13 @@ from clerkship.simulators.portal.codes.choices import ChoiceKind, find_label, li
 from clerkship.simulators.portal.describe import (
     build_amount_facts,
     build_benefit_rows,
+    build_coverage_facts,
     build_letter_row,
     build_limit_facts,
     build_member_card,
     build_provider_row,
+    list_claim_values,
+    list_coverage_values,
 )
 from clerkship.simulators.portal.desk import Desk, refuse_field
 from clerkship.simulators.portal.directory import find_in_directory, get_provider, log_search
@@ -52,12 +55,12 @@ from clerkship.simulators.portal.downloads import (
     list_letters,
     open_letter,
 )
-from clerkship.simulators.portal.form_values import FormValues, write_day
+from clerkship.simulators.portal.form_values import FormValues
 from clerkship.simulators.portal.lists import CodeLists, RequestQuestions
 from clerkship.simulators.portal.member_lookup import check_need, list_payers, list_plans, look_up, read_person
 from clerkship.simulators.portal.questions.answering import build_question_fields
 from clerkship.simulators.portal.request_form import name_member
-from clerkship.simulators.portal.views import CodeRow, Fact, LetterRow, MemberCard, ProviderRow
+from clerkship.simulators.portal.views import CodeRow, LetterRow, MemberCard, ProviderRow
 
 _CHOICES: dict[str, ChoiceKind] = {
     "place": "places",
@@ -86,8 +89,7 @@ def read_patient(desk: Desk, given: IdInput) -> ApiAnswer[MemberCard]:
     """Read a member that was looked up before, by the portal's number."""
     member = desk.get_member(given.id)
     card = build_member_card(desk, member)
-    shown = {"status": card.status, "plan": card.plan_name, "service_date": write_day(desk.today)}
-    return ApiAnswer(card, "member", (f"member/{member.key}",), shown)
+    return ApiAnswer(card, "member", (f"member/{member.key}",), list_coverage_values(card, desk.today))
 
 
 def read_eligibility(desk: Desk, given: EligibilityInput) -> ApiAnswer[ApiEligibility]:
@@ -106,11 +108,10 @@ def read_eligibility(desk: Desk, given: EligibilityInput) -> ApiAnswer[ApiEligib
         amounts=tuple(build_amount_facts(answer)),
         benefits=tuple(build_benefit_rows(answer)),
         limits=tuple(build_limit_facts(answer)),
-        other_coverages=tuple(Fact(each.payer_name, f"Member ID {each.member_id}") for each in answer.other_coverages),
+        other_coverages=tuple(build_coverage_facts(answer)),
         rejection=answer.rejection.text if answer.rejection else "",
     )
-    shown = {"status": card.status, "plan": card.plan_name, "service_date": write_day(day or desk.today)}
-    return ApiAnswer(result, "member", (f"member/{member.key}",), shown)
+    return ApiAnswer(result, "member", (f"member/{member.key}",), list_coverage_values(card, day or desk.today))
 
 
 def check_authorization_need(desk: Desk, given: NeedInput) -> ApiAnswer[ApiNeed]:
@@ -161,7 +162,7 @@ def ask_clinical_questions(desk: Desk, given: QuestionsInput) -> ApiAnswer[ApiQu
     """List the clinical questions that a request for some procedures must answer, given the answers so far. Answers may
     lead to more questions, so ask again until none has a problem.
     """
-    typed = {id: write_answer(value) for id, value in given.answers.items()}
+    typed = {id: to_typed(value) for id, value in given.answers.items()}
     questions = RequestQuestions(desk.state.config, list(given.procedure_codes))
     asked = questions.ask(typed)
     fields = zip(build_question_fields(asked), asked, strict=True)
@@ -217,5 +218,4 @@ def read_patient_claim(desk: Desk, given: IdInput) -> ApiAnswer[ApiClaim]:
     names = ("received", "status_date", "paid_date", "payment_number", "reason", "text", "adjustments", "lines")
     more = {name: getattr(claim, name) for name in names}
     result = ApiClaim(**_list_claim_fields(claim), **more, member_name=name_member(member))
-    shown = {"status": claim.status, "paid": claim.paid, "reason": claim.reason}
-    return ApiAnswer(result, "claim", (f"claim/{claim.number}", f"member/{member.key}"), shown)
+    return ApiAnswer(result, "claim", (f"claim/{claim.number}", f"member/{member.key}"), list_claim_values(claim))

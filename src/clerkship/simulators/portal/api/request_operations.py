@@ -25,11 +25,12 @@ from clerkship.simulators.portal.describe import (
     build_member_card,
     build_request_row,
     build_service_rows,
+    list_request_values,
 )
 from clerkship.simulators.portal.desk import Desk, refuse_field
 from clerkship.simulators.portal.draft_fields import ANSWER
 from clerkship.simulators.portal.drafts import choose_documents
-from clerkship.simulators.portal.form_values import FormValues, write_day
+from clerkship.simulators.portal.form_values import FormValues
 from clerkship.simulators.portal.lists import CodeLists
 from clerkship.simulators.portal.records import UploadedDocument
 from clerkship.simulators.portal.request_list import find_requests
@@ -92,16 +93,12 @@ def list_requests(desk: Desk, given: RequestFilter) -> ApiAnswer[ApiRequestPage]
     duplicate is refused.
     """
     form = FormValues(given.model_dump())
-    rows, paging, _ = find_requests(desk, form)
+    found = find_requests(desk, form)
     form.check()
-    listed = tuple(build_request_row(desk, each) for each in rows)
-    statuses = {each.id: each.status for each in rows}
-    return ApiAnswer(
-        ApiRequestPage(requests=listed, page=paging.page, pages=paging.pages, total=paging.total),
-        "request_list",
-        tuple(f"request/{each.id}" for each in rows),
-        {"statuses": statuses, "total": paging.total},
-    )
+    listed = tuple(build_request_row(desk, each) for each in found.rows)
+    paging = found.paging
+    page = ApiRequestPage(requests=listed, page=paging.page, pages=paging.pages, total=paging.total)
+    return ApiAnswer(page, "request_list", found.records, found.values)
 
 
 def read_request(desk: Desk, given: ReferenceInput) -> ApiAnswer[ApiRequest]:
@@ -109,14 +106,8 @@ def read_request(desk: Desk, given: ReferenceInput) -> ApiAnswer[ApiRequest]:
     documents, appeals, letters, and what can be done with it now.
     """
     found = desk.get_request(given.reference)
-    shown = {
-        "status": found.status,
-        "number": found.number,
-        "valid_to": write_day(found.valid_to),
-        "reason": found.reason,
-    }
     records = (f"request/{found.id}", f"member/{found.member_key}")
-    return ApiAnswer(build_request(desk, found), "request", records, shown)
+    return ApiAnswer(build_request(desk, found), "request", records, list_request_values(found))
 
 
 def list_request_documents(desk: Desk, given: ReferenceInput) -> ApiAnswer[ApiDocuments]:
@@ -131,17 +122,17 @@ def reply_to_request(desk: Desk, given: ReplyInput) -> ApiAnswer[ApiRequest]:
     """
     found = desk.get_request(given.reference)
     follow_up.require_action(desk, found, "reply")
-    form = FormValues({"note": given.note, **write_answers(given.answers)})
+    form = FormValues({"note": given.note, **to_typed_answers(given.answers)})
     documents = choose_documents(desk, given.documents)
     return ApiAnswer(build_request(desk, follow_up.reply(desk, found, form, documents)))
 
 
-def write_answers(answers: Mapping[str, str | bool | float]) -> dict[str, str]:
+def to_typed_answers(answers: Mapping[str, str | bool | float]) -> dict[str, str]:
     """Return answers as the fields of a form have them."""
-    return {f"{ANSWER}{id}": write_answer(value) for id, value in answers.items()}
+    return {f"{ANSWER}{id}": to_typed(value) for id, value in answers.items()}
 
 
-def write_answer(value: str | bool | float) -> str:
+def to_typed(value: str | bool | float) -> str:
     """Return an answer as it is typed in a form."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -155,7 +146,7 @@ def change_request(desk: Desk, given: ChangeInput) -> ApiAnswer[ApiRequest]:
     for each in given.services:
         if each.line > (count := len(found.query.services)):
             raise refuse_field("services", f"The request has no procedure {each.line}; it has {count}.")
-        units = "" if each.units is None else write_answer(each.units)
+        units = "" if each.units is None else to_typed(each.units)
         fields |= {f"units_{each.line}": units, f"start_{each.line}": each.start, f"end_{each.line}": each.end}
     return ApiAnswer(build_request(desk, follow_up.send_change(desk, found, FormValues(fields))))
 

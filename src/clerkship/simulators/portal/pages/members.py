@@ -5,15 +5,16 @@ from clerkship.simulators.portal.codes.choices import find_label, list_choices
 from clerkship.simulators.portal.describe import (
     build_amount_facts,
     build_benefit_rows,
+    build_coverage_facts,
     build_limit_facts,
     build_member_card,
+    list_coverage_values,
 )
 from clerkship.simulators.portal.desk import Desk
-from clerkship.simulators.portal.form_values import FormValues, write_day
+from clerkship.simulators.portal.form_values import FormValues
 from clerkship.simulators.portal.member_lookup import check_need, list_payers, list_plans, look_up
 from clerkship.simulators.portal.site import PageRequest, Redirect, Shown, SitePage
 from clerkship.simulators.portal.views import (
-    Fact,
     FieldChoice,
     MemberSearchView,
     MemberView,
@@ -63,20 +64,12 @@ def show_member(desk: Desk, request: PageRequest) -> Shown:
         facts=build_amount_facts(answer),
         benefits=build_benefit_rows(answer),
         limits=build_limit_facts(answer),
-        other_coverages=[
-            Fact(each.payer_name, f"Member ID {each.member_id}, pays {_write_order(each.order)}")
-            for each in answer.other_coverages
-        ],
+        other_coverages=build_coverage_facts(answer),
         rejection=answer.rejection.text if answer.rejection else "",
         values={"service_date": request.fields.get("service_date", ""), "service_type": type},
         problems=form.problems,
     )
-    shown = {"status": card.status, "plan": card.plan_name, "service_date": write_day(day or desk.today)}
-    return Shown(view, (f"member/{member.key}",), shown)
-
-
-def _write_order(order: int) -> str:
-    return {1: "first", 2: "second"}.get(order, "later")
+    return Shown(view, (f"member/{member.key}",), list_coverage_values(card, day or desk.today))
 
 
 def show_need(desk: Desk, request: PageRequest) -> Shown:

@@ -14,6 +14,7 @@ from clerkship.simulators.portal.describe import (
     build_member_card,
     build_request_row,
     build_service_rows,
+    list_request_values,
     write_period,
 )
 from clerkship.simulators.portal.desk import Desk, refuse_field
@@ -44,19 +45,18 @@ MAX_UPLOAD_BODY = 20_000_000
 def show_requests(desk: Desk, request: PageRequest) -> Shown:
     """List the requests of the practice, with filters, sorting and paging."""
     form = read_form(desk, request)
-    rows, paging, terms = find_requests(desk, form)
+    found = find_requests(desk, form)
     view = RequestListView(
         title="Authorization requests",
-        rows=[build_request_row(desk, each) for each in rows],
-        paging=paging,
+        rows=[build_request_row(desk, each) for each in found.rows],
+        paging=found.paging,
         statuses=[FieldChoice("", "All"), *(FieldChoice(*each) for each in STATUS_LABELS.items())],
         sorts=[FieldChoice(key, label) for key, (label, _) in SORTS.items()],
-        is_filtered=any(text for name, text in terms.items() if name != "sort"),
-        values=terms,
+        is_filtered=any(text for name, text in found.terms.items() if name != "sort"),
+        values=found.terms,
         problems=form.problems,
     )
-    statuses = {each.id: each.status for each in rows}
-    return Shown(view, tuple(f"request/{each.id}" for each in rows), {"statuses": statuses, "total": paging.total})
+    return Shown(view, found.records, found.values)
 
 
 def show_request(desk: Desk, request: PageRequest) -> Shown:
@@ -89,13 +89,7 @@ def show_request(desk: Desk, request: PageRequest) -> Shown:
         actions=list_actions(desk, found),
         is_new="new" in request.fields,
     )
-    shown = {
-        "status": found.status,
-        "number": found.number,
-        "valid_to": write_day(found.valid_to),
-        "reason": found.reason,
-    }
-    return Shown(view, (f"request/{found.id}", f"member/{member.key}"), shown)
+    return Shown(view, (f"request/{found.id}", f"member/{member.key}"), list_request_values(found))
 
 
 def _list_facts(desk: Desk, request: Authorization) -> list[Fact]:
