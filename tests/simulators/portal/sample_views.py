@@ -29,7 +29,6 @@ from clerkship.simulators.portal.views import (
     MessageView,
     NeedCheckView,
     PageFrame,
-    Paging,
     PasswordView,
     ProfileView,
     SignInView,
@@ -90,6 +89,7 @@ def _list_samples(layout: str, frame: PageFrame) -> list[Sample]:
         Sample("message-signed-out", signed_out(frame), _build_message(*MESSAGES[-1])),
         *_home_pages(frame),
         *(Sample(name, replace(frame, current="eligibility"), view) for name, view in _member_pages()),
+        *(Sample(name, replace(frame, current="authorizations"), view) for name, view in _need_pages()),
         *(Sample(name, replace(frame, current="authorizations"), view) for name, view in build_request_pages()),
         *(Sample(name, replace(frame, current="authorizations", **changes), view) for name, view, changes in drafts),
         *(Sample(name, replace(frame, current="claims"), view) for name, view in _claim_pages()),
@@ -228,20 +228,9 @@ def _member_pages() -> Iterator[tuple[str, View]]:
     yield "member_search", search
     yield "member_search-first", replace(search, recent=[])
     yield (
-        "member_search-rejected",
-        replace(
-            search,
-            searched=True,
-            values=typed,
-            rejection="Harborlight Health Plan has no member with this number and birth date. Check the number on the "
-            "card, and that the birth date is that of the patient and not of the subscriber.",
-        ),
-    )
-    yield (
         "member_search-problem",
         replace(
             search,
-            searched=True,
             values={**typed, "payer": "", "birth_date": "1986-14-07"},
             problems=[
                 FieldMistake("payer", "Choose a payer."),
@@ -288,6 +277,9 @@ def _member_pages() -> Iterator[tuple[str, View]]:
         ),
     )
     yield "member-dependent", replace(member, title=LONG_NAME, member=DEPENDENT, other_coverages=[], limits=[])
+
+
+def _need_pages() -> Iterator[tuple[str, View]]:
     check = NeedCheckView(
         title="Is an authorization needed?",
         plans=PLANS,
@@ -422,11 +414,10 @@ def _other_pages() -> Iterator[tuple[str, str, View]]:
     ]
     yield "letter", "inbox", LetterView(title=LETTERS[0].subject, row=LETTERS[0], paragraphs=paragraphs)
     yield "letter-general", "inbox", LetterView(title=LETTERS[3].subject, row=LETTERS[3], paragraphs=paragraphs[1:])
-    plans = [FieldChoice("", "Any plan"), *PLANS]
-    directory = DirectoryView(title="Provider directory", plans=plans, searched=False, rows=[])
+    directory = DirectoryView(title="Provider directory", plans=PLANS, searched=False, rows=[])
     yield "directory", "directory", directory
     found = replace(directory, searched=True, values={"name": "riverbend"}, rows=PROVIDERS)
-    yield "directory-results", "directory", replace(found, paging=Paging(1, 3, 24, 1, 10, "name=riverbend"))
+    yield "directory-results", "directory", found
     yield "directory-problem", "directory", replace(found, rows=[], values={"npi": "12"}, problems=[_NPI_PROBLEM])
     yield "directory-no-results", "directory", replace(found, rows=[], values={"name": "zzyzx"})
     yield from _policy_pages()
@@ -490,20 +481,11 @@ MESSAGES = [
         "Look into the list of your requests before you submit again: the request may have been filed.",
         "ERR-5F20-118",
     ),
-    ("too_large", "The file is too large", "A file may have at most 5 MB.", "Send fewer pages, or split it.", ""),
     (
         "conflict",
         "The draft was changed elsewhere",
         "Devon Achterberg-Whitfield saved this draft at 10:41 AM, after you opened it. Your changes were not saved.",
         "Open the draft again and enter your changes.",
-        "",
-    ),
-    ("bad_form", "The form could not be read", "A field of the form is missing.", "Go back and send it again.", ""),
-    (
-        "unavailable",
-        "Lindenway is being maintained",
-        "The site is closed until 11:30 PM.",
-        "Try again later, or call the payer.",
         "",
     ),
 ]

@@ -175,6 +175,7 @@ def test_a_patient_selects_what_was_done_about_the_patient(site: PortalSite) -> 
         ({"action": "view"}, "viewed"),
         ({"action": "submitted", "page": "draft"}, "`page` goes with viewed and refused"),
         ({"action": "viewed", "page": "request_lst", "none": True}, "did you mean `request_list`?"),
+        ({"action": "viewed", "page": "sign_in", "none": True}, "unknown value `sign_in`"),
         ({"action": "viewed", "button": "next"}, "`button` goes with refused"),
         ({"action": "submitted", "where": {"shown.status": "x"}}, "portal.request.filed has no `shown`"),
         ({"action": "searched", "where": {"subject": "patient"}}, "unknown value `patient`"),

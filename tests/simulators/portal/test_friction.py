@@ -262,6 +262,7 @@ def test_an_account_without_rights_is_told_whom_to_ask(
             page = browser.open(path)
             assert page.status == 403, path
             assert "Ask the administrator of your organization for access." in page.text
+            assert not {target for target, _ in page.links} & set(refused), path
         for path in allowed:
             assert browser.open(path).status == 200, path
         targets = {target for target, _ in browser.open("/").links}

@@ -145,10 +145,12 @@ def test_wrong_value_of_a_step_is_found_in_its_line(step: str, message: str, tmp
 def test_members_of_other_payers_are_gone_when_the_site_becomes_that_of_one_payer() -> None:
     with PortalSite() as site:
         browser = site.sign_in()
+        run_step(site, PutLetter, payer="SW002", subject="Hello", text="One.")
         other = browser.post("/members", OKELLO).path
         own = browser.post("/members", RIVERA).path
         run_step(site, ChangePortal, layout="one_page")
         assert (browser.open(own).status, browser.open(other).status) == (200, 404)
+        assert "1 unread" not in browser.open("/inbox").text
         for path in ("/members", "/authorization-check"):
             assert "Rivera" in browser.open(path).text
             assert "Okello" not in browser.page.text

@@ -1,19 +1,18 @@
 """Ask the payers about claims."""
 
-from clerkship.payer.answer import PayerClaim
+from clerkship.payer.answer import Member, PayerClaim
 from clerkship.payer.inquiry import ClaimQuery, PersonQuery
 from clerkship.simulators.portal.desk import NOT_FOUND, Desk, DeskRefusal
 from clerkship.simulators.portal.events import Searched
-from clerkship.simulators.portal.request_form import name_member
 
 CLAIM_LABELS = {"received": "Received", "pended": "In process", "denied": "Denied", "paid": "Paid"}
 
 
 def find_claims(
     desk: Desk, payer_id: str, person: PersonQuery, **terms: object
-) -> tuple[tuple[PayerClaim, ...], str, str]:
-    """Ask the payer for claims; return them, why it does not answer, and the member's name. Logs the search."""
-    query = ClaimQuery(payer_id=payer_id, provider_id=desk.npi, subscriber=person, **terms)
+) -> tuple[tuple[PayerClaim, ...], str, Member | None]:
+    """Ask the payer for claims; return them, why it does not answer, and the member. Logs the search."""
+    query = ClaimQuery(**dict(desk.find_party(payer_id, person)), **terms)
     answer = desk.payer.find_claims(desk.payer_action, query)
     text = answer.rejection.text if answer.rejection else ""
     typed = {"payer": payer_id, **{key: str(value) for key, value in (*person, *terms.items()) if value is not None}}
@@ -22,7 +21,7 @@ def find_claims(
     desk.action.emit(Searched(session=desk.session, subject="claim", terms=typed, records=records, rejection=reason))
     if answer.member is not None:
         desk.register_member(answer.member)
-    return answer.claims, text, name_member(answer.member) if answer.member else ""
+    return answer.claims, text, answer.member
 
 
 def read_claim(desk: Desk, number: str) -> PayerClaim:

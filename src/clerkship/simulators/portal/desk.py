@@ -149,8 +149,8 @@ class Desk:
         subscriber = PersonQuery(member_id=member.member_id)
         return PartyQuery(payer_id=member.payer_id, provider_id=self.npi, subscriber=subscriber, dependent=person)
 
-    def look_up_member(self, payer_id: str, person: PersonQuery) -> Member | Rejection:
-        """Find a member by what a user typed, and log the search. A dependent is found under the subscriber's id."""
+    def find_party(self, payer_id: str, person: PersonQuery) -> PartyQuery:
+        """Return the query for whom a user typed: a subscriber, or a dependent under the subscriber's id."""
         party = PartyQuery(payer_id=payer_id, provider_id=self.npi, subscriber=person)
         found = find_person(self.records, party)
         if isinstance(found, Rejection) and person.member_id and person.given and person.birth_date:
@@ -158,8 +158,12 @@ class Desk:
                 update={"subscriber": PersonQuery(member_id=person.member_id), "dependent": person}
             )
             if not isinstance(find_person(self.records, family), Rejection):
-                party = family
-        answer = self.check_eligibility(party)
+                return family
+        return party
+
+    def look_up_member(self, payer_id: str, person: PersonQuery) -> Member | Rejection:
+        """Find a member by what a user typed, and log the search."""
+        answer = self.check_eligibility(self.find_party(payer_id, person))
         terms = {name: str(value) for name, value in person if value is not None}
         rejection = answer.rejection
         if rejection is not None and answer.member is not None:

@@ -14,6 +14,7 @@ from clerkship.sandbox.request import Refusal, Reply, redirect
 from clerkship.sandbox.route import HttpCall, Route
 from clerkship.simulators.portal.config import PortalRight
 from clerkship.simulators.portal.desk import CONFLICT, FORBIDDEN, NOT_FOUND, Desk, DeskRefusal, InvalidForm
+from clerkship.simulators.portal.downloads import list_letters
 from clerkship.simulators.portal.events import ErrorShown, PageViewed, SubmitRefused
 from clerkship.simulators.portal.records import UserSession
 from clerkship.simulators.portal.rendering import HTML, complete_page, render_page
@@ -38,12 +39,11 @@ _SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "same-origin",
 }
-_KINDS = {NOT_FOUND: "not_found", FORBIDDEN: "forbidden", CONFLICT: "conflict", BAD_REQUEST: "bad_form", ERROR: "error"}
+_KINDS = {NOT_FOUND: "not_found", FORBIDDEN: "forbidden", CONFLICT: "conflict", ERROR: "error"}
 _TITLES = {
     "not_found": "Page not found",
     "forbidden": "No access",
     "conflict": "This is not possible",
-    "bad_form": "The form could not be read",
     "error": "Something went wrong",
 }
 NOTICES = {
@@ -264,6 +264,13 @@ def _redirect_to_sign_in(request: PageRequest, *, has_ended: bool) -> Reply:
     return redirect(f"{SIGN_IN}?reason={reason}&next={quote(request.path)}")
 
 
+def list_ways_on(desk: Desk) -> list[FieldChoice]:
+    """Return the pages that lead on after a refusal: those that the user may open."""
+    has_right = "authorizations" in desk.user.rights
+    lists = [FieldChoice("/requests", "Authorization requests"), FieldChoice("/drafts", "Drafts")] if has_right else []
+    return [*lists, FieldChoice("/", "Start page")]
+
+
 def build_frame(desk: Desk, current: str = "", done: str = "", *, is_inside: bool = True) -> PageFrame:
     """Return what is around a page."""
     state, friction = desk.state, desk.state.config.friction
@@ -277,7 +284,7 @@ def build_frame(desk: Desk, current: str = "", done: str = "", *, is_inside: boo
         user_name=desk.user.name if is_inside else "",
         organization=desk.organization,
         rights=desk.user.rights if is_inside else (),
-        unread=len(state.list_unread()) if is_inside else 0,
+        unread=sum(not each.is_read for each in list_letters(desk)) if is_inside else 0,
         maintenance=state.maintenance,
         now=desk.local_time(desk.action.now),
         idle_minutes=max(1, int(friction.session_length.total_seconds() // 60)),
@@ -332,7 +339,7 @@ class PageVisit:
             kind=kind,
             text=refusal.text,
             what_to_do=refusal.what_to_do,
-            links=[FieldChoice("/", "Start page"), FieldChoice("/requests", "Authorization requests")],
+            links=list_ways_on(self.desk),
         )
         if self.request.method == "GET":
             return self.send(Shown(view, values={"status": refusal.status, "text": refusal.text}), refusal.status)
@@ -348,7 +355,7 @@ class PageVisit:
             kind="error",
             text="We could not complete your request because of a technical problem.",
             what_to_do="Check whether your request was received before you send it again.",
-            links=[FieldChoice("/requests", "Authorization requests")],
+            links=list_ways_on(self.desk),
             reference=number,
         )
         html = self._render(view)

@@ -48,10 +48,6 @@ class PortalState(State[PortalConfig]):
         """Return a time in the zone of the portal."""
         return at.astimezone(timezone(timedelta(minutes=self.config.zone or 0)))
 
-    def list_unread(self) -> list[Letter]:
-        """Return the letters that were not opened yet."""
-        return [letter for letter in self.letters.values() if not letter.is_read]
-
     def list_payers(self, records: PayerRecords) -> tuple[str, ...]:
         """Return the payers of this portal: one, or all on the hub."""
         known = tuple(records.book.payers)

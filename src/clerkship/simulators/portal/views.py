@@ -56,7 +56,6 @@ class PageFrame:
     idle_minutes: int = 20
     notices: tuple[str, ...] = ()
     """Messages about what was just done, such as "The draft was saved."."""
-    date_hint: str = "MM/DD/YYYY"
     current: str = ""
     """The navigation item of the page: home, eligibility, authorizations, claims, inbox, directory, policies or
     profile."""
@@ -284,16 +283,12 @@ class HomeView(View):
 
 @dataclass(frozen=True, kw_only=True)
 class MemberSearchView(View):
-    """GET, POST /members: fields payer, member_id, birth_date, family, given, (dependent_given, dependent_birth_date).
-
-    Without a search, `searched` is false. A member that is found redirects to /members/{ref}; if the payer rejects the
-    search, `rejection` says why.
+    """GET, POST /members: fields payer, member_id, birth_date, family, given. A member that is found redirects to
+    /members/{ref}.
     """
 
     page: ClassVar[str] = "member_search"
     payers: Sequence[FieldChoice]
-    searched: bool = False
-    rejection: str = ""
     recent: Sequence[MemberCard] = ()
 
 
@@ -317,7 +312,7 @@ class MemberView(View):
 
 @dataclass(frozen=True, kw_only=True)
 class NeedCheckView(View):
-    """GET /authorization-check: fields payer, plan (or member), code. `result` is empty before a search."""
+    """GET /authorization-check: fields plan (or member), code. `result` is empty before a search."""
 
     page: ClassVar[str] = "need_check"
     plans: Sequence[FieldChoice]
@@ -514,7 +509,7 @@ class InboxView(View):
 
 @dataclass(frozen=True, kw_only=True)
 class LetterView(View):
-    """GET /inbox/{id}; the PDF is at /inbox/{id}/letter.pdf (`has_pdf`)."""
+    """GET /inbox/{id}; the PDF is at /inbox/{id}/letter.pdf."""
 
     page: ClassVar[str] = "letter"
     row: LetterRow
@@ -529,7 +524,6 @@ class DirectoryView(View):
     plans: Sequence[FieldChoice]
     searched: bool
     rows: Sequence[ProviderRow]
-    paging: Paging | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -543,11 +537,11 @@ class ProfileView(View):
 
 @dataclass(frozen=True, kw_only=True)
 class MessageView(View):
-    """A page with a message: not found, no rights, session ended, error, maintenance. `links` lead on."""
+    """A page that says why something is not shown or done. `links` lead on."""
 
     page: ClassVar[str] = "message"
     kind: str
-    """not_found, forbidden, error, too_large, conflict, bad_form or unavailable."""
+    """not_found, forbidden, conflict or error."""
     text: str
     what_to_do: str
     links: Sequence[FieldChoice]

@@ -2,7 +2,7 @@
 
 from clerkship.payer.answer import PayerClaim
 from clerkship.simulators.portal.claim_search import CLAIM_LABELS, find_claims, read_claim
-from clerkship.simulators.portal.describe import write_dollars, write_period
+from clerkship.simulators.portal.describe import list_claim_values, write_dollars, write_period
 from clerkship.simulators.portal.desk import Desk, InvalidForm
 from clerkship.simulators.portal.form_values import write_day
 from clerkship.simulators.portal.lists import CodeLists
@@ -18,7 +18,7 @@ def search_claims(desk: Desk, request: PageRequest) -> Shown:
     form = read_form(desk, request)
     claims: tuple[PayerClaim, ...] = ()
     is_asked = form.has("member_id", "family", "given", "claim_number")
-    rejection, name, problems = "", "", form.problems
+    rejection, member, problems = "", None, form.problems
     if is_asked:
         number = form.text("claim_number", "The claim number", 50)
         start, end = form.day("from", "The first day"), form.day("to", "The last day")
@@ -27,9 +27,8 @@ def search_claims(desk: Desk, request: PageRequest) -> Shown:
         except InvalidForm as refusal:
             problems = list(refusal.problems)
         else:
-            answer = find_claims(desk, payer_id, person, claim_number=number or None, start=start, end=end)
-            claims = answer[0]
-            rejection, name = answer[1:]
+            terms = {"claim_number": number or None, "start": start, "end": end}
+            claims, rejection, member = find_claims(desk, payer_id, person, **terms)
     view = ClaimListView(
         title="Claims",
         payers=list_payers(desk),
@@ -38,8 +37,8 @@ def search_claims(desk: Desk, request: PageRequest) -> Shown:
         rows=[
             (
                 each.number,
-                name,
-                request.fields.get("member_id", ""),
+                name_member(member) if member else "",
+                member.member_id if member else "",
                 each.start,
                 CLAIM_LABELS[each.status],
                 write_dollars(each.charge),
@@ -93,8 +92,7 @@ def show_claim(desk: Desk, request: PageRequest) -> Shown:
         ],
         text=claim.text,
     )
-    shown = {"status": claim.status, "paid": claim.paid, "reason": claim.reason}
-    return Shown(view, (f"claim/{claim.number}", f"member/{member.key}"), shown)
+    return Shown(view, (f"claim/{claim.number}", f"member/{member.key}"), list_claim_values(claim))
 
 
 PAGES = (

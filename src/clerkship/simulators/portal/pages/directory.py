@@ -21,7 +21,7 @@ def search_directory(desk: Desk, request: PageRequest) -> Shown:
         values={"name": found.name, "npi": found.npi, "plan": found.plan},
         problems=form.problems,
     )
-    return Shown(view)
+    return Shown(view, tuple(f"provider/{each.npi}" for each in found.providers))
 
 
 PAGES = (SitePage("GET", "/providers", search_directory, "directory"),)
