@@ -55,7 +55,9 @@ def test_signing_out_ends_the_session_of_the_cookie(site: PortalSite) -> None:
     cookie, other = sign_in(site).cookie, sign_in(site).cookie
     token = send(site, "GET", "/", cookie).token
     assert is_sign_in(post(site, "/sign-out", cookie, csrf=token))
-    assert is_sign_in(send(site, "GET", "/", cookie))
+    reply = send(site, "GET", "/", cookie)
+    assert is_sign_in(reply)
+    assert "reason=ended" not in reply.headers["location"]  # which says that the user was inactive
     assert send(site, "GET", "/", other).status == 200
 
 

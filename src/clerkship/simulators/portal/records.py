@@ -25,6 +25,8 @@ class UserSession(Frozen):
     number: int
     user: str
     status: SessionStatus = "active"
+    end: SessionEnd | None = None
+    """Why it ended, if it did not because of wrong codes."""
     last_seen: datetime
     code: str = ""
     """The one-time code that was sent last."""

@@ -225,12 +225,12 @@ def serve_page(page: SitePage, context: Context, request: PageRequest) -> Reply:
     session = find_session(context, request.cookie)
     session = None if session is None else end_if_idle(context, session)
     if session is None:
-        return _redirect_to_sign_in(request, has_ended=False)
+        return _redirect_to_sign_in(request, was_idle=False)
     visit = PageVisit(page, context, request, session)
     if session.status == "ended":
         if request.method == "POST":
             visit.log_refusal(page.operation_name, [FieldMistake("", "The session had ended before the form came.")])
-        return _redirect_to_sign_in(request, has_ended=True)
+        return _redirect_to_sign_in(request, was_idle=session.end == "idle")
     if page.status and session.status != page.status:
         if request.method == "POST":
             visit.log_refusal(page.operation_name, [FieldMistake("", "This form cannot be sent now.")])
@@ -256,11 +256,11 @@ def serve_page(page: SitePage, context: Context, request: PageRequest) -> Reply:
     return replace(result, headers={**_SECURITY_HEADERS, **result.headers})
 
 
-def _redirect_to_sign_in(request: PageRequest, *, has_ended: bool) -> Reply:
+def _redirect_to_sign_in(request: PageRequest, *, was_idle: bool) -> Reply:
     """Send a user without a session to the sign-in page, which leads back to a page that was asked for."""
-    reason = "ended" if has_ended else "first"
+    reason = "ended" if was_idle else "first"
     if request.method == "POST":
-        return redirect(f"{SIGN_IN}?reason={reason}_unsaved" if has_ended else SIGN_IN)
+        return redirect(f"{SIGN_IN}?reason={reason}_unsaved" if was_idle else SIGN_IN)
     return redirect(f"{SIGN_IN}?reason={reason}&next={quote(request.path)}")
 
 

@@ -134,7 +134,9 @@ _CHANGES: dict[type[Any], Callable[[PortalState, Any, datetime], object]] = {
     happened.CodeEntered: _enter_code,
     happened.PasswordChanged: lambda state, payload, at: state.change_session(payload.session, status=payload.status),
     happened.HumanCheckAsked: lambda state, payload, at: state.change_session(payload.session, status="needs_check"),
-    happened.PortalSessionEnded: lambda state, payload, at: state.change_session(payload.session, status="ended"),
+    happened.PortalSessionEnded: lambda state, payload, at: state.change_session(
+        payload.session, status="ended", end=payload.reason
+    ),
     happened.PageViewed: lambda state, payload, at: state.change_session(payload.session, last_seen=at),
     happened.SubmitRefused: lambda state, payload, at: state.change_session(payload.session, last_seen=at),
     happened.MemberFound: _find_member,

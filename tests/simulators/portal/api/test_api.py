@@ -245,6 +245,8 @@ def test_user_name_and_password_of_the_pages_open_the_api_over_http() -> None:
         for password, status in ((site.portal.token, 200), ("wrong", 401)):
             headers = {"authorization": f"Basic {encode_basic('m.okafor', password)}"}
             assert site.rig.send_http(Request("GET", "/api/requests"), headers).status == status
+        for path in ("/api", "/api/", "/api/openapi.json"):
+            assert b'"openapi":"3.1.0"' in site.rig.send_http(Request("GET", path)).body
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ def _build_open_route(path: str, name: str) -> Route:
 
 API_ROUTES = (
     _build_open_route("", "describe_api_at_its_url"),
+    _build_open_route("/", "describe_api_with_a_slash"),
     _build_open_route("/openapi.json", "describe_api"),
     *OPERATION_ROUTES,
     *(
