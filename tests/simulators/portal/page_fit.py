@@ -35,8 +35,16 @@ _SCRIPT = r"""() => {
         inside > 1.9 * parseFloat(style.lineHeight) && style.minHeight !== "auto" &&
         inside > parseFloat(style.minHeight)) found.push(`wraps: ${say(element)}`);
   }
-  for (const [index, [first, a]] of boxes.entries()) {
-    for (const [second, b] of boxes.slice(index + 1)) {
+  // What is in a control may stand out of it, as a name does that is too long.
+  const outlines = boxes.map(([element, box]) => {
+    const inner = [...element.querySelectorAll("*")].map((each) => each.getBoundingClientRect());
+    const all = [box, ...inner.filter((each) => each.width > 1)];
+    const [left, top] = ["left", "top"].map((side) => Math.min(...all.map((each) => each[side])));
+    const [right, bottom] = ["right", "bottom"].map((side) => Math.max(...all.map((each) => each[side])));
+    return [element, { left, top, right, bottom }];
+  });
+  for (const [index, [first, a]] of outlines.entries()) {
+    for (const [second, b] of outlines.slice(index + 1)) {
       if (first.contains(second) || second.contains(first)) continue;
       const width = Math.min(a.right, b.right) - Math.max(a.left, b.left);
       const height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);

@@ -43,7 +43,7 @@ REQUESTS = [
     ),
     RequestRow(
         "R3M8-11574", "", LONG_NAME, "VMA-0038812-02", "Valley Medical Assistance Program",
-        "97110 Therapeutic exercise, 97140 Manual therapy, 97530 Therapeutic activities", "pending", "Pending",
+        "97110 Therapeutic exercise, 97140 Manual therapy, 97530 Therapeutic activities", "pending", "In review",
         datetime(2026, 3, 16, 9, 31), None, None, "Devon Achterberg-Whitfield",
     ),
     RequestRow(
@@ -104,7 +104,7 @@ def build_request_pages() -> Iterator[tuple[str, View]]:
         paging=Paging(2, 5, 42, 11, 20, "status=&sort=requested"),
         statuses=[
             FieldChoice("", "Any status"),
-            FieldChoice("pending", "Pending"),
+            FieldChoice("pending", "In review"),
             FieldChoice("need_more_info", "More information needed"),
             FieldChoice("approved", "Approved"),
             FieldChoice("modified", "Partly approved"),
@@ -181,7 +181,7 @@ def _single_requests() -> Iterator[tuple[str, View]]:
         actions=("reply", "change", "withdraw"),
     )
     yield "request", request
-    pending = replace(REQUESTS[0], status="pending", status_label="Pending")
+    pending = replace(REQUESTS[0], status="pending", status_label="In review")
     yield (
         "request-new",
         replace(

@@ -194,7 +194,7 @@ def _home_pages(frame: PageFrame) -> Iterator[Sample]:
             AnnouncementRow(datetime(2026, 3, 2, 8, 0), "Letters are now kept in the inbox for 24 months."),
         ],
         counts=[
-            ("pending", "Pending", 4),
+            ("pending", "In review", 4),
             ("need_more_info", "More information needed", 1),
             ("approved", "Approved", 17),
             ("modified", "Partly approved", 2),
@@ -357,7 +357,7 @@ def _claim_pages() -> Iterator[tuple[str, View]]:
             rows=[
                 ("C26-100482", "Rosalind Alvarez", "HL4471902", date(2026, 2, 11), "Paid", "$186.00", "$92.40"),
                 ("C26-100319", "Rosalind Alvarez", "HL4471902", date(2026, 1, 28), "Denied", "$1,240.00", "$0.00"),
-                ("C26-100077", LONG_NAME, "VMA-0038812-02", date(2026, 1, 9), "Pending", "$92.50", ""),
+                ("C26-100077", LONG_NAME, "VMA-0038812-02", date(2026, 1, 9), "In process", "$92.50", ""),
             ],
         ),
     )
@@ -400,7 +400,7 @@ def _claim_pages() -> Iterator[tuple[str, View]]:
         text="The claim was denied because no authorization was on file for the day of service.",
     )
     yield "claim", claim
-    yield "claim-pending", replace(claim, status="Pending", adjustments=[], text="", lines=claim.lines[:1])
+    yield "claim-pending", replace(claim, status="In process", adjustments=[], text="", lines=[])
 
 
 def _other_pages() -> Iterator[tuple[str, str, View]]:

@@ -103,7 +103,7 @@ def build_service_rows(codes: CodeLists, request: Authorization) -> list[Service
                 end=service.end or request.query.end,
                 status=STATUS_LABELS[decision.status] if decision else "",
                 approved=write_quantity(decision.quantity, decision.unit) if decision and is_decided else "",
-                reason=(decision.reason if decision else "").replace("_", " "),
+                reason=write_reason(decision.reason) if decision else "",
             )
         )
     return rows
@@ -288,6 +288,11 @@ def list_claim_values(claim: PayerClaim) -> dict[str, str | float]:
     return {"status": claim.status, "paid": claim.paid, "reason": claim.reason}
 
 
+def write_reason(reason: str) -> str:
+    """Return the reason of a payer, such as `missing_notes`, as people write it."""
+    return reason.replace("_", " ").capitalize()
+
+
 def write_dollars(amount: float) -> str:
     """Return an amount such as `$1,250.00`."""
     return f"${amount:,.2f}"
@@ -309,5 +314,5 @@ def write_answer(value: str | bool | float) -> str:
 
 
 def write_period(start: date | None, end: date | None) -> str:
-    """Return a period such as `03/16/2026 to 06/14/2026`."""
-    return f"{write_day(start)} to {write_day(end)}" if start and end else write_day(start)
+    """Return a period such as `03/16/2026 to 06/14/2026`, or one day."""
+    return f"{write_day(start)} to {write_day(end)}" if start and end and start != end else write_day(start)

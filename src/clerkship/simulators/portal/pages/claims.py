@@ -2,7 +2,7 @@
 
 from clerkship.payer.answer import PayerClaim
 from clerkship.simulators.portal.claim_search import CLAIM_LABELS, find_claims, read_claim
-from clerkship.simulators.portal.describe import list_claim_values, write_dollars, write_period
+from clerkship.simulators.portal.describe import list_claim_values, write_dollars, write_period, write_reason
 from clerkship.simulators.portal.desk import Desk, InvalidForm
 from clerkship.simulators.portal.form_values import write_day
 from clerkship.simulators.portal.lists import CodeLists
@@ -68,7 +68,7 @@ def show_claim(desk: Desk, request: PageRequest) -> Shown:
         Fact("Paid", write_dollars(claim.paid)),
         Fact("Payment date", write_day(claim.paid_date)),
         Fact("Payment number", claim.payment_number or ""),
-        Fact("Reason", claim.reason.replace("_", " ")),
+        Fact("Reason", write_reason(claim.reason)),
     ]
     view = ClaimView(
         title=f"Claim {claim.number}",
@@ -87,7 +87,7 @@ def show_claim(desk: Desk, request: PageRequest) -> Shown:
             for each in claim.lines
         ],
         adjustments=[
-            Fact(f"{each.reason.replace('_', ' ')} ({each.group.replace('_', ' ')})", write_dollars(each.amount))
+            Fact(f"{write_reason(each.reason)} ({each.group.replace('_', ' ')})", write_dollars(each.amount))
             for each in (*claim.adjustments, *(one for line in claim.lines for one in line.adjustments))
         ],
         text=claim.text,

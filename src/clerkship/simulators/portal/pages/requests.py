@@ -16,6 +16,7 @@ from clerkship.simulators.portal.describe import (
     build_service_rows,
     list_request_values,
     write_period,
+    write_reason,
 )
 from clerkship.simulators.portal.desk import Desk, refuse_field
 from clerkship.simulators.portal.drafts import PreparedDocument, prepare_document
@@ -75,7 +76,7 @@ def show_request(desk: Desk, request: PageRequest) -> Shown:
         services=build_service_rows(codes, found),
         answers=build_answer_facts(desk, found),
         documents=build_document_rows(desk, found.query.attachments),
-        reason=found.reason.replace("_", " "),
+        reason=write_reason(found.reason),
         text=found.text,
         open_questions=[question.text for question in found.questions],
         appeals=[
@@ -200,7 +201,7 @@ def show_appeal(desk: Desk, request: PageRequest) -> Shown:
     view = AppealView(
         title=f"Appeal against the denial of {found.id}",
         row=build_request_row(desk, found),
-        denial=found.text or found.reason.replace("_", " "),
+        denial=found.text or write_reason(found.reason),
         deadline=find_deadline(desk, found),
         document_types=list_choices("document_types"),
         accepted=describe_accepted(desk.state.config.attachments),
