@@ -5,8 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from html import escape
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 from urllib.parse import parse_qsl, quote, urlsplit
+
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import Operation, OperationContext
@@ -85,18 +88,18 @@ class UploadedFile(Frozen):
 
 
 class PageRequest(Frozen):
-    """A request for a page, or a form that was sent."""
+    """A request for a page, or a form that was sent. What is not a field of a form or search is not in the schema."""
 
-    id: str = ""
+    id: SkipJsonSchema[str] = ""
     """The record in the path."""
-    step: str = ""
-    version: str = ""
-    path: str = ""
-    method: str = "GET"
-    fields: dict[str, str] = {}
+    step: SkipJsonSchema[str] = ""
+    version: SkipJsonSchema[str] = ""
+    path: SkipJsonSchema[str] = ""
+    method: SkipJsonSchema[str] = "GET"
+    fields: Annotated[dict[str, str], Field(description="fields of a search, if the page has one")] = {}
     """The fields of the form or the query. Of several with one name, the last counts."""
-    files: tuple[UploadedFile, ...] = ()
-    cookie: str = ""
+    files: SkipJsonSchema[tuple[UploadedFile, ...]] = ()
+    cookie: SkipJsonSchema[str] = ""
     """The id of the session; empty if the client has no cookie."""
 
     @property
@@ -169,6 +172,7 @@ def build_route(page: SitePage) -> Route:
         operation,
         parse=parse_page,
         refuse=refuse_page,
+        free_query="fields" if page.method == "GET" else "",
         media=FORM if page.method == "POST" else "",
         max_body=page.max_body,
         is_heavy=(lambda request: len(request.body) > 50_000) if page.method == "POST" else None,

@@ -97,7 +97,7 @@ def refuse_unknown_path(context: OperationContext[PortalState], request: PageReq
 
 def _build_open_route(path: str, name: str) -> Route:
     operation = Operation(describe_api, name=name, access="open", tool=False)
-    return Route("GET", f"{API_PATH}{path}", operation, parse=parse_page, refuse=refuse_api)
+    return Route("GET", f"{API_PATH}{path}", operation, parse=parse_page, refuse=refuse_api, free_query="fields")
 
 
 API_ROUTES = (

@@ -227,7 +227,14 @@ def attempt_human_check(desk: Desk, request: PageRequest) -> Redirect:
 
 
 SIGN_IN_ROUTES = (
-    Route("GET", SIGN_IN, Operation(show_sign_in, access="open", tool=False), parse=parse_page, refuse=refuse_page),
+    Route(
+        "GET",
+        SIGN_IN,
+        Operation(show_sign_in, access="open", tool=False),
+        parse=parse_page,
+        refuse=refuse_page,
+        free_query="fields",
+    ),
     Route(
         "POST",
         SIGN_IN,
