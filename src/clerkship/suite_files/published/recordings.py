@@ -22,6 +22,8 @@ def find_recordings(root: Path) -> Path:
         return root
     archive = load("clerkship.suite_files.published.archive:open_archive")(root)
     recordings = {name: archive.read(entry) for name, entry in archive.manifest.recordings.items()}
+    if not recordings:
+        return root  # nothing is found below a file
     folder = Path(tempfile.mkdtemp(prefix="clerkship-recordings-"))
     atexit.register(rmtree, folder, ignore_errors=True)
     for name, data in recordings.items():
