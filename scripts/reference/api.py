@@ -7,10 +7,12 @@ from typing import Any
 from clerkship.api.app import build_routes
 from clerkship.api.authorization import ACCESS
 from clerkship.api.description import describe_interface
+from clerkship.api.event_stream import MAX_STREAMS, MAX_STREAMS_OF_KEY
 from clerkship.api.problems import PROBLEMS, VALIDATION
 from clerkship.api.routing import MAX_BODY_BYTES, MAX_BODY_SECONDS
 from clerkship.api.serving import MAX_CONNECTIONS
 from clerkship.service.serving.keys import PREFIXES
+from clerkship.service.serving.live_runs import MAX_LIVE_TRIALS, MAX_OPEN_RUNS, MAX_OPEN_RUNS_OF_SOLVER
 from scripts.reference.render import render_page
 from scripts.reference.tables import rows
 
@@ -38,6 +40,11 @@ def api_page() -> str:
         MAX_BODY_MB=MAX_BODY_BYTES // 1_000_000,
         MAX_BODY_SECONDS=f"{MAX_BODY_SECONDS:g}",
         MAX_CONNECTIONS=f"{MAX_CONNECTIONS:,}",
+        MAX_OPEN_RUNS=f"{MAX_OPEN_RUNS:,}",
+        MAX_OPEN_RUNS_OF_SOLVER=MAX_OPEN_RUNS_OF_SOLVER,
+        MAX_LIVE_TRIALS=f"{MAX_LIVE_TRIALS:,}",
+        MAX_STREAMS=MAX_STREAMS,
+        MAX_STREAMS_OF_KEY=MAX_STREAMS_OF_KEY,
     )
 
 
