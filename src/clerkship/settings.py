@@ -216,7 +216,7 @@ def get_command_prefix(folder: Path | None = None, environ: Mapping[str, str] = 
 
 
 def has_screen(environ: Mapping[str, str] = os.environ) -> bool:
-    """Return whether whoever started the program can see windows: not CI, and not a terminal over SSH."""
+    """Return whether the user of the program can see windows: it is not CI, and no terminal over SSH."""
     has_windows = sys.platform in ("darwin", "win32") or not {"DISPLAY", "WAYLAND_DISPLAY"}.isdisjoint(environ)
     return has_windows and {"CI", "SSH_CONNECTION"}.isdisjoint(environ)
 
