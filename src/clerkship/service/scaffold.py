@@ -16,7 +16,7 @@ _PLACEHOLDER = re.compile(r"«(\w+)»")
 _CONDITION = re.compile(r"^#\? (.+)\n", re.MULTILINE)
 Values = Mapping[str, str]
 Files = dict[Path, str]
-ProjectKind = Literal["fhir", "hl7", "files", "portal", "chat"]
+ProjectKind = Literal["fhir", "hl7", "files", "portal", "payer", "phone", "fax", "messages", "chat"]
 _PROJECT_PARTS = ("agent.py", "practice", "tests")
 """Parts that must not exist before; other files of the project may exist and are not changed."""
 _NOT_IN_QUOTES = frozenset("\"'`\\\n\r$")
