@@ -5,18 +5,26 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import yaml
 
 from clerkship.cli.app import run
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.kit.extras import EXTRAS
 from clerkship.model.errors import InputError
 from clerkship.plugin import Assertion
-from clerkship.service.scaffold import fill_template, parse_install_source
+from clerkship.service.scaffold import ProjectKind, fill_template, parse_install_source
 from clerkship.service.scaffold_plugin import create_assertion, create_simulator
 from clerkship.suite_files.load import load_library
+from tests.choices import mark_slow_after
 from tests.plugin.outside import clerkship, install_package
+
+KINDS: tuple[ProjectKind, ...] = get_args(ProjectKind)
+TASK_KINDS = ("phone", *(kind for kind in KINDS if kind not in ("chat", "phone")))
+SIMULATED = {"portal": ["portal", "payer"], "payer": ["x12", "payer"], "phone": ["voice"]}
+"""The kinds in the environment of a project, where they are not that of the project alone."""
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +56,7 @@ def test_new_project_validates_and_passes_its_tests(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("kind", ["fhir", "hl7", "files", "portal", "chat"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_new_project_of_a_kind_validates_and_passes_its_tests(
     kind: str, capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -58,8 +66,7 @@ def test_new_project_of_a_kind_validates_and_passes_its_tests(
     assert set(_verdicts(capsysbinary, "practice", "-a", "python:agent:Agent")) == {"pass"}
     assert set(_verdicts(capsysbinary, "practice", "-a", "nop")) == {"fail"}
     environment = Path("practice/environment.yml").read_text(encoding="utf-8")
-    kinds = ["portal", "payer"] if kind == "portal" else [kind]
-    assert re.findall(r"\bkind: (\w+)", environment) == kinds
+    assert re.findall(r"\bkind: (\w+)", environment) == SIMULATED.get(kind, [kind])
     listed = re.findall(r"^\| `(practice/[\w/]+\.yml)`", Path("README.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert sorted(listed) == sorted(str(path) for path in Path("practice").rglob("*.yml"))
     readme = Path("README.md").read_text(encoding="utf-8")
@@ -71,7 +78,7 @@ def test_new_project_of_a_kind_validates_and_passes_its_tests(
     assert "4 passed" in done.stdout, done.stdout
 
 
-@pytest.mark.parametrize("kind", ["", "fhir", "hl7", "files", "portal", "chat"])
+@pytest.mark.parametrize("kind", ["", *KINDS])
 def test_generated_yaml_is_read_by_other_parsers(kind: str) -> None:
     assert run(["init", ".", *(["--kind", kind] if kind else [])]) == 0
     if kind in ("", "chat"):
@@ -79,6 +86,57 @@ def test_generated_yaml_is_read_by_other_parsers(kind: str) -> None:
     assert run(["new", "task", "Sort the inbox"]) == 0
     for file in Path("practice").rglob("*.yml"):
         assert yaml.safe_load(file.read_text(encoding="utf-8")), file
+
+
+@pytest.mark.parametrize("program", ["init", "new task"])
+@pytest.mark.parametrize("kind", mark_slow_after(1, TASK_KINDS))
+def test_new_task_of_a_kind_passes_with_oracle_and_fails_with_nop(
+    kind: str, program: str, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    if program == "init":
+        assert run(["init", ".", "--kind", kind]) == 0
+    assert run(["new", "task", "Do the work", "--kind", kind]) == 0
+    assert run(["validate", "practice"]) == 0
+    task = load_library(Path("practice"), RegisteredCatalog()).tasks["Do the work"]
+    assert SIMULATED.get(kind, [kind])[0] in {one.kind for one in task.environment.simulators.values()}
+    assert _verdicts(capsysbinary, "practice", "--task", "Do the work", "-a", "oracle") == ["pass"]
+    assert _verdicts(capsysbinary, "practice", "--task", "Do the work", "-a", "nop") == ["fail"]
+
+
+def test_new_task_of_a_kind_uses_a_sandbox_of_that_kind() -> None:
+    Path("practice").mkdir()
+    Path("practice/a.yml").write_text(
+        "environments:\n"
+        "  - {name: desk, simulators: {drop: {kind: files}, line: {kind: voice}, other: {kind: voice}}}\n"
+        "  - {name: ward, simulators: {drop: {kind: files}, engine: {kind: hl7}}}\n",
+        encoding="utf-8",
+    )
+    for kind, environment, sandbox in (("phone", "desk", "line"), ("hl7", "ward", "engine")):
+        assert run(["new", "task", kind, "--kind", kind]) == 0
+        assert load_library(Path("practice"), RegisteredCatalog()).tasks[kind].environment.name == environment
+        solution = Path(f"practice/solutions/{kind}.py").read_text(encoding="utf-8")
+        assert re.findall(r"sandboxes\[\"(\w+)\"\]", solution) == [sandbox]
+    assert run(["new", "task", "x", "--kind", "files"]) == 2, "two environments have a file drop"
+    assert run(["new", "task", "x", "--kind", "files", "--environment", "ward"]) == 0
+    assert load_library(Path("practice"), RegisteredCatalog()).tasks["x"].environment.name == "ward"
+
+
+def test_project_that_needs_an_extra_says_so_and_installs_it_in_ci(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["init", "with", "--kind", "fax"]) == 0
+    assert "not installed yet" not in capsys.readouterr().out
+    monkeypatch.setitem(EXTRAS, "fax", ("no_such_module",))
+    assert run(["init", "without", "--kind", "fax"]) == 0
+    assert "pip install 'clerkship[fax]'" in capsys.readouterr().out
+    assert run(["run", "without/practice", "-a", "oracle"]) == 2
+    assert "the extra `fax` is not installed" in capsys.readouterr().err
+    assert run(["init", "other", "--kind", "phone"]) == 0
+    for file in (".github/workflows/practice.yml", ".gitlab-ci.yml"):
+        workflow = Path("without", file).read_text(encoding="utf-8")
+        assert yaml.safe_load(workflow)
+        assert 'pip install "clerkship[fax]"' in workflow
+        assert "clerkship[" not in Path("other", file).read_text(encoding="utf-8")
 
 
 def test_unknown_kind_of_project_is_refused_and_nothing_is_written(capsys: pytest.CaptureFixture[str]) -> None:
@@ -179,6 +237,14 @@ def test_every_key_of_a_new_task_has_a_comment() -> None:
         (["task", "a\nb"], "is not a valid task name"),
         (["task", "x", "--in", "several"], "give --environment with one of east, north"),
         (["task", "x", "--in", "several", "--environment", "eest"], "did you mean `east`?"),
+        (["task", "x", "--in", "several", "--environment", "eest", "--kind", "fax"], "did you mean `east`?"),
+        (["task", "x", "--in", "several", "--kind", "phone"], "no sandbox of kind `voice` in several"),
+        (
+            ["task", "x", "--in", "several", "--kind", "phone"],
+            "(environment `east`, `north`); add `phone: {kind: voice}`",
+        ),
+        (["task", "x", "--in", "several", "--environment", "east", "--kind", "payer"], "(environment `east`)"),
+        (["task", "x", "--in", "new", "--kind", "chat"], "use clerkship new scenario x --in new/scenarios"),
         (["simulator", "pager"], "`pager` is not a prefix and a name"),
         (["simulator", "Acme.pager"], "write a prefix and a name in lower case"),
         (["simulator", "acme.pager.night"], "is not a prefix and a name"),
@@ -245,6 +311,7 @@ def test_any_simulator_name_gives_a_valid_package(tmp_path: Path) -> None:
 import sys
 from pathlib import Path
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.kit.extras import EXTRAS
 from clerkship.suite_files.load import load_library
 for name in sys.argv[1:]:
     projects = [Path(f"{prefix}_{name}").resolve() for prefix in ("acme", "globex")]

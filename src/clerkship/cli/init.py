@@ -9,7 +9,8 @@ from rich.markup import escape
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
-from clerkship.service.scaffold import ProjectKind, create_project, find_install_source
+from clerkship.kit.extras import describe_install
+from clerkship.service.scaffold import ProjectKind, create_project, find_install_source, list_needed_extras
 from clerkship.settings import get_command_prefix
 
 
@@ -18,8 +19,8 @@ def init(
     kind: Annotated[
         ProjectKind | None,
         typer.Option(
-            help="What the tasks are about: a FHIR chart, an HL7 interface, a file drop, a payer portal or a chat. "
-            "[default: a chat and a file drop]"
+            help="What the tasks are about: a FHIR chart, an HL7 interface, a file drop, a payer portal, a payer over "
+            "X12, a telephone, a fax line, text messages or a chat. [default: a chat and a file drop]"
         ),
     ] = None,
     install_from: Annotated[
@@ -37,7 +38,8 @@ def init(
     Existing files are not overwritten.
     """
     source = find_install_source() if install_from is None else install_from
-    written, existing = create_project(folder, kind, source, build_catalog())
+    catalog = build_catalog()
+    written, existing = create_project(folder, kind, source, catalog)
     if json:
         print_json({"written": written, "kept": existing})
         return
@@ -51,6 +53,11 @@ def init(
     console.print(
         f"  {change_folder}{get_command_prefix(folder)} run practice --agent python:agent:Agent", soft_wrap=True
     )
+    extras = [] if kind is None else list_needed_extras(kind, catalog)
+    if extras:
+        console.print(
+            f"[quiet]Its tasks need what is not installed yet: {escape(describe_install(*extras))}[/]", soft_wrap=True
+        )
     if not source:
         console.print(
             "[quiet]In CI, set the variable INSTALL_CLERKSHIP_FROM: Clerkship has no release yet. See README.md.[/]"

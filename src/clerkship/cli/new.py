@@ -11,6 +11,7 @@ from rich.markup import escape
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.options import Json
+from clerkship.service.scaffold import ProjectKind
 from clerkship.service.scaffold_plugin import create_assertion, create_simulator
 from clerkship.service.scaffold_task import create_scenario, create_task
 from clerkship.settings import get_command_prefix
@@ -26,17 +27,24 @@ def task(
     name: Annotated[str, typer.Argument(metavar="NAME", help='Name of the task, such as "Refill a prescription".')],
     folder: TargetFolder = Path("practice"),
     environment: EnvironmentName = None,
+    kind: Annotated[
+        ProjectKind | None,
+        typer.Option(
+            help="What the task is about, as in `clerkship init`. [default: the first sandbox of the environment for "
+            "which there is an example]"
+        ),
+    ] = None,
     json: Json = False,
 ) -> None:
-    """Create a commented task file, and a solution that passes it.
+    """Create a commented task file with an example for you to change, and a solution that passes it.
 
     The task uses the environment of the folder; if there is none, a small one is created.
 
     Example:
 
-        clerkship new task "Refill a prescription" --in practice
+        clerkship new task "Call the pharmacy" --kind phone --in practice
     """
-    written = create_task(name, folder, build_catalog(), environment)
+    written = create_task(name, folder, build_catalog(), environment, kind)
     _print_written(
         written, [f"{get_command_prefix()} run {quote(str(folder))} --task {quote(name)} --agent oracle"], json=json
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.kit.extras import is_installed
 from clerkship.model.errors import InputError
 from clerkship.service.schemas import PROJECT_FOLDER, add_modelines, write_schemas_for
 
@@ -17,6 +18,8 @@ _CONDITION = re.compile(r"^#\? (.+)\n", re.MULTILINE)
 Values = Mapping[str, str]
 Files = dict[Path, str]
 ProjectKind = Literal["fhir", "hl7", "files", "portal", "payer", "phone", "fax", "messages", "chat"]
+_SIMULATORS: Mapping[ProjectKind, str] = {"payer": "x12", "phone": "voice"}
+"""The kinds of simulators of the projects that are not named like it."""
 _PROJECT_PARTS = ("agent.py", "practice", "tests")
 """Parts that must not exist before; other files of the project may exist and are not changed."""
 _NOT_IN_QUOTES = frozenset("\"'`\\\n\r$")
@@ -91,6 +94,23 @@ def create_project(
     if catalog is None:
         return write_files(written), existing
     return write_files_with_schemas(written, target / PROJECT_FOLDER / "schemas", catalog), existing
+
+
+def get_simulator_kind(kind: ProjectKind) -> str:
+    """Return the kind of simulator that a project of a kind is about."""
+    return _SIMULATORS.get(kind, kind)
+
+
+def render_environment(target: Path, kind: ProjectKind | None) -> Files:
+    """Return the environment of a new project and its datasets, for the folder of its tasks."""
+    files = render_templates(f"project_{kind or 'default'}/practice", target, {})
+    return {path: text for path, text in files.items() if path.parent == target}
+
+
+def list_needed_extras(kind: ProjectKind, catalog: RegisteredCatalog) -> list[str]:
+    """Return the extras without which the tasks of a project of a kind cannot be done, and that are not installed."""
+    extras = catalog.simulator(get_simulator_kind(kind)).extras
+    return [extra.name for extra in extras if extra.is_needed and not is_installed(extra.name)]
 
 
 def find_install_source() -> str:

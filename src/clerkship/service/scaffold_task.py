@@ -12,7 +12,15 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
-from clerkship.service.scaffold import TEMPLATES, Files, fill_template, render_templates, write_files_with_schemas
+from clerkship.service.scaffold import (
+    Files,
+    ProjectKind,
+    fill_template,
+    get_simulator_kind,
+    render_environment,
+    render_templates,
+    write_files_with_schemas,
+)
 from clerkship.service.schemas import find_schema_folder
 from clerkship.simulators.spec import TaskScaffold
 from clerkship.suite_files.environment_check import build_environment_info
@@ -35,21 +43,39 @@ WITHOUT_SANDBOX = TaskScaffold(
 """The scaffold for environments whose simulators have none."""
 
 
-def create_task(name: str, folder: Path, catalog: RegisteredCatalog, environment: str | None = None) -> list[Path]:
-    """Write a task that validates, passes with its solution, and fails with an agent that does nothing."""
+def create_task(
+    name: str,
+    folder: Path,
+    catalog: RegisteredCatalog,
+    environment: str | None = None,
+    kind: ProjectKind | None = None,
+) -> list[Path]:
+    """Write a task that validates, passes with its solution, and fails with an agent that does nothing.
+
+    With a kind, the task is about a sandbox of that kind, and an environment without one is an error.
+    """
+    if kind == "chat":
+        scenarios = shlex.quote(str(folder / "scenarios"))
+        raise InputError.of(
+            "a conversation is a scenario, not a task",
+            hint=f"use clerkship new scenario {shlex.quote(name)} --in {scenarios}",
+        )
     stem = _to_file_stem(name)
     environments = {str(data.get("name")): data for data in _find_definitions(folder, "environment")}
     if name in [data.get("name") for data in _find_definitions(folder, "task")]:
         raise InputError.of(f"{folder} already has a task {name!r}", hint="choose another name")
     files: Files = {}
     if not environments and environment is None:
-        text = (TEMPLATES / "project_default" / "practice" / "environment.yml").read_text(encoding="utf-8")
-        files[folder / "environment.yml"] = text
-        own = parse_yaml(text, "environment.yml").data["environment"]
+        files.update(render_environment(folder, kind))
+        path = folder / "environment.yml"
+        own = parse_yaml(files[path], path.name).data["environment"]
         environments = {own["name"]: own}
+    if kind is not None:
+        environments = _select_environments(environments, environment, kind, folder)
     chosen = _choose_environment(environments, environment, folder)
     sandboxes = build_environment_info(environments[chosen]).sandboxes
-    sandbox, scaffold = _find_scaffold(sandboxes, catalog)
+    wanted = sandboxes if kind is None else _select_sandboxes(sandboxes, kind)
+    sandbox, scaffold = _find_scaffold(wanted, catalog)
     values = {
         "name": _quote(name),
         "shell_name": shlex.quote(name),
@@ -63,6 +89,32 @@ def create_task(name: str, folder: Path, catalog: RegisteredCatalog, environment
     files[folder / "tasks" / f"{stem}.yml"] = made[folder / "task.yml"]
     files[folder / "solutions" / f"{stem}.py"] = made[folder / "solution.py"]
     return write_files_with_schemas(files, find_schema_folder(folder), catalog)
+
+
+def _select_environments(
+    environments: dict[str, Any], name: str | None, kind: ProjectKind, folder: Path
+) -> dict[str, Any]:
+    """Return the environments that have a sandbox of a kind, of the named one or all; all if the name is unknown."""
+    considered = environments if name is None else {each: data for each, data in environments.items() if each == name}
+    suitable = {
+        each: data
+        for each, data in considered.items()
+        if _select_sandboxes(build_environment_info(data).sandboxes, kind)
+    }
+    if suitable or not considered:
+        return suitable or environments
+    simulator = get_simulator_kind(kind)
+    names = ", ".join(f"`{each}`" for each in sorted(considered))
+    raise InputError.of(
+        f"no sandbox of kind `{simulator}` in {folder} (environment {names})",
+        hint=f"add `{kind}: {{kind: {simulator}}}` to its `simulators`, or give a new folder with --in; "
+        f"clerkship init FOLDER --kind {kind} writes an example",
+    )
+
+
+def _select_sandboxes(sandboxes: Mapping[str, str], kind: ProjectKind) -> dict[str, str]:
+    """Return the sandboxes that a task of a kind is about."""
+    return {sandbox: each for sandbox, each in sandboxes.items() if each == get_simulator_kind(kind)}
 
 
 def _find_scaffold(sandboxes: Mapping[str, str], catalog: RegisteredCatalog) -> tuple[str, TaskScaffold]:

@@ -44,4 +44,5 @@ SPEC = Spec(
     run_coverage="clerkship.simulators.hl7.run_coverage:DIMENSIONS",
     attack=Hl7Attack(),
     filters=FILTERS,
+    scaffold=FOLDER / "scaffold.yml",
 )
