@@ -36,9 +36,10 @@ def task(
     ] = None,
     json: Json = False,
 ) -> None:
-    """Create a commented task file with an example for you to change, and a solution that passes it.
+    """Create a commented task file, and a solution that passes it.
 
-    The task uses the environment of the folder; if there is none, a small one is created.
+    The task is an example for you to change. It uses the environment of the folder; if there is none, a small one is
+    created.
 
     Example:
 
