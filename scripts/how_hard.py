@@ -178,7 +178,10 @@ def describe_attackers(result: SuiteResult) -> Table:
 
 
 def count_attacks(outcomes: Iterable[AttackOutcome], tasks: Sequence[str], verdict: Literal["passed", "failed"]) -> str:
-    """Return how many attacks on some tasks passed or failed, of all that have a verdict."""
+    """Return how many attacks on some tasks passed or failed, of all that have a verdict.
+
+    One that failed in another way than it must, such as on another criterion, does not count.
+    """
     heads = tuple(f"{task}: " for task in tasks)
 
     def count(labels: Sequence[str]) -> int:
@@ -186,7 +189,9 @@ def count_attacks(outcomes: Iterable[AttackOutcome], tasks: Sequence[str], verdi
 
     found = list(outcomes)
     total = sum(count((*each.passed, *each.failed)) for each in found)
-    return f"{sum(count(getattr(each, verdict)) for each in found)} of {total}"
+    wrong = sum(count([label for label in each.failed if label in each.unexpected]) for each in found)
+    reached = sum(count(getattr(each, verdict)) for each in found)
+    return f"{reached - wrong if verdict == 'failed' else reached} of {total}"
 
 
 def count_passed(runs: Iterable[TaskRun]) -> str:
