@@ -12,6 +12,7 @@ import orjson
 from pydantic import JsonValue, TypeAdapter
 
 from clerkship.model.server_objects import (
+    COLLECTIONS,
     ApiKey,
     BenchmarkRunSummary,
     CriterionResult,
@@ -39,14 +40,6 @@ Fields = Mapping[str, Any]
 JSON = "application/json"
 ARCHIVE = "application/zip"
 FOLDER = "application/gzip"
-COLLECTIONS: Mapping[DraftKind, str] = {
-    "benchmark": "benchmarks",
-    "environment": "environments",
-    "simulator": "simulators",
-    "dataset": "datasets",
-    "task": "tasks",
-    "criterion": "criteria",
-}
 MAX_PAGE = 100
 MAX_EVENT_PAGE = 1000
 

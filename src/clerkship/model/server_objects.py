@@ -3,6 +3,7 @@
 The client reads the same. Importing this must stay quick: the client needs no engine.
 """
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Generic, Literal, TypeVar
 
@@ -15,6 +16,15 @@ from clerkship.model.usage import Role, Usage
 T = TypeVar("T")
 KeyKind = Literal["person", "solver", "run"]
 DraftKind = Literal["benchmark", "environment", "simulator", "dataset", "task", "criterion"]
+COLLECTIONS: Mapping[DraftKind, str] = {
+    "environment": "environments",
+    "simulator": "simulators",
+    "dataset": "datasets",
+    "benchmark": "benchmarks",
+    "task": "tasks",
+    "criterion": "criteria",
+}
+"""The address of each kind of object, below `/v1`."""
 Phase = Literal["created", "started", "completed"]
 RunState = Literal["active", "completed", "cancelled", "failed"]
 

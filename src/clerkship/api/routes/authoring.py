@@ -8,7 +8,7 @@ from clerkship.api.dependencies import PagingPart, ServerPart
 from clerkship.api.etags import ChangePreconditions, ReadPreconditions
 from clerkship.api.models.authoring import EntityList, GenerationRequest
 from clerkship.api.routing import build_router
-from clerkship.model.server_objects import DraftKind, DraftObject, ObjectList
+from clerkship.model.server_objects import COLLECTIONS, DraftKind, DraftObject, ObjectList
 from clerkship.service.serving.drafts.requests import add_entity, merge_patch, normalize, remove_entity
 from clerkship.service.serving.drafts.table import ObjectFilter
 
@@ -161,9 +161,5 @@ def _add_object_routes(to: APIRouter, kind: DraftKind, plural: str) -> None:
         )
 
 
-_add_object_routes(router, "environment", "environments")
-_add_object_routes(router, "simulator", "simulators")
-_add_object_routes(router, "dataset", "datasets")
-_add_object_routes(router, "benchmark", "benchmarks")
-_add_object_routes(router, "task", "tasks")
-_add_object_routes(router, "criterion", "criteria")
+for _kind, _plural in COLLECTIONS.items():
+    _add_object_routes(router, _kind, _plural)
