@@ -30,7 +30,7 @@ def request_status(host: str, port: int, path: str, token: str) -> int:
 
 
 def test_all_addresses_answer_only_with_a_token_and_the_warning_says_who_can_reach_it(desk: Path) -> None:
-    with UpProcess(desk, "--host", "0.0.0.0") as up:
+    with UpProcess(desk, "--host", "0.0.0.0", "--allow-no-password") as up:
         url, token = up.way("drop")
         address = urlsplit(url)
         assert (address.hostname, up.document["host"]) == ("127.0.0.1", "0.0.0.0")
@@ -46,8 +46,9 @@ def test_all_addresses_answer_only_with_a_token_and_the_warning_says_who_can_rea
         assert clerkship(desk, "events").returncode == 0
         stopped = up.stop()
     text = " ".join(stopped.err.split())
-    assert "it listens on 0.0.0.0: every machine on every network of this machine can reach it" in text
-    assert "requests need the token of a sandbox, but are not encrypted" in text
+    assert "every machine on every network of this machine can reach it" in text
+    assert "requests need the token of a sandbox; HTTP is not encrypted" in text
+    assert "MLLP has no password: every message is accepted" in text
 
 
 def test_one_address_is_used_as_given_and_loopback_has_no_warning(desk: Path) -> None:
@@ -60,6 +61,13 @@ def test_one_address_is_used_as_given_and_loopback_has_no_warning(desk: Path) ->
         assert "every machine" not in up.stop().err
 
 
+def test_mllp_is_not_opened_to_other_machines_unless_the_user_says_so(desk: Path) -> None:
+    done = clerkship(desk, "up", "--host", "0.0.0.0")
+    assert done.returncode == 2
+    assert "MLLP has no password: every message is accepted, so it is not opened on 0.0.0.0" in done.stderr
+    assert "--allow-no-password" in done.stderr
+
+
 @pytest.mark.parametrize("host", ["localhost", "::", "0.0.0.0:80", ""])
 def test_host_that_is_no_ipv4_address_is_refused(desk: Path, host: str) -> None:
     done = clerkship(desk, "up", "--host", host)
@@ -68,7 +76,7 @@ def test_host_that_is_no_ipv4_address_is_refused(desk: Path, host: str) -> None:
 
 
 def test_address_of_another_machine_cannot_be_used(desk: Path) -> None:
-    with Process(desk, "up", "--host", "192.0.2.1", merges_errors=True) as process:
+    with Process(desk, "up", "--host", "192.0.2.1", "--allow-no-password", merges_errors=True) as process:
         stopped = process.wait_for_end()
     assert stopped.code == 2
     wanted = (

@@ -29,6 +29,7 @@ from clerkship.sandbox.route import HttpCall, Route
 from clerkship.sandbox.state import State
 from clerkship.simulators import files
 from clerkship.transports.loop_thread import ListenerFailed, PortTaken
+from clerkship.transports.network import SandboxNetwork
 from clerkship.transports.outbound.delivery import OutboundDelivery
 from clerkship.transports.outbound.policy import ResolvedAddress
 from clerkship.transports.outbound.retry import RetryPolicy
@@ -283,7 +284,7 @@ def test_failing_delivery_errors_the_run_and_releases_the_clock(
 def test_taken_port_is_an_error_and_leaves_no_thread(site: ListenerSite) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        lines = ListenerPool(site.gateway, {"plain": port})
+        lines = ListenerPool(site.gateway, SandboxNetwork(listener_ports={"plain": port}))
         playground = site.play()
         with pytest.raises(PortTaken, match=f"plain: cannot listen on port {port}: address already in use"):
             lines.open_listeners(playground, playground.sandboxes["box"])

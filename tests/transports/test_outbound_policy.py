@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from clerkship.playground.gateway import Gateway
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
-from clerkship.transports.outbound.policy import LocalPolicy, OutboundRefused, PublicPolicy
+from clerkship.transports.outbound.policy import AgentHostPolicy, LocalPolicy, OutboundRefused, PublicPolicy
 
 parse = OutboundAddress.parse
 
@@ -171,3 +172,14 @@ def test_numeric_hosts_are_checked_as_the_ip_they_stand_for() -> None:
     for host in ("127.1", "2130706433", "0x7f000001"):
         with pytest.raises(OutboundRefused):
             asyncio.run(PublicPolicy().check(parse(f"{host}:443")))
+
+
+def test_own_listeners_cannot_be_called_by_any_address_or_name_of_this_machine() -> None:
+    gateway = Gateway(AgentHostPolicy("agent.example", ("127.0.0.3",)))
+    gateway.http_ports = lambda: (6661,)
+    with pytest.raises(OutboundRefused, match="a simulator listens on that port"):
+        gateway.check_address(parse("127.0.0.3:6661"))
+    gateway.check_address(parse("agent.example:6661"))
+    with pytest.raises(OutboundRefused, match="a simulator listens on that port"):
+        asyncio.run(gateway.resolve(parse("agent.example:6661")))
+    assert asyncio.run(gateway.resolve(parse("agent.example:6662"))).ips == ("127.0.0.3",)

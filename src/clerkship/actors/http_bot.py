@@ -359,6 +359,7 @@ class HttpBotSolver:
         self.bot_format = templates.format
         self._templates = templates
         self._reachable = _before_variables(address)
+        self.host = urlsplit(self._reachable).hostname or ""
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         return HttpBotAgent(self._templates, trial)

@@ -152,6 +152,7 @@ class WebhookSolver:
         # A query may contain a key, and the name is shown and stored.
         parts = urlsplit(address)
         self.name = f"http:{urlunsplit(parts._replace(query='', fragment=''))}{OMITTED_QUERY if parts.query else ''}"
+        self.host = parts.hostname or ""
         self._address, self._key = address, key
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:

@@ -13,7 +13,7 @@ from clerkship.cli.groups import grouped
 from clerkship.cli.options import RunReference, Verbose
 from clerkship.cli.report_options import OutputOptions, Results
 from clerkship.model.errors import InputError
-from clerkship.service.planning.options import AgentHeaders, BotOptions, ResourceOptions
+from clerkship.service.planning.options import AgentHeaders, BotOptions, RepeatedRunOptions
 from clerkship.service.planning.request import ForkRequest, RunRequest
 
 OtherAgent = Annotated[
@@ -126,7 +126,7 @@ def rerun(
     *,
     run: RunReference = "latest",
     agent: OtherAgent = None,
-    resources: ResourceOptions,
+    resources: RepeatedRunOptions,
     bot: BotOptions,
     output: OutputOptions,
 ) -> None:
@@ -151,7 +151,7 @@ def resume(
         str | None,
         typer.Option("--agent", "-a", metavar="AGENT", help="The same agent, if its name was not stored completely."),
     ] = None,
-    resources: ResourceOptions,
+    resources: RepeatedRunOptions,
     headers: AgentHeaders = (),
     output: OutputOptions,
 ) -> None:
@@ -172,7 +172,7 @@ def resume(
 
 
 @grouped
-def fork(request: ForkRequest, resources: ResourceOptions, output: OutputOptions) -> None:
+def fork(request: ForkRequest, resources: RepeatedRunOptions, output: OutputOptions) -> None:
     """Continue a stored conversation from a turn.
 
     Everything up to the person's message of that turn is kept: messages, requests, sandboxes, simulated time. Then the

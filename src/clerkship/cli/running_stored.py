@@ -1,13 +1,18 @@
 """The work of `clerkship rerun`, `resume` and `fork`, imported when one is used."""
 
+from dataclasses import replace
+
 from rich.markup import escape
 
 from clerkship.cli.console import out
 from clerkship.cli.report_options import OutputOptions
 from clerkship.cli.run_output import open_stored_run
+from clerkship.kit.command_option import is_any_given
 from clerkship.service.fork import plan_fork
+from clerkship.service.network import apply_network
 from clerkship.service.planning.load import add_headers
-from clerkship.service.planning.options import BotOptions, ResourceOptions
+from clerkship.service.planning.options import BotOptions, NetworkOptions, RepeatedRunOptions
+from clerkship.service.planning.plan import RunPlan
 from clerkship.service.planning.request import ForkRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.resume import plan_resume
@@ -15,12 +20,16 @@ from clerkship.service.resume import resume as resume_run
 
 
 def rerun_and_show(
-    run: str, agent: str | None, bot: BotOptions, resources: ResourceOptions, output: OutputOptions
+    run: str,
+    agent: str | None,
+    bot: BotOptions,
+    resources: RepeatedRunOptions,
+    output: OutputOptions,
 ) -> int:
     """Rerun a stored run, print it, and return the exit code."""
     with open_stored_run(run, resources, output) as (presenter, settings):
         plan = plan_rerun(presenter.store, run, presenter.catalog, settings, agent, bot)
-        result, _ = presenter.execute(plan)
+        result, _ = presenter.execute(_apply_network(plan, resources))
     return result.exit_code()
 
 
@@ -28,7 +37,7 @@ def resume_and_show(
     run: str,
     agent: str | None,
     headers: tuple[str, ...],
-    resources: ResourceOptions,
+    resources: RepeatedRunOptions,
     output: OutputOptions,
     *,
     retry_errored: bool,
@@ -39,6 +48,7 @@ def resume_and_show(
         resumed = plan_resume(
             store, run, catalog, add_headers(headers, settings), agent=agent, retry_errored=retry_errored
         )
+        resumed = replace(resumed, plan=_apply_network(resumed.plan, resources))
         plan = resumed.plan
         if not resumed.left and plan.run.status == "completed" and not output.json:
             out().print(f"[quiet]{escape(plan.run.id)} has no trials left to run[/]")
@@ -48,10 +58,14 @@ def resume_and_show(
     return result.exit_code()
 
 
-def fork_and_show(request: ForkRequest, resources: ResourceOptions, output: OutputOptions) -> int:
+def fork_and_show(request: ForkRequest, resources: RepeatedRunOptions, output: OutputOptions) -> int:
     """Fork a conversation of a run, print it, and return the exit code."""
     with open_stored_run(request.run, resources, output) as (presenter, settings):
-        plan = plan_fork(presenter.store, request, presenter.catalog, settings)
+        plan = _apply_network(plan_fork(presenter.store, request, presenter.catalog, settings), resources)
         repetitions = f" × {plan.run.trials}" if plan.run.trials > 1 else ""
         result, _ = presenter.execute(plan, f"{plan.snapshots[0].task.name} from turn {request.turn} on{repetitions}")
     return result.exit_code()
+
+
+def _apply_network(plan: RunPlan, options: RepeatedRunOptions) -> RunPlan:
+    return apply_network(plan, options) if is_any_given(options, NetworkOptions) else plan

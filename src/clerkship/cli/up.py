@@ -3,7 +3,7 @@
 import queue
 import shlex
 from contextlib import AbstractContextManager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from typing import Annotated, Any
 
 import orjson
@@ -22,35 +22,22 @@ from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.errors import InputProblem
 from clerkship.model.redaction import Redactor
 from clerkship.playground.playground import Playground
+from clerkship.service.network import describe_protection, describe_reach
 from clerkship.service.up import (
     PlaygroundRequest,
     RunningPlayground,
     SandboxAccess,
     open_playground,
-    parse_listener_ports,
 )
 from clerkship.settings import get_command_prefix, load_settings
-from clerkship.transports.tcp import ALL_ADDRESSES
 
 POLL_SECONDS = 0.2
-EXPOSURE_HINT = (
-    "requests need the token of a sandbox, but are not encrypted, and MLLP has no password; use it in a container or a "
-    "private network, with synthetic data"
-)
 
 
 @grouped
 def up(
     *,
     request: PlaygroundRequest,
-    listener: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--listener",
-            metavar="NAME=PORT",
-            help="Port of a listener, such as mllp=2575; may be repeated. [default: a free port]",
-        ),
-    ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one line of JSON and no events.")] = False,
 ) -> None:
     """Start a playground that stays up, for developing an agent.
@@ -71,15 +58,15 @@ def up(
 
         clerkship up --from suites/clinic --host 0.0.0.0 --port 8080
     """
-    run_playground(replace(request, listener_ports=parse_listener_ports(listener or ())), json=json)
+    run_playground(request, json=json)
 
 
 def run_playground(request: PlaygroundRequest, *, json: bool = False) -> None:
     """Start a playground, print how to reach it and its events, and stop it on a signal."""
     printer = EventPrinter()
     with printer.stop_on_signal(), open_playground(request, load_settings(), build_catalog(), printer.add) as running:
-        if running.is_reachable_from_outside:
-            print_warning(InputProblem(message=describe_exposure(running), hint=EXPOSURE_HINT), err())
+        if running.network.is_exposed:
+            print_warning(describe_exposure(running), err())
         if json:
             print_json_line(_to_json_data(running))
         else:
@@ -89,10 +76,12 @@ def run_playground(request: PlaygroundRequest, *, json: bool = False) -> None:
         out().print(f"[quiet]stopped after {len(running.playground.log.events)} events; nothing is stored[/]")
 
 
-def describe_exposure(running: RunningPlayground) -> str:
-    """Return who can reach a playground that does not listen on loopback."""
-    networks = "every network of this machine" if running.host == ALL_ADDRESSES else f"the network of {running.host}"
-    return f"it listens on {running.host}: every machine on {networks} can reach it"
+def describe_exposure(running: RunningPlayground) -> InputProblem:
+    """Return the warning about a playground that does not listen on loopback."""
+    sandboxes = running.playground.sandboxes.values()
+    listeners = [listener for sandbox in sandboxes for listener in sandbox.spec.listeners]
+    hint = "; ".join(describe_protection(running.network, listeners))
+    return InputProblem(message=f"{describe_reach(running.network)} it", hint=hint)
 
 
 class EventPrinter:
@@ -202,7 +191,7 @@ def _to_json_data(running: RunningPlayground) -> dict[str, Any]:
         "task": running.task.name if running.task is not None else None,
         "task_item": running.task_item,
         "url": running.url,
-        "host": running.host,
+        "host": running.network.host,
         "sandboxes": {name: asdict(access) for name, access in running.sandboxes.items()},
         "clock": asdict(running.clock),
         "commands": _commands(running),

@@ -55,6 +55,11 @@ def options_of(group: type) -> dict[str, tuple[Any, Option]]:
     return {name: hint for name, hint in parts.items() if len(hint) == 2 and isinstance(hint[1], Option)}
 
 
+def is_any_given(request: Any, group: type) -> bool:
+    """Return whether a request has a value for a field of one of its groups; zero and False are none."""
+    return any(getattr(request, item.name) for item in fields(group))
+
+
 def words_of(request: Any) -> tuple[str, ...]:
     """Return the options of a request as they are typed, flags first: a run keeps them."""
     words: list[tuple[str, ...]] = []

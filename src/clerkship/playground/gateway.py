@@ -44,7 +44,8 @@ from clerkship.sandbox.request import Refusal, Reply, Request, refuse_as_json
 from clerkship.sandbox.route import HttpCall
 from clerkship.simulators.spec import Spec
 from clerkship.transports.outbound.address import BadAddress, OutboundAddress
-from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy, OutboundRefused
+from clerkship.transports.outbound.policy import LOCAL_ONLY, LOCALHOST, OutboundPolicy, OutboundRefused, ResolvedAddress
+from clerkship.transports.tcp import is_own_address
 
 RUN_OVER = "the run is over, so its tokens are no longer valid"
 MAX_ENDED_PLAYGROUNDS = 4096
@@ -74,6 +75,8 @@ class Gateway:
         """Called with the address of each sandbox that had one, when its trial has ended."""
         self.http_url: Callable[[], str] = str
         """Returns the URL of the HTTP server, and starts it if it is not running; empty if there is no server."""
+        self.http_ports: Callable[[], Iterable[int]] = tuple
+        """Returns the port of the HTTP server, if it is running."""
         self.listener_ports: Callable[[], Iterable[int]] = tuple
         """Returns the ports of the running listeners."""
         self.handlers: tuple[Handler, ...] = (
@@ -117,9 +120,20 @@ class Gateway:
     def check_address(self, address: OutboundAddress) -> None:
         """Raise OutboundRefused if the policy forbids the address, or if it is one of our own listeners."""
         self.policy.check_written(address)
-        if address.is_loopback and str(address.port) in self._own_ports():
+        self._refuse_own(address.port, LOCALHOST if address.is_loopback else [address.host] if address.ip else ())
+
+    async def resolve(self, address: OutboundAddress) -> ResolvedAddress:
+        """Check an address like `check_address`, and return the IP addresses to connect to."""
+        self.check_address(address)
+        resolved = await self.policy.check(address)
+        self._refuse_own(address.port, resolved.ips)
+        return resolved
+
+    def _refuse_own(self, port: int, ips: Iterable[str]) -> None:
+        """Raise OutboundRefused for our own listeners: else a sandbox could send requests to itself or to others."""
+        if str(port) in self._own_ports() and any(map(is_own_address, ips)):
             reason = "a simulator listens on that port; give one where the agent listens"
-            raise OutboundRefused("not_yours", reason)  # else a sandbox could send requests to itself or to others
+            raise OutboundRefused("not_yours", reason)
 
     def register_callback(self, playground: Playground, sandbox: Sandbox, name: str, value: str) -> None:
         """Register an address where the agent accepts calls, `host:port` or a URL; an empty value removes it.
@@ -139,7 +153,7 @@ class Gateway:
 
     def _own_ports(self) -> set[str]:
         """Return the ports of the HTTP server and of the protocol listeners."""
-        ports = {playground.address.rpartition(":")[2] for playground in list(self.playgrounds.values())}
+        ports = set(map(str, self.http_ports()))
         for _, sandbox in self._addresses.values():
             ports.update(str(info.get("port")) for info in sandbox.connection_info.values())
         return ports.union(map(str, self.listener_ports()))

@@ -19,7 +19,7 @@ from clerkship.transports.http_connection import HttpListener
 from clerkship.transports.http_parser import IncomingRequest
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.loop_thread import WorkerPool
-from clerkship.transports.tcp import LOOPBACK
+from clerkship.transports.network import LOCAL_NETWORK, SandboxNetwork
 
 CONTROL = "control"
 """The path of this endpoint, next to those of the sandboxes. No sandbox may have this name."""
@@ -170,12 +170,11 @@ class GatewayApplication:
 
 def open_http(
     gateway: Gateway,
-    port: int = 0,
+    network: SandboxNetwork = LOCAL_NETWORK,
     limits: ConnectionLimits | None = None,
     control: ControlEndpoint | None = None,
-    host: str = LOOPBACK,
 ) -> HttpListener:
     """Build the HTTP server of a gateway. It starts to listen when its address is first read."""
-    listener = HttpListener(GatewayApplication(gateway, control), port, limits, host)
-    gateway.http_url = listener.url
+    listener = HttpListener(GatewayApplication(gateway, control), network, limits)
+    gateway.http_url, gateway.http_ports = listener.url, listener.ports
     return listener

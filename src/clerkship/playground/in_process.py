@@ -60,8 +60,7 @@ class InProcessTransport:
     @property
     def url(self) -> str:
         """The URL of the sandbox. Reading it starts the HTTP server if it is not running."""
-        base = self._base_url()
-        self._playground.address = base.partition("//")[2]
+        base = self._playground.base_url = self._base_url()
         return f"{base}/{self._gateway.add_playground(self._playground)}/{self._sandbox.name}"
 
     @property

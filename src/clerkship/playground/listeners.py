@@ -2,11 +2,11 @@
 
 import os
 import threading
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 
 from clerkship.kit.descriptors import raise_limit
+from clerkship.kit.tls import TlsFiles
 from clerkship.playground.client import GatewayClient
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.outbound import OutboundPool
@@ -15,7 +15,8 @@ from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.listener import ProtocolListener, SandboxClient
 from clerkship.sandbox.request import ConnectionInfo
 from clerkship.transports.loop_thread import ListenerFailed, LoopThread, PortTaken, WorkerPool
-from clerkship.transports.tcp import LOOPBACK, describe_host, to_reachable_host
+from clerkship.transports.network import LOCAL_NETWORK, SandboxNetwork
+from clerkship.transports.tcp import describe_host
 
 MAX_START_SECONDS = 20.0
 MAX_CLOSE_SECONDS = 3.0
@@ -28,13 +29,17 @@ class RunningListener:
     gateway: Gateway
     kind: str
     listener_type: type[ProtocolListener]
-    port: int = 0
-    host: str = LOOPBACK
+    network: SandboxNetwork = LOCAL_NETWORK
     workers: WorkerPool = field(default_factory=WorkerPool)
+    port: int = field(init=False)
+    client_host: str = field(init=False)
+    tls: TlsFiles | None = field(init=False)
     listener: ProtocolListener = field(init=False)
     _thread: LoopThread = field(init=False)
 
     def __post_init__(self) -> None:
+        self.port = self.network.listener_ports.get(self.listener_type.name, 0)
+        self.tls, self.client_host = self.network.tls, self.network.client_host
         self.listener, self._thread = self.listener_type(self), LoopThread(self.listener_type.name)
 
     def find(self, address: str) -> SandboxClient | None:
@@ -60,12 +65,10 @@ class RunningListener:
         return GatewayClient(self.gateway, self.workers, playground, sandbox, address, self.listener_type.name)
 
     def describe_connection(self, playground: Playground, sandbox: Sandbox) -> ConnectionInfo:
-        """Return how a client on this machine reaches a sandbox."""
+        """Return how a client reaches a sandbox."""
         info = self.listener.connection_info(self.client_for(playground, sandbox))
-        reachable = to_reachable_host(self.host)
-        return {
-            key: value.replace(self.host, reachable) if isinstance(value, str) else value for key, value in info.items()
-        }
+        host, reachable = self.network.host, self.client_host
+        return {key: value.replace(host, reachable) if isinstance(value, str) else value for key, value in info.items()}
 
     def start(self) -> None:
         """Start the listener and wait until it is open.
@@ -75,13 +78,14 @@ class RunningListener:
         name = self.listener_type.name
         try:
             self._thread.start(
-                partial(self.listener.open, self.host, self.port), self.listener.close, MAX_START_SECONDS
+                partial(self.listener.open, self.network.host, self.port), self.listener.close, MAX_START_SECONDS
             )
         except TimeoutError:
             raise ListenerFailed(f"{name} did not start within {MAX_START_SECONDS:.0f} s") from None
         except OSError as error:
             reason = os.strerror(error.errno).lower() if error.errno else str(error)
-            raise PortTaken(f"{name}: cannot listen on port {self.port}{describe_host(self.host)}: {reason}") from None
+            where = f"port {self.port}{describe_host(self.network.host)}"
+            raise PortTaken(f"{name}: cannot listen on {where}: {reason}") from None
         except Exception as error:
             raise ListenerFailed(f"{name} did not start: {type(error).__name__}: {error}") from error
 
@@ -98,10 +102,9 @@ class RunningListener:
 class ListenerPool:
     """The running listeners, by the kind of simulator and the name of the listener."""
 
-    def __init__(self, gateway: Gateway, ports: Mapping[str, int] | None = None, host: str = LOOPBACK) -> None:
+    def __init__(self, gateway: Gateway, network: SandboxNetwork = LOCAL_NETWORK) -> None:
         self._gateway = gateway
-        self._host = host
-        self._ports = ports or {}
+        self._network = network
         self._running: dict[tuple[str, str], RunningListener] = {}
         self._lock = threading.Lock()
         self._closed = False
@@ -135,7 +138,7 @@ class ListenerPool:
         self._outbound.close()
 
     def _ensure_running(self, kind: str, listener_type: type[ProtocolListener]) -> RunningListener | None:
-        if not listener_type.is_available():
+        if not listener_type.is_available() or not self._network.may_open(has_password=listener_type.has_password):
             return None
         with self._lock:
             if self._closed:
@@ -143,8 +146,7 @@ class ListenerPool:
             running = self._running.get((kind, listener_type.name))
             if running is None:
                 raise_limit()
-                port = self._ports.get(listener_type.name, 0)
-                running = RunningListener(self._gateway, kind, listener_type, port, self._host)
+                running = RunningListener(self._gateway, kind, listener_type, self._network)
                 running.start()
                 self._running[kind, listener_type.name] = running
             return running

@@ -39,8 +39,7 @@ class DeliveryClient(GatewayClient):
 
     async def resolve(self, address: OutboundAddress) -> ResolvedAddress:
         """Check an address against the outbound policy, and that none of our own listeners is there."""
-        self.gateway.check_address(address)
-        return await self.gateway.policy.check(address)
+        return await self.gateway.resolve(address)
 
     async def record(self, payload: Payload, wall_ms: float) -> None:
         """Log an event about a call of the agent and store its duration, unless the trial is over or the log full."""
@@ -86,16 +85,15 @@ class DeliveryClient(GatewayClient):
 
     async def _start_http(self) -> None:
         """Start the HTTP server if it is not running: URLs of sandboxes must work while the agent is called."""
-        if not self.playground.address:
-            base = await asyncio.to_thread(self.gateway.http_url)
-            self.playground.address = base.partition("//")[2]
+        if not self.playground.base_url:
+            self.playground.base_url = await asyncio.to_thread(self.gateway.http_url)
 
     def _build_url(self, sandbox: str) -> str:
         """Return the URL of a sandbox. Without an HTTP server, it has a reserved name (RFC 6761 §6.4)."""
         playground = self.playground
-        if not playground.address:
+        if not playground.base_url:
             return f"http://{sandbox}.invalid"
-        return f"http://{playground.address}/{playground.id}/{sandbox}"
+        return f"{playground.base_url}/{playground.id}/{sandbox}"
 
     def random(self) -> float:
         """Return a random number that depends on the seed of the trial."""

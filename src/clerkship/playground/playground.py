@@ -301,8 +301,8 @@ class Playground:
         """The events that an agent may report, by kind."""
         self.id = ""
         """The id at the gateway; empty until it is added there."""
-        self.address = ""
-        """Host and port of the HTTP server; empty until an agent reads its URL."""
+        self.base_url = ""
+        """The URL of the HTTP server; empty until an agent reads that of a sandbox."""
         self.seed = seed
         self.lock = threading.RLock()
         self.started_at = environment.now.astimezone(UTC)  # all times in the log are in UTC
@@ -445,9 +445,12 @@ class Playground:
         sandboxes = [
             (sandbox.address, sandbox.has_credentials, sandbox.connection_info) for sandbox in self.sandboxes.values()
         ]
-        inputs: list[object] = [self.id, self.address, *sandboxes]
+        inputs: list[object] = [self.id, self.base_url, *sandboxes]
         if inputs != self._redactor_inputs:
-            hidden = {self.id: "[playground]", self.address: "[address]"}
+            scheme, _, address = self.base_url.partition("//")
+            hidden = {self.id: "[playground]", address: "[address]"}
+            if scheme == "https:":
+                hidden[self.base_url] = "http://[address]"
             self._redactor, self._redactor_inputs = build_redactor(hidden, self.sandboxes), inputs
         return self._redactor
 

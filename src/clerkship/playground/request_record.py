@@ -10,6 +10,7 @@ from clerkship.sandbox.authentication.credentials import ACCESS_TOKEN_PREFIX, SE
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.request import ConnectionInfo, Refusal, Reply
 from clerkship.sandbox.route import HttpCall
+from clerkship.transports.network import LOOPBACK
 
 REDACTED = "[redacted]"
 CREDENTIALS = frozenset(
@@ -65,6 +66,7 @@ def build_redactor(hidden: Mapping[str, str], sandboxes: Mapping[str, Sandbox]) 
     for name, sandbox in sandboxes.items():
         hidden |= secrets_of(name, sandbox.connection_info)
         ports |= ports_of(name, sandbox.connection_info)
+        hidden |= addresses_of(name, sandbox.connection_info)
         hidden[sandbox.address] = f"[address of {name}]"
         hidden |= dict.fromkeys(sandbox.secrets(), f"[token of {name}]")
     hidden.pop("", None)
@@ -92,6 +94,13 @@ def _quoted_forms(value: str) -> Iterator[str]:
     for word in whole.split():
         if len(word) >= MIN_WORD_LENGTH:
             yield word
+
+
+def addresses_of(name: str, connections: Mapping[str, ConnectionInfo]) -> Iterator[tuple[str, str]]:
+    """Yield `host:port` of listeners that other machines reach, with what replaces a port on this machine."""
+    for protocol, info in connections.items():
+        if (host := info.get("host", LOOPBACK)) != LOOPBACK:
+            yield f"{host}:{info.get('port')}", f"{LOOPBACK}:[{protocol} port of {name}]"
 
 
 def ports_of(name: str, connections: Mapping[str, ConnectionInfo]) -> Iterator[tuple[int, str]]:

@@ -293,6 +293,7 @@ class RasaSolver:
 
     def __init__(self, server: RasaServer) -> None:
         self.name = server.name
+        self.host = urlsplit(server.address).hostname or ""
         self._server = server
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:

@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, ClassVar, Protocol, TypeVar
 
+from clerkship.kit.tls import TlsFiles
 from clerkship.model.frozen import Frozen
 from clerkship.sandbox.operation import ProtocolCall
 from clerkship.sandbox.request import ConnectionInfo, Reply
@@ -63,7 +64,15 @@ class SandboxClient(Protocol):
 
 
 class SandboxDirectory(Protocol):
-    """The running sandboxes of the listener's kind."""
+    """The running sandboxes of the listener's kind, and how clients reach the listener."""
+
+    @property
+    def client_host(self) -> str:
+        """The host that clients connect to: a name or an IP address."""
+
+    @property
+    def tls(self) -> TlsFiles | None:
+        """The user's certificate for this listener, if there is one."""
 
     def find(self, address: str) -> SandboxClient | None:
         """Return the sandbox with this address, upper or lower case; None if there is none, or its run has ended."""
@@ -84,6 +93,10 @@ class ProtocolListener(ABC):
     """A required package that the core does not install; without it the listener is not available."""
     extra: ClassVar[str] = ""
     """The extra that installs the package: `pip install clerkship[extra]`."""
+    has_password: ClassVar[bool] = True
+    """Whether it asks for a password or a key. One that does not is opened to other machines only if the user says so,
+    or if clients need a certificate.
+    """
 
     @classmethod
     def is_available(cls) -> bool:

@@ -100,7 +100,7 @@ def run_schedule(
                 tell(item.task_run)
 
     gateway = Gateway(plan.outbound)
-    http, listeners = open_http(gateway), ListenerPool(gateway)
+    http, listeners = open_http(gateway, plan.network), ListenerPool(gateway, plan.network)
     context = BatchContext(
         plan.solver, gateway, http.url, _build_start_hook(hold, watchers), models=plan.models, listeners=listeners
     )

@@ -4,10 +4,9 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -39,10 +38,12 @@ from clerkship.playground.handlers import CLOCK
 from clerkship.playground.http import CONTROL, ControlEndpoint, open_http
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground, PlaygroundOptions, bind_reactions
-from clerkship.playground.sandbox import PreparedSimulator, Sandbox
+from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ProtocolListener
 from clerkship.sandbox.request import ConnectionInfo
+from clerkship.service.network import check_listener_ports, check_passwords, parse_host, parse_listener_ports
+from clerkship.service.planning.options import AllowNoPassword, ListenerPorts, ListenHost, ListenPort
 from clerkship.service.up_registry import (
     PlaygroundRegistration,
     check_name,
@@ -58,12 +59,11 @@ from clerkship.suite_files.load import load_library
 from clerkship.suite_files.published.places import find_suite
 from clerkship.transports.http_connection import HttpListener
 from clerkship.transports.loop_thread import ForeignHost, PortTaken
+from clerkship.transports.network import SandboxNetwork
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
-from clerkship.transports.tcp import ALL_ADDRESSES, LOOPBACK
 
 STOP_TIMEOUT = 0.3
 """Wall seconds that running requests have to finish when the playground stops."""
-MAX_PORT = 65535
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,24 +75,14 @@ class PlaygroundRequest:
     task: Annotated[str | None, Option(("--task",), "Set up this task, given by its name or a part of it.", "NAME")] = (
         None
     )
-    host: Annotated[
-        str | None,
-        Option(
-            ("--host",),
-            "Listen on this IPv4 address; 0.0.0.0 is every network of this machine, as a container needs. "
-            "[default: 127.0.0.1]",
-            "ADDRESS",
-        ),
-    ] = None
-    port: Annotated[
-        int | None, Option(("--port",), "Listen on this port. [default: any]", "N", min=0, max=MAX_PORT)
-    ] = None
+    host: ListenHost = None
+    port: ListenPort = None
+    listeners: ListenerPorts = ()
+    allow_no_password: AllowNoPassword = False
     name: Annotated[
         str | None, Option(("--name",), "The name for `events` and `check`. [default: that of the environment]", "NAME")
     ] = None
     seed: Annotated[int | None, Option(("--seed",), "The seed of ids and random choices. [default: 0]", "N")] = None
-    listener_ports: Mapping[str, int] = field(default_factory=dict)
-    """Ports by name of the listener; others get any free port."""
     outbound: OutboundPolicy = LOCAL_ONLY
     """The addresses that sandboxes may call."""
 
@@ -125,19 +115,14 @@ class RunningPlayground:
     task: Task | None
     seed: int
     url: str
-    host: str
-    """The address that it listens on."""
+    network: SandboxNetwork
+    """Where it listens."""
     sandboxes: Mapping[str, SandboxAccess]
     clock: SandboxAccess
     alone: bool
     """Whether it is the only running playground in this registry."""
     redactor: Redactor
     """Redacts the values of the task's variables in output."""
-
-    @property
-    def is_reachable_from_outside(self) -> bool:
-        """Whether it listens on an address that other machines may reach."""
-        return not IPv4Address(self.host).is_loopback
 
     @property
     def task_item(self) -> Any:
@@ -152,7 +137,12 @@ def open_playground(
     """Set up a playground, open its listeners and register it; remove all of it at the end of the block."""
     if request.name is not None:
         check_name(request.name)
-    host = parse_host(request.host)
+    network = SandboxNetwork(
+        parse_host(request.host),
+        request.port or 0,
+        parse_listener_ports(request.listeners),
+        allows_no_password=request.allow_no_password,
+    )
     names = (request.task,) if request.task is not None else ()
     library = load_library(
         request.path, catalog, needs_task=bool(names), tasks=TaskSelection(names), cache=settings.cache
@@ -164,7 +154,9 @@ def open_playground(
     built = build_task(snapshot, library.datasets, catalog) if snapshot else None
     simulators = built.simulators if built is not None else prepare_simulators(environment, library.datasets, catalog)
     domains = built.options.domains if built is not None else prepare_domains(environment, library.datasets, catalog)
-    check_listener_ports(request.listener_ports, simulators.values())
+    found = [listener for simulator in simulators.values() for listener in simulator.spec.listeners]
+    check_listener_ports(network.listener_ports, found)
+    check_passwords(network, found)
     # The seed of the first trial of a run, so that ids are the same.
     playground_seed = derive_seed(seed, loaded.task.name, 1) if loaded else derive_seed(seed, environment.name)
     used = built.variables if built is not None else {}
@@ -178,8 +170,7 @@ def open_playground(
     about = describe_playground(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlEndpoint(playground, about)
     check_limit()
-    http = open_http(gateway, request.port or 0, control=control, host=host)
-    listeners = ListenerPool(gateway, request.listener_ports, host)
+    http, listeners = open_http(gateway, network, control=control), ListenerPool(gateway, network)
     try:
         _run_setup(playground, built, models)
         url = f"{_open_listener(http)}/{playground.id}"
@@ -194,7 +185,7 @@ def open_playground(
                 task,
                 seed,
                 url,
-                host,
+                network,
                 accesses,
                 _build_clock_access(url, accesses),
                 alone,
@@ -348,44 +339,6 @@ def _build_accesses(playground: Playground, url: str, listeners: ListenerPool) -
         }
     except PortTaken as taken:
         raise InputError.of(str(taken), hint="choose another with --listener, or leave it out") from None
-
-
-def parse_host(text: str | None) -> str:
-    """Return the address to listen on: loopback by default. Raise InputError unless it is an IPv4 address."""
-    try:
-        return str(IPv4Address(text)) if text is not None else LOOPBACK
-    except ValueError:
-        hint = f"expected an IPv4 address: {LOOPBACK} for this machine, {ALL_ADDRESSES} for every network"
-        raise InputError.of(f"invalid --host {text}", hint=hint) from None
-
-
-def parse_listener_ports(written: Iterable[str]) -> dict[str, int]:
-    """Parse texts such as `mllp=2575` into ports by listener. Raise InputError."""
-    ports: dict[str, int] = {}
-    for text in written:
-        name, equals, port = text.partition("=")
-        if not name or not equals or not port.isascii() or not port.isdigit() or not 0 <= int(port) <= MAX_PORT:
-            raise InputError.of(f"invalid --listener {text} (expected: a listener and a port, such as mllp=2575)")
-        if name in ports:
-            raise InputError.of(f"--listener {text}: {name} already has port {ports[name]}")
-        if port != "0" and int(port) in ports.values():
-            raise InputError.of(f"--listener {text}: another listener already has this port")
-        ports[name] = int(port)
-    return ports
-
-
-def check_listener_ports(ports: Mapping[str, int], simulators: Iterable[PreparedSimulator]) -> None:
-    """Raise InputError for a listener that no sandbox has, or whose package is not installed."""
-    listeners = {listener.name: listener for simulator in simulators for listener in simulator.spec.listeners}
-    for name in ports:
-        if name not in listeners:
-            hint = did_you_mean(name, listeners) if listeners else "no sandbox here has a listener"
-            raise InputError.of(f"unknown listener `{name}`", hint=hint)
-        if not listeners[name].is_available():
-            raise InputError.of(
-                f"the listener {name} needs a package that is not installed: {listeners[name].package}",
-                hint=f"install it with {describe_install(listeners[name].extra)}",
-            )
 
 
 def _build_access(

@@ -30,7 +30,8 @@ from clerkship.transports.http_parser import (
 )
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.loop_thread import ForeignHost, ListenerFailed, LoopThread, PortTaken, WorkerPool
-from clerkship.transports.tcp import LOOPBACK, OpenPort, TcpConnection, TcpListener, describe_host, to_reachable_host
+from clerkship.transports.network import LOCAL_NETWORK, SandboxNetwork
+from clerkship.transports.tcp import OpenPort, TcpConnection, TcpListener, describe_host
 from clerkship.transports.websocket import WebSocketConnection
 
 MAX_QUEUED = 64
@@ -63,10 +64,12 @@ class QueuedRefusal(NamedTuple):
 class HttpConnection(TcpConnection):
     """A connection that answers one request at a time, in order of arrival."""
 
-    def __init__(self, application: HttpApplication, workers: WorkerPool, port: OpenPort) -> None:
+    def __init__(
+        self, application: HttpApplication, workers: WorkerPool, port: OpenPort, network: SandboxNetwork = LOCAL_NETWORK
+    ) -> None:
         super().__init__(port)
         self._application, self._workers = application, workers
-        self._parser = HttpParser(self)
+        self._parser = HttpParser(self, network)
         self._queue: deque[QueuedRequest | QueuedRefusal] = deque()
         self._has_answered = False
         self._input_ended = False
@@ -297,11 +300,15 @@ class HttpListener:
     """An HTTP server in its own thread. It starts when its address is first used."""
 
     def __init__(
-        self, application: HttpApplication, port: int = 0, limits: ConnectionLimits | None = None, host: str = LOOPBACK
+        self,
+        application: HttpApplication,
+        network: SandboxNetwork = LOCAL_NETWORK,
+        limits: ConnectionLimits | None = None,
     ) -> None:
         self._application = application
-        self._host, self._port = host, port
+        self._network = network
         self._limits = limits or ConnectionLimits()
+        self._port: OpenPort | None = None
         self._lock = threading.Lock()
         self._thread: LoopThread | None = None
         self._workers = WorkerPool()
@@ -309,7 +316,7 @@ class HttpListener:
         self._closed = False
 
     def url(self) -> str:
-        """Return the address for clients on this machine; open the listener if it is not open."""
+        """Return the address for clients; open the listener if it is not open."""
         with self._lock:
             if self._closed:
                 raise ListenerFailed("the run has ended; its HTTP listener is closed")
@@ -317,17 +324,23 @@ class HttpListener:
                 self._open()
             return self._url
 
+    def ports(self) -> tuple[int, ...]:
+        """Return the port that it listens on, if it is open."""
+        return () if self._port is None else (self._port.number,)
+
     def _open(self) -> None:
+        network = self._network
+        tls = None if network.tls is None else network.tls.build_context()
         tcp = TcpListener(self._limits, raise_limit() // 2)
         try:
-            port = tcp.open_port(self._host, self._port)
+            port = tcp.open_port(network.host, network.port)
         except OSError as error:
             reason = os.strerror(error.errno or 0).lower()
             failure = ForeignHost if error.errno == errno.EADDRNOTAVAIL else PortTaken
-            raise failure(f"cannot listen on port {self._port}{describe_host(self._host)}: {reason}") from None
+            raise failure(f"cannot listen on port {network.port}{describe_host(network.host)}: {reason}") from None
 
         async def serve() -> None:
-            await port.serve(lambda port: HttpConnection(self._application, self._workers, port))
+            await port.serve(lambda port: HttpConnection(self._application, self._workers, port, network), tls)
             tcp.start_sweeping()
 
         thread = LoopThread("http")
@@ -335,7 +348,8 @@ class HttpListener:
             thread.start(serve, lambda: tcp.close(GRACE_SECONDS), START_TIMEOUT)
         except TimeoutError:
             raise ListenerFailed("the HTTP listener did not start") from None
-        self._thread, self._url = thread, f"http://{to_reachable_host(self._host)}:{port.number}"
+        self._thread, self._port = thread, port
+        self._url = network.build_url(f"{network.client_host}:{port.number}")
 
     def close(self, within: float = START_TIMEOUT) -> None:
         """Stop listening, and wait up to `within` seconds for running requests."""

@@ -14,6 +14,7 @@ from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import MAX_BODY, ByteStream, QueryParams, Refusal, Reply, Request
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.loop_thread import WorkerPool
+from clerkship.transports.network import LOCAL_NETWORK, SandboxNetwork
 from clerkship.transports.websocket_handshake import is_handshake, read_token
 
 CHALLENGE = 'Bearer realm="clerkship"'
@@ -83,7 +84,9 @@ class HttpApplication(Protocol):
         """Render a refusal of bytes that are not an HTTP request, and list it in the sidecar."""
 
 
-def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: bytes) -> IncomingRequest:
+def parse_request(
+    method: str, url: bytes, headers: Mapping[str, str], body: bytes, network: SandboxNetwork = LOCAL_NETWORK
+) -> IncomingRequest:
     """Parse a request to `/{playground}/{sandbox}/…`. Malformed parts are reported as the objection of the result."""
     raw_path, _, raw_query = url.partition(b"?")
     playground, sandbox, path_in_sandbox = split_path(raw_path)
@@ -101,7 +104,7 @@ def parse_request(method: str, url: bytes, headers: Mapping[str, str], body: byt
         except ValueError:
             objection = Refusal(400, "bad_query", f"the query has more than {MAX_PARAMETERS} parameters")
     request = Request(method, path, query, headers, body)
-    base = f"http://{_get_client_host(headers)}/{playground}/{sandbox}"
+    base = f"{network.build_url(_get_client_host(headers))}/{playground}/{sandbox}"
     return IncomingRequest(playground, sandbox, request, base, objection)
 
 
@@ -196,8 +199,8 @@ class RequestSink(Protocol):
 class HttpParser:
     """Parser for the requests of one connection."""
 
-    def __init__(self, sink: RequestSink) -> None:
-        self._sink = sink
+    def __init__(self, sink: RequestSink, network: SandboxNetwork = LOCAL_NETWORK) -> None:
+        self._sink, self._network = sink, network
         self._parser = httptools.HttpRequestParser(self)
         self._head_size = 0
         self._version = ""
@@ -351,7 +354,7 @@ class HttpParser:
 
     def _complete(self, *, keep_alive: bool, upgrade: bool = False) -> None:
         body = self._body[0] if len(self._body) == 1 else b"".join(self._body)
-        incoming = parse_request(self._parser.get_method().decode(), self.url, self._headers, body)
+        incoming = parse_request(self._parser.get_method().decode(), self.url, self._headers, body, self._network)
         incoming.objection = self._objection or incoming.objection
         self.in_head, self._head_size, self.expecting, self.began = True, 0, False, None
         if upgrade and "authorization" not in self._headers and (token := read_token(incoming.request)):

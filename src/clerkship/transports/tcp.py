@@ -13,6 +13,7 @@ from typing import cast
 
 from clerkship.kit.wall import monotonic
 from clerkship.transports.limits import ConnectionLimits, ConnectionTable
+from clerkship.transports.network import LOOPBACK
 
 BACKLOG = 1024
 MAX_ACCEPTED = 64
@@ -24,14 +25,15 @@ SWITCH_INTERVAL = 0.001
 """Seconds after which a worker thread lets the event loop run. Python's default of 5 ms would slow each system call."""
 
 
-LOOPBACK = "127.0.0.1"
-ALL_ADDRESSES = "0.0.0.0"
-"""The address that stands for every IPv4 address of this machine."""
-
-
-def to_reachable_host(host: str) -> str:
-    """Return the address at which a client on this machine reaches a listener."""
-    return LOOPBACK if host == ALL_ADDRESSES else host
+def is_own_address(ip: str) -> bool:
+    """Return whether an IP address is one of this machine."""
+    family = socket.AF_INET6 if ":" in ip else socket.AF_INET
+    try:
+        with socket.socket(family, socket.SOCK_STREAM) as probe:
+            probe.bind((ip, 0))
+    except OSError:
+        return False
+    return True
 
 
 def describe_host(host: str) -> str:

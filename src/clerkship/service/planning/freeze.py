@@ -31,6 +31,7 @@ from clerkship.service.stored_runs import without_solution
 from clerkship.settings import Settings
 from clerkship.suite_files.calibration import find_calibration_file
 from clerkship.suite_files.published.recordings import find_recordings
+from clerkship.transports.network import LOCAL_NETWORK, SandboxNetwork
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ class FrozenRun(FrozenTasks):
     """Whether only the selected tasks were checked."""
     hidden: tuple[Path, ...] = ()
     """Paths that an isolated agent must not see."""
+    network: SandboxNetwork = LOCAL_NETWORK
+    """Where the sandboxes listen."""
     outbound: OutboundPolicy = LOCAL_ONLY
     """The addresses that sandboxes may call."""
 

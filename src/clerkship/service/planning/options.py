@@ -25,6 +25,7 @@ _selection, _execution = partial(Option, panel="Selection"), partial(Option, pan
 _grading, _people = partial(Option, panel="Grading"), partial(Option, panel="People played by models")
 _recording, _models = partial(Option, panel="Record and replay"), partial(Option, panel="Requests to models")
 _bot = partial(Option, panel="Bots over HTTP", is_kept=False)
+_network = partial(Option, panel="Agents on other machines", is_kept=False)
 
 
 Concurrency = Annotated[
@@ -316,6 +317,64 @@ class BotOptions:
 
 
 NO_BOT_OPTIONS = BotOptions()
+
+ListenHost = Annotated[
+    str | None,
+    _network(
+        ("--host",),
+        "Listen on this IPv4 address; 0.0.0.0 is every network of this machine, as a container needs. "
+        "[default: 127.0.0.1]",
+        "ADDRESS",
+    ),
+]
+ListenPort = Annotated[
+    int | None, _network(("--port",), "Port of the HTTP server. [default: any free port]", "N", min=0, max=65_535)
+]
+ListenerPorts = Annotated[
+    tuple[str, ...],
+    _network(
+        ("--listener",),
+        "Port of a listener, such as mllp=2575; may be repeated. [default: any free port]",
+        "NAME=PORT",
+    ),
+]
+AllowNoPassword = Annotated[
+    bool,
+    _network(
+        ("--allow-no-password",),
+        "With --host: let other machines also use listeners that ask for no password (MLLP).",
+    ),
+]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class NetworkOptions:
+    """Where sandboxes listen, and how agents on other machines reach them."""
+
+    host: ListenHost = None
+    port: ListenPort = None
+    listeners: ListenerPorts = ()
+    public_url: Annotated[
+        str | None,
+        _network(("--public-url",), "URL of the HTTP server behind a proxy or tunnel that leads to --port.", "URL"),
+    ] = None
+    tls_cert: Annotated[
+        Path | None,
+        _network(("--tls-cert",), "Certificate in PEM, with which HTTP, SMTP and MLLP are encrypted.", "FILE"),
+    ] = None
+    tls_key: Annotated[
+        Path | None, _network(("--tls-key",), "Its private key. [default: in the file of the certificate]", "FILE")
+    ] = None
+    client_ca: Annotated[
+        Path | None,
+        _network(("--client-ca",), "Authority in PEM: MLLP clients need a certificate signed by it.", "FILE"),
+    ] = None
+    allow_no_password: AllowNoPassword = False
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RepeatedRunOptions(NetworkOptions, ResourceOptions):
+    """How the trials of a stored run are run again."""
 
 
 def check_model_limits(max_tokens: int | None, model_timeout: float | None) -> None:

@@ -12,6 +12,7 @@ from clerkship.engine.build import BuiltTask, build_tasks, find_plugins_used, op
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import find_missing_models, find_missing_person, resolve_agent, resolve_models
 from clerkship.engine.models import ModelSelection
+from clerkship.kit.command_option import is_any_given
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest_calibration
@@ -21,8 +22,10 @@ from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
 from clerkship.recording.cassette import content_key
 from clerkship.report.published_version import describe_grading
 from clerkship.service.isolating import warn_unprotected_files
+from clerkship.service.network import apply_network
 from clerkship.service.planning.freeze import FrozenRun, FrozenTasks, freeze_tasks
 from clerkship.service.planning.load import LoadedSuite, load_suite
+from clerkship.service.planning.options import NetworkOptions
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import select_tasks
 from clerkship.settings import Settings
@@ -114,7 +117,8 @@ def plan_run(
 ) -> RunPlan:
     """Plan a run of files: load unless they are loaded, select, freeze, choose models, plan."""
     frozen = freeze_tasks(select_tasks(loaded or load_suite(request, settings, catalog)))
-    return build_plan(frozen, choose_models(frozen))
+    plan = build_plan(frozen, choose_models(frozen))
+    return apply_network(plan, request) if is_any_given(request, NetworkOptions) else plan
 
 
 def build_plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:

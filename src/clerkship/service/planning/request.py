@@ -16,6 +16,7 @@ from clerkship.service.planning.options import (
     GradingOptions,
     Judge,
     ModelCallOptions,
+    NetworkOptions,
     PersonModel,
     PersonOptions,
     RecordingOptions,
@@ -83,6 +84,7 @@ class RunTarget:
 # The fields of a dataclass start with those of its last base; the help lists them in this order.
 @dataclass(frozen=True, kw_only=True)
 class RunRequest(
+    NetworkOptions,
     BotOptions,
     RecordingOptions,
     ModelCallOptions,

@@ -32,11 +32,12 @@ from clerkship.service.serving.live_trial import LiveTrial
 from clerkship.service.serving.open_runs import LiveRun, OpenRuns, grade_run, list_trials
 from clerkship.service.serving.refusals import RequestConflict
 from clerkship.service.serving.run_table import RunTable, ServedRun, ServedTask
-from clerkship.service.serving.sandbox_host import SandboxAddress, SandboxHost
+from clerkship.service.serving.sandbox_host import SandboxHost
 from clerkship.service.serving.trial_journal import SUFFIX, TrialJournal
 from clerkship.settings import Settings
 from clerkship.store.contract import SealBroken
 from clerkship.store.sqlite import SqliteStore
+from clerkship.transports.network import SandboxNetwork
 
 WATCH_INTERVAL = 0.1
 """Seconds between two checks of the time limits."""
@@ -80,7 +81,7 @@ class ServingOptions:
 
     settings: Settings
     catalog: RegisteredCatalog
-    address: SandboxAddress
+    network: SandboxNetwork
 
 
 class LiveRuns:
@@ -93,12 +94,12 @@ class LiveRuns:
         table: RunTable,
         options: ServingOptions,
     ) -> None:
-        settings, catalog, address = options.settings, options.catalog, options.address
+        settings, catalog = options.settings, options.catalog
         self._folder, self.table = folder, table
         self._settings, self._catalog = settings, catalog
         folder.mkdir(parents=True, exist_ok=True)
         self._cache = BenchmarkCache(settings, catalog)
-        self._host = SandboxHost(address)
+        self._host = SandboxHost(options.network)
         self._runs = OpenRuns(store, table, settings, catalog, self._host)
         self.reading = self._runs.reading
         self._graders = ThreadPoolExecutor(MAX_GRADERS, "clerkship-grader")

@@ -10,6 +10,7 @@ from io import FileIO
 from pathlib import Path
 
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.service.network import parse_host
 from clerkship.service.serving import idempotency, keys, published, run_table
 from clerkship.service.serving.database import ServerDatabase
 from clerkship.service.serving.drafts import table as drafts_table
@@ -21,11 +22,9 @@ from clerkship.service.serving.live_runs import LiveRuns, ServingOptions
 from clerkship.service.serving.published import PublishedFolder
 from clerkship.service.serving.results import RunResults
 from clerkship.service.serving.run_table import SqliteRunTable
-from clerkship.service.serving.sandbox_host import SandboxAddress
-from clerkship.service.up import parse_host
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore, open_store
-from clerkship.transports.tcp import LOOPBACK
+from clerkship.transports.network import LOOPBACK, SandboxNetwork
 
 MIGRATIONS = (keys.TABLES, idempotency.TABLES, published.TABLES, run_table.TABLES, drafts_table.TABLES)
 """Scripts that bring the database from one version to the next; its version is how many were run. Add at the end."""
@@ -96,7 +95,7 @@ def open_server(folder: Path, settings: Settings, catalog: RegisteredCatalog) ->
     try:
         database = open_database(folder)
         store = open_store(settings, folder / "store.db", create=True)
-        options = ServingOptions(settings, catalog, _find_sandbox_address(settings))
+        options = ServingOptions(settings, catalog, _build_network(settings))
         live = LiveRuns(folder / "live", store, SqliteRunTable(database), options)
         versions = PublishedFolder(folder / "published", database)
         return Server(
@@ -120,7 +119,12 @@ def open_server(folder: Path, settings: Settings, catalog: RegisteredCatalog) ->
         raise
 
 
-def _find_sandbox_address(settings: Settings) -> SandboxAddress:
+def _build_network(settings: Settings) -> SandboxNetwork:
     """Return where the sandboxes listen: on the host of the server. Raise InputError if that has no IPv4 address."""
     host = LOOPBACK if settings.server_host in ("localhost", "::1") else settings.server_host
-    return SandboxAddress(parse_host(host), settings.server_sandbox_port, settings.server_sandbox_url.rstrip("/"))
+    return SandboxNetwork(
+        parse_host(host),
+        settings.server_sandbox_port,
+        public_url=settings.server_sandbox_url.rstrip("/"),
+        allows_no_password=settings.server_allow_no_password == "on",
+    )

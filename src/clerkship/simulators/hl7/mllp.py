@@ -2,6 +2,7 @@
 
 import asyncio
 import shlex
+import ssl
 from collections.abc import Sequence
 from functools import partial
 from typing import ClassVar, cast
@@ -28,6 +29,7 @@ class Mllp(ProtocolListener):
     """Receives framed messages and sends acknowledgments."""
 
     name: ClassVar[str] = "mllp"
+    has_password: ClassVar[bool] = False
 
     def __init__(self, directory: SandboxDirectory, limits: ConnectionLimits = LIMITS) -> None:
         super().__init__(directory)
@@ -35,14 +37,16 @@ class Mllp(ProtocolListener):
         """The main port, and the ports of single sandboxes by their address."""
         self._host, self._port = "", 0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._tls: ssl.SSLContext | None = None
 
     async def open(self, host: str, port: int) -> None:
         self._loop = asyncio.get_running_loop()
+        files = self.directory.tls
+        self._tls = files.build_context(requires_client=True) if files is not None else None
         main = self.tcp.open_port(host, port)
         self._host, self._port = host, main.number
-        await main.serve(
-            partial(MllpConnection, partial(MessageAddress.find, self.directory), self.directory.list_refused)
-        )
+        find: FindClient = partial(MessageAddress.find, self.directory)
+        await main.serve(partial(MllpConnection, find, self.directory.list_refused), self._tls)
         self.tcp.start_sweeping()
 
     async def close(self) -> None:
@@ -84,4 +88,4 @@ class Mllp(ProtocolListener):
             await self.tcp.close_port(client.address)
         elif not port.is_served:
             find: FindClient = lambda facility: client if client.open else None  # noqa: E731
-            await port.serve(partial(MllpConnection, find, self.directory.list_refused))
+            await port.serve(partial(MllpConnection, find, self.directory.list_refused), self._tls)

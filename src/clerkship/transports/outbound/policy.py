@@ -82,6 +82,28 @@ class LocalPolicy:
 LOCAL_ONLY = LocalPolicy()
 
 
+@dataclass(frozen=True, slots=True)
+class AgentHostPolicy:
+    """Allow the host of the agent only: the policy of a run whose agent is on another machine.
+
+    The name of the host is resolved once, before the run.
+    """
+
+    host: str
+    """In lower case."""
+    ips: tuple[str, ...]
+
+    def check_written(self, address: OutboundAddress) -> None:
+        """Raise OutboundRefused unless the address has the name of the host or one of its IP addresses."""
+        if address.host.rstrip(".") != self.host and address.host not in self.ips:
+            raise OutboundRefused("not_the_agent", "sandboxes of this run can only call the host of the agent")
+
+    async def check(self, address: OutboundAddress) -> ResolvedAddress:
+        """Return the address with the IP addresses of the agent's host, or with the one that was given."""
+        self.check_written(address)
+        return ResolvedAddress(address, self.ips if address.ip is None else (str(address.ip),))
+
+
 async def _resolve_name(host: str, port: int) -> Sequence[str]:
     asyncio = load("asyncio")  # not above: the requests of `clerkship run` name a policy, and its help needs no loop
     loop = asyncio.get_running_loop()

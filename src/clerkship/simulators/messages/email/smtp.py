@@ -7,7 +7,6 @@ import ssl
 import tempfile
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from ipaddress import ip_address
 from pathlib import Path
 from typing import ClassVar, cast
 
@@ -17,7 +16,7 @@ from clerkship.sandbox.listener import SandboxClient, SandboxDirectory
 from clerkship.sandbox.request import ConnectionInfo
 from clerkship.simulators.messages.config import MessagesConfig
 from clerkship.transports.limits import ConnectionLimits
-from clerkship.transports.tcp import to_reachable_host
+from clerkship.transports.outbound.address import parse_ip
 from clerkship.transports.user_listener import UserListener
 
 LIMITS = ConnectionLimits(
@@ -30,7 +29,7 @@ NOT_BEFORE, NOT_AFTER = datetime(2020, 1, 1, tzinfo=UTC), datetime(2049, 12, 31,
 
 
 def make_certificate(host: str) -> tuple[str, ssl.SSLContext]:
-    """Make a certificate for the local host and one of its addresses; return it in PEM, and the server's settings."""
+    """Make a certificate for the local host and a host of the user; return it in PEM, and the server's settings."""
     # Imported here because cryptography takes a tenth of a second to load.
     from cryptography import x509  # noqa: PLC0415
     from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
@@ -38,7 +37,8 @@ def make_certificate(host: str) -> tuple[str, ssl.SSLContext]:
 
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, HOST_NAME)])
-    names: list[x509.GeneralName] = [x509.DNSName(HOST_NAME), x509.IPAddress(ip_address(host))]
+    ip = parse_ip(host)
+    names: list[x509.GeneralName] = [x509.DNSName(HOST_NAME), x509.DNSName(host) if ip is None else x509.IPAddress(ip)]
     certificate = (
         x509.CertificateBuilder()
         .subject_name(name)
@@ -86,7 +86,11 @@ class Smtp(UserListener):
     async def open(self, host: str, port: int) -> None:
         """Start listening."""
         opened = self._bind(host, port)
-        self._certificate, context = make_certificate(to_reachable_host(host))
+        tls = self.directory.tls
+        if tls is None:
+            self._certificate, context = make_certificate(self.directory.client_host)
+        else:
+            self._certificate, context = tls.certificate.read_text(encoding="ascii"), tls.build_context()
         # Loaded here because aiosmtpd is an extra.
         serve = load("clerkship.simulators.messages.email.connection:serve")
         await serve(self, opened, context, is_tls=self.is_tls)

@@ -1,0 +1,1 @@
+"""Runs with an agent on another machine: one in a network namespace of its own."""
