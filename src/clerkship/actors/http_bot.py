@@ -1,5 +1,6 @@
 """A bot behind an address whose requests and replies have their own format, which options and templates describe."""
 
+import asyncio
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,10 +10,11 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 import orjson
 from pydantic import JsonValue
 
+from clerkship.actors.agent_job import ACCEPTED, AgentJob
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say, Start
 from clerkship.actors.messages import describe_invalid_json, describe_sandboxes, excerpt
 from clerkship.actors.reply import parse_answer, parse_replies, read_messages, read_session, read_values, shorten
-from clerkship.actors.webhook import OMITTED_QUERY, check_status, post_to_agent, sign
+from clerkship.actors.webhook import OMITTED_QUERY, call_agent, check_status, sign
 from clerkship.kit.secrets import new_name
 from clerkship.llm.http_client import check_reachable
 from clerkship.model.agent_domain import AgentCapabilities
@@ -183,6 +185,7 @@ class HttpBotAgent:
 
     def __init__(self, templates: RequestTemplates, trial: int) -> None:
         self._templates, self._trial = templates, trial
+        self._unfinished = ""
         self._session: str | int | None = None if templates.format.session else new_name("session")
         self._messages: list[dict[str, str]] = []
         self._cookies: httpx.Cookies | None = None
@@ -252,8 +255,9 @@ class HttpBotAgent:
         return parse_answer(answers[0] if len(answers) == 1 else answers)
 
     def close(self) -> Mapping[str, JsonValue]:
-        """Return the session id. No connection is open between messages."""
-        return {} if self._session is None else {"session": self._session}
+        """Return the session id, and what was seen of a job that did not end in time."""
+        facts = {"session": self._session, "agent_job": self._unfinished or None}
+        return {name: fact for name, fact in facts.items() if fact is not None}
 
     def _values(self, sandboxes: Sandboxes, task_item: Mapping[str, JsonValue] | None) -> dict[str, Any]:
         """Return the values for every request; sandboxes listen only if a request has their addresses."""
@@ -296,8 +300,24 @@ class HttpBotAgent:
             if not (value.isascii() and value.isprintable()):
                 raise AgentError(f"its session id cannot be sent in the header `{name}`: {value[:60]!r}")
         self._cookies = self._cookies or httpx.Cookies()
-        signature = sign(self._templates.key, data) if self._templates.key else {}
-        return await post_to_agent(address, headers | signature, data, self._cookies)
+        response, reply = await call_agent(address, headers | self._sign(data), data, self._cookies)
+        if response.status_code != ACCEPTED or "location" not in response.headers:
+            return response, reply
+        job = AgentJob(address, response)
+
+        async def fetch(location: str) -> "tuple[httpx.Response, bytes]":
+            return await call_agent(location, headers | self._sign(b""), cookies=self._cookies)
+
+        try:
+            polled = await job.poll(fetch, _sleep)
+        except asyncio.CancelledError:
+            self._unfinished = job.describe()
+            raise
+        assert polled is not None
+        return polled
+
+    def _sign(self, body: bytes) -> dict[str, str]:
+        return sign(self._templates.key, body, new_name("msg")) if self._templates.key else {}
 
     def _keep_session(self, reply: Any) -> None:
         path = self._templates.format.session
@@ -312,6 +332,11 @@ class HttpBotAgent:
         text = self._templates.secrets.text(text)
         session = str(self._session or "")
         return text.replace(session, "[session]") if len(session) >= MIN_SECRET_LENGTH else text
+
+
+async def _sleep(seconds: float) -> bool:
+    await asyncio.sleep(seconds)
+    return False
 
 
 def _parse_reply(media_type: str, data: bytes, *, is_plain: bool) -> Any:

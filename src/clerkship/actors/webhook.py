@@ -3,6 +3,7 @@
 With a secret, each message is signed as in Standard Webhooks: HMAC-SHA256 over `id.timestamp.body`.
 """
 
+import asyncio
 import base64
 import binascii
 import hashlib
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 from pydantic import JsonValue
 
+from clerkship.actors.agent_job import ACCEPTED, AgentJob
 from clerkship.actors.contract import NO_FACTS, Agent, AgentError, Message, ReplyPart
 from clerkship.actors.messages import (
     MAX_REPLY_BYTES,
@@ -27,10 +29,10 @@ from clerkship.actors.messages import (
 from clerkship.kit.http_body import ResponseTooLarge
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
-from clerkship.llm.http_client import CONNECT_TIMEOUT, check_reachable, open_client, parse_address, post
+from clerkship.llm.http_client import CONNECT_TIMEOUT, check_reachable, get, open_client, parse_address, post
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
-from clerkship.sandbox.handle import Sandboxes
+from clerkship.sandbox.handle import LaterReply, Sandboxes
 from clerkship.settings import Settings
 
 if TYPE_CHECKING:
@@ -49,6 +51,7 @@ class WebhookAgent(MessageAgent):
         super().__init__()
         self._address, self._key, self._trial = address, key, trial
         self._conversation = new_name("conversation")
+        self._unfinished = ""
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Post the message and return the `say` of the reply."""
@@ -59,13 +62,59 @@ class WebhookAgent(MessageAgent):
         return parse_task_answer(await self._ask(task_message(task_item, sandboxes), sandboxes), _REPLY)
 
     def close(self) -> Mapping[str, JsonValue]:
-        return NO_FACTS
+        """Return what was seen of a job that did not end in time."""
+        return {"agent_job": self._unfinished} if self._unfinished else NO_FACTS
 
-    async def _ask(self, message: dict[str, Any], sandboxes: Sandboxes) -> dict[str, Any]:
-        body = orjson.dumps(message | {"conversation": self._conversation, "trial": self._trial})
-        response, data = await post_to_agent(self._address, sign(self._key, body) if self._key else {}, body)
+    async def _ask(self, message: dict[str, Any], sandboxes: Sandboxes) -> Mapping[str, Any]:
+        about = {"conversation": self._conversation, "trial": self._trial}
+        if sandboxes.expect_reply is None:
+            return self._check_reply(await self._exchange(message | about, None), message, sandboxes)
+        with sandboxes.expect_reply() as later:
+            about |= {
+                "message_id": later.id,
+                "deadline": later.deadline.isoformat(timespec="milliseconds"),
+                "callback": {"url": later.url, "token": later.token},
+            }
+            return self._check_reply(await self._exchange(message | about, later), message, sandboxes)
+
+    async def _exchange(self, message: Mapping[str, Any], later: LaterReply | None) -> Mapping[str, Any]:
+        """Post a message; return the reply, which may come later."""
+        body, name = orjson.dumps(message), new_name("msg") if later is None else later.id
+        headers = {"idempotency-key": name, **self._sign(body, name)}
+        response, data = await call_agent(self._address, headers, body)
+        if response.status_code == ACCEPTED and later is not None:
+            return await self._wait(AgentJob(self._address, response), later)
         check_status(response, data, _STATUS_HINTS)
-        reply = parse_object(data, _REPLY)
+        return parse_object(data, _REPLY)
+
+    async def _wait(self, job: AgentJob, later: LaterReply) -> Mapping[str, Any]:
+        """Wait for the reply of a job: from its location, or at the callback address."""
+
+        async def pause(seconds: float) -> bool:
+            return await later.wait(seconds) is not None
+
+        async def fetch(address: str) -> "tuple[httpx.Response, bytes]":
+            return await call_agent(address, self._sign(b"", new_name("msg")))
+
+        try:
+            polled = await job.poll(fetch, pause) if job.location else None
+            reply = await later.wait() if polled is None else None
+        except asyncio.CancelledError:
+            self._unfinished = job.describe(later.problem)
+            raise
+        if polled is not None:
+            check_status(*polled, _STATUS_HINTS)
+            return parse_object(polled[1], _REPLY)
+        assert reply is not None
+        return reply
+
+    def _sign(self, body: bytes, name: str) -> dict[str, str]:
+        return sign(self._key, body, name) if self._key else {}
+
+    def _check_reply(
+        self, reply: Mapping[str, Any], message: Mapping[str, Any], sandboxes: Sandboxes
+    ) -> Mapping[str, Any]:
+        """Return a reply to a message, and log what it reports. Raise AgentError if it is none."""
         if not reply.keys() & {"say", "answer"}:
             keys = ", ".join(map(repr, sorted(reply)[:10])) or "nothing"
             expected = "say" if message["type"] == "turn" else "answer"
@@ -74,10 +123,10 @@ class WebhookAgent(MessageAgent):
         return reply
 
 
-async def post_to_agent(
-    address: str, headers: dict[str, str], body: bytes, cookies: "httpx.Cookies | None" = None
+async def call_agent(
+    address: str, headers: dict[str, str], body: bytes | None = None, cookies: "httpx.Cookies | None" = None
 ) -> "tuple[httpx.Response, bytes]":
-    """Post a body to an agent's address; raise AgentError if there is no complete response.
+    """Post a body to an agent's address, or get it if there is none. Raise AgentError if no complete response comes.
 
     `cookies` are sent, and those of the response are added. The timeout of the turn or task applies.
     """
@@ -87,7 +136,10 @@ async def post_to_agent(
         async with open_client(address, read_within=None) as client:
             if cookies is not None:
                 client.cookies = cookies
-            response, data = await post(client, address, headers, body, MAX_REPLY_BYTES)
+            if body is None:
+                response, data = await get(client, address, headers, MAX_REPLY_BYTES)
+            else:
+                response, data = await post(client, address, headers, body, MAX_REPLY_BYTES)
             if cookies is not None:
                 cookies.update(client.cookies)
             return response, data
@@ -118,9 +170,9 @@ def _host(address: str) -> str:
     return urlsplit(address).netloc
 
 
-def sign(key: bytes, body: bytes) -> dict[str, str]:
-    """Return the headers of Standard Webhooks: id, timestamp and signature."""
-    name, moment = new_name("msg"), str(int(now().timestamp()))
+def sign(key: bytes, body: bytes, name: str) -> dict[str, str]:
+    """Return the headers of Standard Webhooks for a message: its id, timestamp and signature."""
+    moment = str(int(now().timestamp()))
     digest = hmac.digest(key, f"{name}.{moment}.".encode() + body, hashlib.sha256)
     signature = f"v1,{base64.b64encode(digest).decode()}"
     return {"webhook-id": name, "webhook-timestamp": moment, "webhook-signature": signature}

@@ -60,6 +60,10 @@ class Trial:
         """The deadline of the current reply, in the agent's time."""
         return self._time.turn_deadline
 
+    def seconds_left(self) -> float:
+        """Return how many seconds the agent may still take for its reply."""
+        return min(self._time.started_at + self.timeout, self.turn_deadline) - self.time()
+
     @property
     def person_check_failed(self) -> bool:
         """Whether the check of how a person was played failed."""
@@ -132,7 +136,7 @@ class Trial:
         agent = self._keep_agent(self._open_agent())
         if entry not in agent.entries:
             raise InputError.of(f"{context.solver.name} has no {entry}, and this task starts with the {starts}")
-        sandboxes = open_sandboxes(context.gateway, playground, context.base_url, context.listeners)
+        sandboxes = open_sandboxes(context.gateway, playground, context.base_url, context.listeners, self.seconds_left)
         if built.fork_point is None:
             self._emit(AgentStarted(entry=entry, task_item=built.task.task_item))
         if entry == "on_task":

@@ -32,6 +32,7 @@ from clerkship.playground.handlers import (
     run_operation,
     serve_asset,
 )
+from clerkship.playground.later_replies import ReplyTable
 from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import describe_unmatched
 from clerkship.playground.sandbox import Sandbox, build_cost_key
@@ -73,6 +74,8 @@ class Gateway:
         """Called when an agent has registered an address, with its name."""
         self.on_run_ended: Callable[[str], None] | None = None
         """Called with the address of each sandbox that had one, when its trial has ended."""
+        self.replies = ReplyTable()
+        """The replies that agents may send later than the response to a message."""
         self.http_url: Callable[[], str] = str
         """Returns the URL of the HTTP server, and starts it if it is not running; empty if there is no server."""
         self.http_ports: Callable[[], Iterable[int]] = tuple

@@ -10,6 +10,7 @@ from clerkship.playground.client import GatewayClient
 from clerkship.playground.failure import guard
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK, RequestContext
+from clerkship.playground.later_replies import REPLIES, ReplyTable
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
 from clerkship.sandbox.listener import SandboxClient
@@ -107,13 +108,16 @@ def _request_of(context: RequestContext) -> Request:
     return context.call.request
 
 
+RequestHandler = Gateway | ControlEndpoint | ReplyTable
+
+
 @dataclass(slots=True)
 class GatewayRequest:
     """An HTTP request to a gateway. If a simulator fails, the reply is a 500 and the trial is errored."""
 
     gateway: Gateway
     context: RequestContext
-    handler: Gateway | ControlEndpoint
+    handler: RequestHandler
 
     def try_answer(self) -> Reply | None:
         """Answer the request if that is quick, else return None."""
@@ -163,9 +167,14 @@ class GatewayApplication:
             HttpCall(incoming.request, incoming.base),
             transport_refusal=incoming.objection,
         )
-        control = self._control
-        handler = self._gateway if control is None or not control.covers(incoming) else control
-        return GatewayRequest(self._gateway, context, handler)
+        return GatewayRequest(self._gateway, context, self._find_handler(incoming))
+
+    def _find_handler(self, incoming: IncomingRequest) -> RequestHandler:
+        if incoming.playground_id == REPLIES:
+            return self._gateway.replies
+        if self._control is not None and self._control.covers(incoming):
+            return self._control
+        return self._gateway
 
 
 def open_http(

@@ -103,16 +103,26 @@ class InProcessTransport:
 
 
 def open_sandboxes(
-    gateway: Gateway, playground: Playground, base_url: BaseUrl, listeners: ListenerPool | None = None
+    gateway: Gateway,
+    playground: Playground,
+    base_url: BaseUrl,
+    listeners: ListenerPool | None = None,
+    seconds_left: Callable[[], float] | None = None,
 ) -> Sandboxes:
-    """Return a typed handle to every sandbox, for an agent in this process."""
+    """Return a typed handle to every sandbox, for an agent in this process.
+
+    `seconds_left` returns how long the agent may still take for its reply; without it, the agent cannot reply later.
+    """
     if listeners is not None:
         listeners.prepare(playground)
     handles = {
         name: sandbox.spec.handle(InProcessTransport(gateway, playground, name, base_url, listeners))
         for name, sandbox in playground.sandboxes.items()
     }
-    return Sandboxes(handles, AgentClock(playground), partial(report_event, playground), playground.agent_events)
+    expect = partial(gateway.replies.expect, base_url, seconds_left) if seconds_left is not None else None
+    return Sandboxes(
+        handles, AgentClock(playground), partial(report_event, playground), playground.agent_events, expect
+    )
 
 
 def report_event(playground: Playground, payload: Payload) -> Event:

@@ -137,7 +137,8 @@ def observe_sandboxes(sandboxes: Sandboxes, add: AddAction) -> Sandboxes:
         add({"report": to_recorded_event(payload)})
         return event
 
-    return Sandboxes(dict(sandboxes), _ObservedClock(sandboxes, add), report, sandboxes.agent_events)
+    clock = _ObservedClock(sandboxes, add)
+    return Sandboxes(dict(sandboxes), clock, report, sandboxes.agent_events, sandboxes.expect_reply)
 
 
 class _ObservedClock:

@@ -49,6 +49,7 @@ _PLATFORM_FACTS = {"platform_traceback": "traceback of the platform error"}
 _AGENT_FACTS = {
     "agent_traceback": "traceback of the agent",
     "agent_stack": "stack of the agent when it was stopped",
+    "agent_job": "job of the agent",
     "agent_output": "output of the agent",
     "agent_stderr": "standard error of the agent",
 }

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
 
 import orjson
 
@@ -211,6 +211,28 @@ class Handle(TransportWrapper):
             query["after"] = page["next"]
 
 
+class LaterReply(Protocol):
+    """A message to an agent behind an address, which may reply later. Entered as a context while it waits."""
+
+    id: str
+    """An unguessable id: the idempotency key of the message."""
+    url: str
+    """Where the agent may post its reply."""
+    token: str
+    """The bearer token of that request."""
+    deadline: datetime
+    """The wall time at which waiting ends."""
+    problem: str
+    """Why a reply was refused; empty if none was."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, *_: object) -> None: ...
+
+    async def wait(self, seconds: float | None = None) -> Mapping[str, Any] | None:
+        """Return the reply, or None if it does not arrive within `seconds`."""
+
+
 class ClockControl(Protocol):
     """The simulated clock as an agent uses it."""
 
@@ -234,11 +256,18 @@ class Sandboxes(Mapping[str, Handle]):
         clock: ClockControl,
         report: ReportEvent,
         agent_events: "AgentEvents | None" = None,
+        expect_reply: "Callable[[], LaterReply] | None" = None,
     ) -> None:
         self._handles = handles
         self._clock = clock
         self._report = report
         self._agent_events = agent_events
+        self.expect_reply = expect_reply
+        """Returns an address for the reply to one message; None if an agent can only reply at once."""
+
+    def with_handles(self, handles: Mapping[str, Handle]) -> "Sandboxes":
+        """Return sandboxes with other handles, and the same clock and reports."""
+        return Sandboxes(handles, self._clock, self._report, self._agent_events, self.expect_reply)
 
     @property
     def agent_events(self) -> "AgentEvents":
@@ -285,4 +314,4 @@ class Sandboxes(Mapping[str, Handle]):
 def wrap_transports(sandboxes: Sandboxes, wrap: Callable[[SandboxTransport], SandboxTransport]) -> Sandboxes:
     """Return the same sandboxes with each transport wrapped."""
     handles = {name: type(handle)(wrap(handle._transport)) for name, handle in sandboxes.items()}
-    return Sandboxes(handles, sandboxes._clock, sandboxes._report, sandboxes.agent_events)
+    return sandboxes.with_handles(handles)

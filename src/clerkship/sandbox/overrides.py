@@ -36,4 +36,4 @@ def override_methods(sandboxes: Sandboxes, overrides: Mapping[str, Override]) ->
     handles = {name: sandboxes[name] for name in sandboxes}
     for name, methods in by_sandbox.items():
         handles[name] = cast("Handle", _OverriddenHandle(sandboxes[name], methods))
-    return Sandboxes(handles, sandboxes._clock, sandboxes._report, sandboxes._agent_events)
+    return sandboxes.with_handles(handles)

@@ -18,11 +18,10 @@ from clerkship.sandbox.listener import ProtocolListener
 from clerkship.service.planning.freeze import FrozenRun
 from clerkship.service.planning.options import NetworkOptions
 from clerkship.transports.network import ALL_ADDRESSES, LOOPBACK, SandboxNetwork
-from clerkship.transports.outbound.address import is_loopback, parse_ip
+from clerkship.transports.outbound.address import MAX_PORT, is_loopback, parse_ip
 from clerkship.transports.outbound.policy import LOCAL_ONLY, AgentHostPolicy, OutboundPolicy
 from clerkship.transports.tcp import bind, describe_host
 
-MAX_PORT = 65535
 TOKENS = "requests need the token of a sandbox"
 NO_PASSWORD = "has no password: every message is accepted"
 PRIVATE = "use a container or a private network, with synthetic data"

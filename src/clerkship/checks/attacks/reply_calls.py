@@ -34,8 +34,7 @@ class ReplyHandle:
 
     def add_to(self, sandboxes: Sandboxes) -> Sandboxes:
         """Return the sandboxes with the reply among them."""
-        handles = {**sandboxes, REPLY: cast("Handle", self)}
-        return Sandboxes(handles, sandboxes._clock, sandboxes._report, sandboxes._agent_events)
+        return sandboxes.with_handles({**sandboxes, REPLY: cast("Handle", self)})
 
     def _build_part(self, name: str, fields: dict[str, Any]) -> ReplyPart:
         if name == SAY:
