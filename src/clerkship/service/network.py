@@ -42,7 +42,7 @@ def apply_network(run: AnyRun, options: NetworkOptions) -> AnyRun:
     check_passwords(network, listeners.values())
     _check_ports(network)
     is_open = network.is_exposed or network.public_url
-    outbound = build_policy(run.solver, agent_host) if is_open else run.outbound
+    outbound = build_policy(run.solver, agent_host) if is_open and run.outbound is LOCAL_ONLY else run.outbound
     warnings = (_describe_run(network, environments, listeners, outbound),) if is_open else ()
     return replace(run, network=network, outbound=outbound, warnings=(*run.warnings, *warnings))
 
