@@ -102,7 +102,7 @@ def run_with_callback(bench: Workbench, work: Callable[[Mapping[str, Any]], obje
     with Served(answer) as served:
         task_run = bench.run_one(served.url)
         for thread in threads:
-            thread.join()
+            thread.join(timeout=60)
     return task_run
 
 

@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from tests.cli.terminal import clerkship
+from tests.processes import start_process
 
 RUNNER, AGENT, THIRD = "10.231.7.1", "10.231.7.2", "10.231.7.3"
 NAMESPACE, LINK, PEER = "clerkship-test", "clk-test0", "clk-test1"
@@ -125,24 +126,11 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteAgent]:
         write_certificate(folder / "runner.pem")
         (folder / "suite.yml").write_text(SUITE, encoding="utf-8")
         script = Path(__file__).with_name("remote_agent.py")
-        words = [
-            "ip",
-            "netns",
-            "exec",
-            NAMESPACE,
-            sys.executable,
-            str(script),
-            AGENT,
-            str(folder / "runner.pem"),
-            THIRD,
-        ]
-        with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=folder) as agent:
-            try:
-                assert agent.stdout is not None
-                assert agent.stdout.readline() == "ready\n"
-                yield RemoteAgent(folder)
-            finally:
-                agent.kill()
+        command = ["ip", "netns", "exec", NAMESPACE, sys.executable, script, AGENT, folder / "runner.pem", THIRD]
+        with start_process(command, stdout=subprocess.PIPE, cwd=folder) as agent:
+            assert agent.stdout is not None
+            assert agent.stdout.readline() == "ready\n"
+            yield RemoteAgent(folder)
     finally:
         run_ip("link", "del", LINK)
         run_ip("netns", "del", NAMESPACE)

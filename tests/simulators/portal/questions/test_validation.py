@@ -60,7 +60,7 @@ def test_example_of_the_guide_is_right(tmp_path: Path) -> None:
     example = page.split("```yaml\n")[1].split("```")[0]
     assert find_problems(tmp_path, example) == []
     assert QuestionSet.model_validate(parse_yaml(example, "guide").data).id == "cardiac-rehabilitation"
-    assert f"Sets for {len(load_shipped_sets())} services ship" in page
+    assert f"Sets for {len(load_shipped_sets())} services are built in" in page
 
 
 MISTAKES = {
