@@ -1,4 +1,4 @@
-"""One browser for all tests of the payer portal."""
+"""A browser for the tests of the payer portal."""
 
 from collections.abc import Iterator
 
@@ -9,9 +9,12 @@ from scripts.portal_screenshots import open_browser
 from tests.report.browser import PROGRAM
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """Return Chromium; tests that need it are skipped where it is missing."""
+    """Return Chromium; tests that need it are skipped where it is missing.
+
+    It ends with its module: while it is open, Playwright runs an event loop in this thread, and `asyncio.run` fails.
+    """
     if PROGRAM is None:
         pytest.skip("Chromium is not installed")
     with open_browser() as browser:
