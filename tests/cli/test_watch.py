@@ -25,6 +25,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
+@pytest.mark.long
 def test_changes_of_agent_and_suite_are_run_and_mistakes_do_not_end_it(project: Path) -> None:
     command = ("run", "suite", "--agent", "python:agent:answer", "--watch", "--report", "suite/report.html")
     with Process(project, *command, merges_errors=True) as process:

@@ -40,6 +40,7 @@ def _verdicts(capsysbinary: pytest.CaptureFixture[bytes], *arguments: str) -> li
     return [task["verdict"] for task in json.loads(capsysbinary.readouterr().out)["tasks"]]
 
 
+@pytest.mark.long
 def test_new_project_validates_and_passes_its_tests(
     capsysbinary: pytest.CaptureFixture[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
