@@ -64,6 +64,10 @@ docs: setup ## Write the reference pages and the examples of the API anew from t
 	@$(RUN) python -m tests.api.examples
 	@$(RUN) python -m scripts.reference
 
+site: ## Build the documentation site from docs/ into .cache/site/html, offline, and check its links
+	@command -v $(UV) >/dev/null || pip install --quiet uv
+	@$(UV) run --quiet --group site --extra fax python -m scripts.site
+
 publish: setup ## Publish the shipped suites into the package, and check their digests; ARGS=--update records those of changed suites
 	@$(RUN) python -m scripts.publish $(ARGS)
 
@@ -89,4 +93,4 @@ sshd:
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format docs publish new-simulator bench bench-all sshd pins
+.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format docs site publish new-simulator bench bench-all sshd pins

@@ -17,7 +17,7 @@ def main() -> None:
         r"constraint-dependencies = \[.*?\]", "constraint-dependencies = []", project.read_text(), flags=re.DOTALL
     )
     project.write_text(text)
-    command = ["uv", "pip", "compile", "-q", "--universal", "--group", "dev", "pyproject.toml"]
+    command = ["uv", "pip", "compile", "-q", "--universal", "--group", "dev", "--group", "site", "pyproject.toml"]
     command += ["--no-emit-index-url", "--no-header", "--no-annotate", "--upgrade"]
     found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     pins = [line.strip() for line in found.splitlines() if "==" in line]
