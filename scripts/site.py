@@ -27,6 +27,10 @@ INDEX, HOME = "docs/README.md", "docs/index.md"
 PICTURE, REPORT = "report.png", "demo/report.html"
 """The picture of the report on the home page, and the page that the site shows instead."""
 SHIM = "https://unpkg.com/iframe-worker/shim"
+STAY = """if (self !== top) Element.prototype.scrollIntoView = function () {
+  scrollTo(0, scrollY + this.getBoundingClientRect().top - innerHeight / 3);
+};"""
+"""Lets the report in a frame scroll itself to the failed criterion, and not the page around it."""
 LINK = re.compile(r"\]\(([^)#\s]*)(#[^)]*)?\)")
 BLOCK = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 FILE_BLOCK = re.compile(r"^```(\w+)\n# file: (.+)\n", re.MULTILINE)
@@ -69,6 +73,8 @@ def write_report(path: Path) -> None:
     path.parent.mkdir(parents=True)
     command = ["-m", "clerkship", "demo", "--no-open", "--report", str(path), "--store", str(FOLDER / "demo.db")]
     subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
+    text = path.read_text(encoding="utf-8").replace(f"{ROOT}/", "")
+    path.write_text(text.replace("<head>", f"<head>\n<script>{STAY}</script>", 1), encoding="utf-8")
 
 
 def collect_pages() -> list[str]:
@@ -107,8 +113,10 @@ def get_site_path(source: str) -> str:
     if source == INDEX:
         return "contents.md"  # a folder has either index.md or README.md
     path = source.removeprefix("docs/") if source.startswith("docs/") else f"repository/{source}"
+    if path.endswith("/README.md"):  # a folder under docs/ is a section of the site, another is one page
+        return f"{path.removesuffix('README.md')}index.md" if source.startswith("docs/") else f"{Path(path).parent}.md"
     if path.endswith((".md", ".png", ".svg")):
-        return re.sub(r"README\.md$", "index.md", path)
+        return path
     return f"{path}.md".replace("/.", "/")  # hidden files are not built
 
 
@@ -122,7 +130,7 @@ def render(source: str) -> str:
         parts += [rewrite_prose(source, text[start : block.start()]), FILE_BLOCK.sub(r'```\1 title="\2"\n', block[0])]
         start = block.end()
     parts.append(rewrite_prose(source, text[start:]))
-    return "".join(parts)
+    return ("---\nhide: [navigation, toc]\n---\n" if source == HOME else "") + "".join(parts)
 
 
 def rewrite_prose(source: str, text: str) -> str:
@@ -148,7 +156,7 @@ def _unescape_bars(code: re.Match[str]) -> str:
 
 def show_report(picture: re.Match[str]) -> str:
     """Return the report of the demo as a frame in place of its picture."""
-    frame = f'<iframe class="report" src="{REPORT}" title="{html.escape(picture[1])}" loading="lazy"></iframe>'
+    frame = f'<iframe class="report" src="{REPORT}#failed" title="{html.escape(picture[1])}" loading="lazy"></iframe>'
     return f'{frame}\n\n<a href="{REPORT}">The whole report</a> is what `clerkship demo` wrote when this site was built.'
 
 
@@ -198,11 +206,11 @@ def load_own_shim(site: Path) -> None:
 def find_mistakes(site: Path) -> Iterator[str]:
     """Yield links of built pages that lead nowhere, and what they would load from elsewhere."""
     texts = {page: page.read_text(encoding="utf-8") for page in sorted(site.rglob("*.html"))}
+    texts.pop(site / "404.html")  # served for any address
+    texts.pop(site / REPORT)  # loads nothing, and a program in it finds its anchors
     anchors = {page: {html.unescape(each) for each in IDENTIFIER.findall(text)} for page, text in texts.items()}
     for page, text in texts.items():
         name = page.relative_to(site)
-        if name.as_posix() in {"404.html", REPORT}:  # served for any address; a page on its own
-            continue
         for element, value in sorted(set(ATTRIBUTE.findall(text))):
             address = urlsplit(html.unescape(value))
             if address.scheme or address.netloc:

@@ -1,6 +1,7 @@
 """Tables of the fields of models, dataclasses and handles, in Markdown."""
 
 import inspect
+import re
 import types
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
@@ -27,12 +28,13 @@ _TYPE_NAMES = {
     "StepCall": "step",
     "AssertionCall": "assertion",
 }
+_BAR = re.compile(r"(?<!\\)\|")
 _SHARED_FIELDS = (EventWindow, SelectionAssertion)
 
 
 def rows(items: Iterable[tuple[object, ...]]) -> str:
-    """Return table rows, one for each tuple of cells."""
-    return "\n".join("| " + " | ".join(str(cell) for cell in cells) + " |" for cells in items)
+    """Return table rows, one for each tuple of cells, in which a bar is no border."""
+    return "\n".join("| " + " | ".join(_BAR.sub(r"\|", str(cell)) for cell in cells) + " |" for cells in items)
 
 
 def code_list(names: Iterable[str]) -> str:
