@@ -3,7 +3,7 @@
 The pages under docs/ are read as they are in the repository. What they link to outside docs/ becomes a page of the site
 too: Markdown as it is, other files as code. The navigation is that of docs/README.md.
 
-uv run --group site --extra fax python -m scripts.site
+uv run --group site --extra fax python -m scripts.site [FOLDER]
 
 See docs/decisions/0035-docs-site.md
 """
@@ -22,8 +22,8 @@ from typing import TypeAlias
 from urllib.parse import unquote, urlsplit
 
 ROOT = Path(__file__).parent.parent
-FOLDER = ROOT / ".cache" / "site"
 INDEX, HOME = "docs/README.md", "docs/index.md"
+PICTURES = (".png", ".svg")
 PICTURE, REPORT = "report.png", "demo/report.html"
 """The picture of the report on the home page, and the page that the site shows instead."""
 SHIM = "https://unpkg.com/iframe-worker/shim"
@@ -43,35 +43,36 @@ IDENTIFIER = re.compile(r"\sid=\"?([^\"\s>]+)")
 Nav: TypeAlias = "list[str | dict[str, str | Nav]]"
 
 
-def main() -> None:
-    """Build the site and check it."""
+def main(folder: Path) -> None:
+    """Build the site in `html` of a folder, and check it."""
     pages = collect_pages()
-    shutil.rmtree(FOLDER, ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
     for source in pages:
-        target = FOLDER / "pages" / get_site_path(source)
+        target = folder / "pages" / get_site_path(source)
         target.parent.mkdir(parents=True, exist_ok=True)
-        if source.endswith(".png") or source.endswith(".svg"):
+        if source.endswith(PICTURES):
             shutil.copyfile(ROOT / source, target)
         else:
             target.write_text(render(source), encoding="utf-8")
     for asset in (ROOT / "scripts" / "site_assets").iterdir():
-        shutil.copyfile(asset, FOLDER / "pages" / asset.name)
-    write_report(FOLDER / "pages" / REPORT)
+        shutil.copyfile(asset, folder / "pages" / asset.name)
+    write_report(folder)
     config = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
-    (FOLDER / "mkdocs.yml").write_text(f"{config}\nnav: {json.dumps(build_nav())}\n", encoding="utf-8")
+    (folder / "mkdocs.yml").write_text(f"{config}\nnav: {json.dumps(build_nav())}\n", encoding="utf-8")
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file", "mkdocs.yml"]
-    if code := subprocess.run(command, cwd=FOLDER, check=False).returncode:
+    if code := subprocess.run(command, cwd=folder, check=False).returncode:
         sys.exit(code)
-    load_own_shim(FOLDER / "html")
-    if mistakes := [*find_mistakes(FOLDER / "html")]:
+    load_own_shim(folder / "html")
+    if mistakes := [*find_mistakes(folder / "html")]:
         sys.exit("\n".join(mistakes))
-    print(f"{len(pages)} pages and pictures: {FOLDER / 'html' / 'index.html'}")
+    print(f"{len(pages)} pages and pictures: {folder / 'html' / 'index.html'}")
 
 
-def write_report(path: Path) -> None:
+def write_report(folder: Path) -> None:
     """Run the demo, and write the report of the task that fails."""
+    path = folder / "pages" / REPORT
     path.parent.mkdir(parents=True)
-    command = ["-m", "clerkship", "demo", "--no-open", "--report", str(path), "--store", str(FOLDER / "demo.db")]
+    command = ["-m", "clerkship", "demo", "--no-open", "--report", str(path), "--store", str(folder / "demo.db")]
     subprocess.run([sys.executable, *command], check=True, stdout=subprocess.DEVNULL)
     text = path.read_text(encoding="utf-8").replace(f"{ROOT}/", "")
     path.write_text(text.replace("<head>", f"<head>\n<script>{STAY}</script>", 1), encoding="utf-8")
@@ -115,7 +116,7 @@ def get_site_path(source: str) -> str:
     path = source.removeprefix("docs/") if source.startswith("docs/") else f"repository/{source}"
     if path.endswith("/README.md"):  # a folder under docs/ is a section of the site, another is one page
         return f"{path.removesuffix('README.md')}index.md" if source.startswith("docs/") else f"{Path(path).parent}.md"
-    if path.endswith((".md", ".png", ".svg")):
+    if path.endswith((".md", *PICTURES)):
         return path
     return f"{path}.md".replace("/.", "/")  # hidden files are not built
 
@@ -157,7 +158,9 @@ def _unescape_bars(code: re.Match[str]) -> str:
 def show_report(picture: re.Match[str]) -> str:
     """Return the report of the demo as a frame in place of its picture."""
     frame = f'<iframe class="report" src="{REPORT}#failed" title="{html.escape(picture[1])}" loading="lazy"></iframe>'
-    return f'{frame}\n\n<a href="{REPORT}">The whole report</a> is what `clerkship demo` wrote when this site was built.'
+    return (
+        f'{frame}\n\n<a href="{REPORT}">The whole report</a> is what `clerkship demo` wrote when this site was built.'
+    )
 
 
 def build_nav() -> Nav:
@@ -225,4 +228,4 @@ def find_mistakes(site: Path) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    main()
+    main(Path(sys.argv[1]).resolve() if sys.argv[1:] else ROOT / ".cache" / "site")

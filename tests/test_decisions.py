@@ -86,7 +86,8 @@ def test_every_decision_mentioned_in_code_exists() -> None:
 
 
 def test_code_refers_to_every_decision() -> None:
-    mentioned = {target for source in (ROOT / "src").rglob("*.py") for target in MENTION.findall(_read(source))}
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "scripts").rglob("*.py")]
+    mentioned = {target for source in sources for target in MENTION.findall(_read(source))}
     assert [page.name for page in PAGES if f"docs/decisions/{page.name}" not in mentioned] == []
 
 
