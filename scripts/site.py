@@ -26,7 +26,6 @@ INDEX, HOME = "docs/README.md", "docs/index.md"
 PICTURES = (".png", ".svg")
 PICTURE, REPORT = "report.png", "demo/report.html"
 """The picture of the report on the home page, and the page that the site shows instead."""
-SHIM = "https://unpkg.com/iframe-worker/shim"
 STAY = """if (self !== top) Element.prototype.scrollIntoView = function () {
   scrollTo(0, scrollY + this.getBoundingClientRect().top - innerHeight / 3);
 };"""
@@ -62,10 +61,10 @@ def main(folder: Path) -> None:
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file", "mkdocs.yml"]
     if code := subprocess.run(command, cwd=folder, check=False).returncode:
         sys.exit(code)
-    load_own_shim(folder / "html")
     if mistakes := [*find_mistakes(folder / "html")]:
         sys.exit("\n".join(mistakes))
-    print(f"{len(pages)} pages and pictures: {folder / 'html' / 'index.html'}")
+    site = os.path.relpath(folder / "html")
+    print(f"{len(pages)} pages and pictures; to read them: python3 -m http.server -b 127.0.0.1 -d {site}")
 
 
 def write_report(folder: Path) -> None:
@@ -197,13 +196,6 @@ def read_sections(index: str) -> Iterator[tuple[str, list[tuple[str, str]]]]:
     for title, body in [("", head), *zip(parts[::2], parts[1::2], strict=True)]:
         if entries := [(text.strip("`"), resolve(index, link) or "") for text, link in ENTRY.findall(body)]:
             yield title, entries
-
-
-def load_own_shim(site: Path) -> None:
-    """Let built pages load the program for search without a server from the site, instead of its public address."""
-    for page in site.rglob("*.html"):
-        text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace(SHIM, os.path.relpath(site / "iframe_worker.js", page.parent)), encoding="utf-8")
 
 
 def find_mistakes(site: Path) -> Iterator[str]:
