@@ -4,5 +4,5 @@ import sys
 
 from clerkship.old_paths import OldPaths
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 sys.meta_path.append(OldPaths)
