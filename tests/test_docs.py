@@ -25,7 +25,13 @@ from tests.report.browser import PROGRAM
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parent.parent
-PROSE = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PROSE = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    ROOT / "CHANGELOG.md",
+    ROOT / "SECURITY.md",
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 PROSE += [*sorted((ROOT / "examples").rglob("*.md")), *sorted((ROOT / "suites").rglob("*.md"))]
 GUIDES = sorted((ROOT / "docs" / "guide").glob("*.md"))
 QUICK_GUIDES = {"first_run.md", "write_a_task.md", "write_an_agent.md"}
