@@ -18,6 +18,7 @@ import pytest
 
 from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.model.errors import InputError
+from clerkship.suite_files.load import load_library
 from clerkship.suite_files.yaml import parse_yaml
 from scripts.reference.build import build_pages, find_stale_pages
 from tests.command_server import get_command_path
@@ -79,15 +80,31 @@ def test_examples_in_guides_run(page: Path, tmp_path: Path) -> None:
         for name, language, body in NAMED_BLOCK.findall(text):
             first, _, rest = body.partition("\n")
             if name or first.startswith("# file: "):
-                target = here / (name or first.removeprefix("# file: ").strip())
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_text(body if name else rest, encoding="utf-8")
+                _write_file(here / (name or first.removeprefix("# file: ").strip()), body if name else rest)
             elif language == "sh":
                 for line in body.splitlines():
                     if line.endswith(" &"):
                         background.enter_context(_in_background(line, here, environment))
                     else:
                         here = _run_line(line, here, environment | {"PATH": get_command_path()})
+
+
+def test_folders_of_the_guide_on_phone_trees_validate_as_printed(tmp_path: Path) -> None:
+    catalog, validated = build_catalog_without_plugins(), []
+    text = (ROOT / "docs" / "guide" / "write_an_ivr.md").read_text(encoding="utf-8")
+    for _, language, body in NAMED_BLOCK.findall(text):
+        first, _, rest = body.partition("\n")
+        if first.startswith("# file: "):
+            _write_file(tmp_path / first.removeprefix("# file: "), rest)
+        elif language == "sh":
+            folders = re.findall(r"^clerkship validate (\w+)$", body, re.MULTILINE)
+            validated += [(folder, len(load_library(tmp_path / folder, catalog).tasks)) for folder in folders]
+    assert validated == [("payer_line", 1), ("imaging", 1)]
+
+
+def _write_file(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
 
 
 def _free_port() -> int:

@@ -3,8 +3,10 @@
 from collections.abc import Iterable, Iterator
 from typing import get_args
 
+from clerkship.formats.phone_tree.nodes import HookNode, TransferNode, VoicemailNode
 from clerkship.formats.phone_tree.prompts import SECONDS_PER_PAUSE, SECONDS_PER_SPELLED_CHARACTER, SECONDS_PER_WORD
 from clerkship.formats.phone_tree.recorder import MAX_SILENCE_SECONDS
+from clerkship.formats.phone_tree.shipped import list_trees, load_tree
 from clerkship.formats.phone_tree.step_draft import MAX_TYPED_AHEAD
 from clerkship.simulators.voice.calls import BEEP
 from clerkship.simulators.voice.checks import MAX_DIGITS
@@ -26,6 +28,8 @@ from clerkship.simulators.voice.websocket import COMMANDS, VoiceSocket
 from scripts.reference.render import render_page
 from scripts.reference.tables import rows
 
+SCRIPTS = {"front_desk": "receptionist", "pharmacy": "pharmacist", "provider_line": "provider_representative"}
+"""The script that ships for the representative of each tree."""
 OUTCOMES: dict[CallOutcome, str] = {
     "completed": "it was connected, and one side hung up",
     "busy": "the number was busy",
@@ -69,6 +73,7 @@ def voice_page() -> str:
         meets=rows(_list_meets()),
         outcomes=rows((f"`{outcome}`", OUTCOMES[outcome]) for outcome in get_args(CallOutcome)),
         commands=", ".join(f"`{name}`" for name in COMMANDS),
+        trees=rows(_list_trees()),
         hooks=rows(_list_hooks()),
         limits=rows(_list_limits()),
         refusals=rows((f"`{code}`", reason) for code, reason in REFUSALS.items()),
@@ -97,6 +102,19 @@ def _list_meets() -> Iterator[tuple[str, str, str]]:
     yield "a person of the scenario", "the person answers; busy in another call", "`completed`, `busy`"
     yield "the `access_number` of a mailbox", "a menu that plays its messages, after the PIN", "`completed`"
     yield "an own number", "its mailbox answers, or else it is busy", "`completed`, `busy`"
+
+
+def _list_trees() -> Iterator[tuple[str, ...]]:
+    for name in list_trees():
+        tree = load_tree(name)
+        nodes = tree.nodes.values()
+        values = [f"`{value}` ({text})" for value, text in tree.values.items()]
+        mailboxes = dict.fromkeys(node.mailbox for node in nodes if isinstance(node, VoicemailNode))
+        transfers = dict.fromkeys(node.representative for node in nodes if isinstance(node, TransferNode))
+        scripts = [f"`{each}` (`{SCRIPTS[name]}`)" for each in transfers if each]
+        needed = [HOOKS[node.hook].needs for node in nodes if isinstance(node, HookNode)]
+        domains = dict.fromkeys(each for each in needed if each)
+        yield f"`{name}`", ", ".join(values), _quote(mailboxes), ", ".join(scripts), _quote(domains)
 
 
 def _list_hooks() -> Iterator[tuple[str, str, str, str, str]]:

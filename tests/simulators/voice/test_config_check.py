@@ -152,9 +152,16 @@ def test_tree_that_is_not_that_of_a_payer_needs_none(folder: Path, tree: str) ->
 
 
 def test_tree_of_a_payer_needs_one(folder: Path) -> None:
-    lines = load(folder, build_shipped("provider_line", "", "{}"), tree="")
-    assert lines
-    assert all("needs a domain of kind payer" in line for line in lines)
+    [line] = load(folder, build_shipped("provider_line", "", "{}"), tree="")
+    assert "needs a domain of kind payer; add `payer: {kind: payer}` under `domains`" in line
+
+
+def test_missing_mailbox_is_reported_with_what_to_add(folder: Path) -> None:
+    environment = build_shipped("provider_line", "", "{payer: {kind: payer}}")
+    [line] = load(folder, replace(environment, ", {name: provider_services}", ""), tree="")
+    assert line.endswith(
+        "unknown mailbox `provider_services`; add `{name: provider_services, is_own: false}` under `mailboxes`"
+    )
 
 
 def test_unknown_representative_is_reported(folder: Path) -> None:

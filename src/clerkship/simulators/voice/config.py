@@ -21,6 +21,7 @@ from clerkship.model.located_error import CheckedModel, FoundMistake
 from clerkship.model.names import did_you_mean
 from clerkship.simulators.voice.records import DialOutcome
 from clerkship.simulators.voice.tree_source import (
+    MissingDomain,
     TreePlaces,
     find_script_hook_mistakes,
     find_tree_mistakes,
@@ -112,9 +113,13 @@ class VoiceConfig(CheckedModel):
     def find_mistakes(self, domains: Collection[str]) -> Iterator[FoundMistake]:
         """Return the mistakes in phone trees and scripts that depend on hooks, mailboxes and domains."""
         mailboxes = [mailbox.name for mailbox in self.mailboxes]
+        missing_domains: set[str] = set()
         for number, line in enumerate(self.lines):
             for mistake in _find_line_mistakes(line, mailboxes, domains):
-                yield mistake._replace(path=("lines", number, *mistake.path))
+                if mistake.hint not in missing_domains:
+                    yield mistake._replace(path=("lines", number, *mistake.path))
+                if isinstance(mistake, MissingDomain):
+                    missing_domains.add(mistake.hint)
 
 
 def _find_line_mistakes(

@@ -10,9 +10,13 @@ from clerkship.formats.phone_tree.shipped import list_trees, load_tree
 from clerkship.formats.phone_tree.tree import IvrTree
 from clerkship.formats.phone_tree.tree_check import find_tree_problems
 from clerkship.model.located_error import FoundMistake
-from clerkship.model.names import did_you_mean
+from clerkship.model.names import did_you_mean, find_nearest_name
 from clerkship.simulators.voice.hooks.contract import Hook
 from clerkship.simulators.voice.hooks.registry import HOOKS
+
+
+class MissingDomain(FoundMistake):
+    """A hook asks a domain that the environment does not have. One is reported for all hooks that ask it."""
 
 
 def find_tree_hook_mistakes(
@@ -82,7 +86,7 @@ def _check_use(
         return
     if hook.needs and hook.needs not in domains:
         hint = f"add `{hook.needs}: {{kind: {hook.needs}}}` under `domains`"
-        yield FoundMistake(path, f"the hook `{name}` needs a domain of kind {hook.needs}", hint)
+        yield MissingDomain(path, f"the hook `{name}` needs a domain of kind {hook.needs}", hint)
     accepted = (*hook.inputs, *hook.optional)
     for argument in arguments:
         if argument not in accepted:
@@ -163,7 +167,9 @@ def _find_unset_names(tree: IvrTree, values: Collection[str]) -> Iterator[FoundM
 def _find_unknown_places(tree: IvrTree, places: TreePlaces) -> Iterator[FoundMistake]:
     for name, node in tree.nodes.items():
         if isinstance(node, VoicemailNode) and node.mailbox not in places.mailboxes:
-            hint = did_you_mean(node.mailbox, places.mailboxes) or "add it under `mailboxes`"
+            nearest = find_nearest_name(node.mailbox, places.mailboxes)
+            added = f"add `{{name: {node.mailbox}, is_own: false}}` under `mailboxes`"
+            hint = f"did you mean `{nearest}`?" if nearest is not None else added
             yield FoundMistake(("nodes", name, "mailbox"), f"unknown mailbox `{node.mailbox}`", hint)
         representative = node.representative if isinstance(node, TransferNode) else None
         if representative is not None and representative not in places.representatives:
