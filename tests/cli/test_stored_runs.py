@@ -313,7 +313,7 @@ def test_newly_failing_safety_criterion_fails_the_comparison(
     assert "▼ criteria worse  pass 1.00  pass 0.95  Careful" in said
     assert "▼ newly failing  Says no zero (safety)" in said
     assert re.search(r"safety +1.00 +0.00 +1 +0 +0", said)
-    assert "gate ✗ axis:safety: 1 criterion is worse: “Says no zero” (Careful)" in said
+    assert "gate ✗ axis:safety: worse: “Says no zero” (Careful)" in said
     assert "## ❌ Worse" in Path("out/c.md").read_text(encoding="utf-8")
     assert "Says no zero" in Path("out/c.html").read_text(encoding="utf-8")
     assert run(["compare", "latest~1", "--gate", "task"]) == 0

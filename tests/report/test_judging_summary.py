@@ -119,7 +119,7 @@ def test_votes_against_the_majority_are_counted() -> None:
     )
     assert (found.verdicts, found.voted, found.split, found.votes, found.against, found.not_cast) == (3, 3, 1, 8, 1, 1)
     told = dict(found.lines())["votes"]
-    assert told == "1 of 8 votes were against the majority, 1 not cast; 1 of 3 criteria split"
+    assert told == "1 of 8 votes were against the majority, 1 not cast; 1 of 3 verdicts split"
 
 
 def test_inconsistent_criteria_are_listed() -> None:
@@ -159,7 +159,7 @@ def test_criteria_that_could_not_be_judged_are_counted_as_errors() -> None:
     broken = judged(status="error", evidence=(), detail="no reply")
     found = JudgingSummary.of(RUN, [trial(criteria=(judged(), broken))])
     assert (found.verdicts, found.errors) == (1, 1)
-    assert dict(found.lines())["errors"] == "1 criterion of 2 could not be judged"
+    assert dict(found.lines())["errors"] == "1 of 2 verdicts could not be given"
 
 
 def test_verdict_without_a_question_does_not_count_as_a_models() -> None:
@@ -300,7 +300,7 @@ def test_judging_summary_is_in_every_report() -> None:
     page = render_html(RUN, counts, details)
     told = Elements(page).text
     assert sentence in [text.replace("\xa0", " ") for text in told["dd"]]
-    assert "1 of 6 votes were against the majority; 1 of 2 criteria split" in told["dd"]
+    assert "1 of 6 votes were against the majority; 1 of 2 verdicts split" in told["dd"]
     assert "$0.0031 per verdict" in page
     markdown = render_markdown(RUN, counts, lambda: trials)
     assert "### Models" in markdown

@@ -13,6 +13,7 @@ from clerkship.cli.options import Json, PlaygroundName
 from clerkship.cli.outcome_style import style_outcome
 from clerkship.cli.verdicts import print_criterion
 from clerkship.model.errors import InputError
+from clerkship.report.criteria import CriteriaCount, split_criteria
 from clerkship.service.live_check import LiveCheck, StatedAnswer, check_now
 from clerkship.service.up_registry import find_playground, get_registry_folder
 from clerkship.settings import load_settings
@@ -69,7 +70,9 @@ def _print_check(result: LiveCheck) -> None:
     console.print(f"{style_outcome(result.outcome)}{points}  [bold]{escape(result.task)}[/]  [quiet]so far[/]")
     if result.error:
         console.print(f"  [errored]platform error:[/] {escape(result.error)}")
-    for criterion in result.criteria:
+    criteria, checks = split_criteria(result.criteria)
+    console.print(f"  [quiet]{CriteriaCount.of(criteria).sentence()}[/]")
+    for criterion in (*criteria, *checks):
         print_criterion(console, criterion)
     for note in result.notes:
         console.print(f"[partial]note[/] {escape(note)}", soft_wrap=True)

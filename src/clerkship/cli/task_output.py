@@ -16,6 +16,7 @@ from clerkship.cli.verdicts import (
 from clerkship.events.request_line import describe_unauthenticated_requests
 from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.task import Criterion
+from clerkship.report.criteria import CriteriaCount, split_criteria
 from clerkship.report.labels import Attachment, list_attachments
 from clerkship.report.outcome import why_undecided
 from clerkship.report.plain_text import describe_blame, describe_error, has_optional_criteria, to_one_line
@@ -117,8 +118,11 @@ def _print_criteria(view: TaskView, *, whole: bool) -> None:
     task_run = view.task_run
     if task_run.criteria and why_undecided(task_run):
         out().print(f"  [quiet]criteria {why_undecided(task_run)}[/]")
+    elif task_run.criteria:
+        out().print(f"  [quiet]{CriteriaCount.of(task_run.criteria).sentence()}[/]")
     definitions = iter(view.snapshot.task.criteria)
-    for criterion in task_run.criteria:
+    criteria, checks = split_criteria(task_run.criteria)
+    for criterion in (*criteria, *checks):
         if task_run.status == "invalid_person":  # what was found says nothing about the agent
             print_indented(out(), 2, f"[quiet]– {escape(criterion.label)}[/]")
         else:

@@ -17,10 +17,11 @@ from clerkship.model.errors import InputProblem
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.report.costs import render_used
+from clerkship.report.criteria import CriteriaCount, describe_role, split_criteria
 from clerkship.report.judge_evidence import describe_move, parse_judge_evidence
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary, describe_answer, is_judged_by_model
 from clerkship.report.labels import axis_name, describe_isolation, list_axes, percent
-from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, is_counted, outcome, why_undecided
+from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, outcome, why_undecided
 from clerkship.report.plain_text import (
     comparisons,
     count_notes,
@@ -28,7 +29,7 @@ from clerkship.report.plain_text import (
     describe_cited_pages,
     describe_error,
     describe_left_out,
-    failed_criteria,
+    failed_results,
     has_optional_criteria,
     to_one_line,
 )
@@ -165,12 +166,12 @@ def print_run(console: Console, view: RunView, store_option: str = "") -> None:
 
 def _print_passed_with_failures(console: Console, task_runs: Sequence[TaskRun], *, whole: bool) -> None:
     """List failed criteria of trials that passed."""
-    passed = [task_run for task_run in task_runs if outcome(task_run) == "pass" and failed_criteria(task_run)]
+    passed = [task_run for task_run in task_runs if outcome(task_run) == "pass" and failed_results(task_run)]
     shown = (_first_trial_of_each_task(passed) if whole else passed)[:MAX_FAILURES]
     for task_run in shown:
         trial = f" [quiet]trial {task_run.trial}[/]" if task_run.trial > 1 else ""
         console.print(f"\n{render_verdict(task_run)}  [bold]{escape(task_run.task)}[/]{trial}  [quiet]passed, but:[/]")
-        for criterion in failed_criteria(task_run):
+        for criterion in failed_results(task_run):
             mark = "[errored]![/]" if criterion.status == "error" else _failure_mark(criterion)
             detail = f"  [quiet]{escape(to_one_line(criterion.detail))}[/]" if criterion.detail else ""
             line = f"  {mark} {escape(to_one_line(criterion.label))}{_render_tags(criterion)}{detail}"
@@ -185,9 +186,8 @@ def _failure_mark(criterion: CriterionRun) -> str:
 
 
 def _render_tags(criterion: CriterionRun, *, gates: bool = True) -> str:
-    """Return whether a criterion gates, and its axis."""
-    tags = ["gate"] if criterion.gate and gates else ["warning"] if criterion.is_warning else []
-    tags += [to_one_line(criterion.axis)] if criterion.axis else []
+    """Return what a criterion is, and its axis."""
+    tags = describe_role(criterion, gates=gates) + ([to_one_line(criterion.axis)] if criterion.axis else [])
     return f" [quiet]({escape(', '.join(tags))})[/]" if tags else ""
 
 
@@ -293,11 +293,9 @@ def _axis_scores(task_run: TaskRun) -> dict[str, float]:
 
 def _count_criteria(criteria: Sequence[CriterionRun]) -> str:
     """Return how many criteria passed, and how many were skipped."""
-    shown = [criterion for criterion in criteria if is_counted(criterion)]
-    counted = [criterion for criterion in shown if criterion.status != "skipped"]
-    passed = f"{sum(criterion.passed for criterion in counted)}/{len(counted)}" if counted else ""
-    skipped = len(shown) - len(counted)
-    return f"{passed} [quiet]{skipped} skipped[/]".strip() if skipped else passed
+    count = CriteriaCount.of(criteria)
+    passed = f"{count.passed}/{count.total}" if count.total else ""
+    return f"{passed} [quiet]{count.skipped} skipped[/]".strip() if count.skipped else passed
 
 
 def print_failure(console: Console, task_run: TaskRun) -> None:
@@ -317,8 +315,9 @@ def print_failure(console: Console, task_run: TaskRun) -> None:
         print_indented(console, 4, f"[fail]the agent failed:[/] {escape(task_run.agent_error)}")
     for note in task_run.notes:
         print_indented(console, 4, f"[partial]note:[/] {escape(note)}")
-    for criterion in task_run.criteria if task_run.status in ("completed", "timed_out") else ():
-        if not criterion.passed and not (criterion.monitor and criterion.status == "skipped"):
+    criteria, checks = split_criteria(task_run.criteria if task_run.status in ("completed", "timed_out") else ())
+    for criterion in (*criteria, *(check for check in checks if check.status != "skipped")):
+        if not criterion.passed:
             print_criterion(console, criterion, gates=has_optional_criteria(task_run))
 
 
@@ -421,10 +420,7 @@ def _print_field(console: Console, field: FieldCheck) -> None:
 
 def _count_unjudged(task_runs: Sequence[TaskRun]) -> int:
     """Return the number of criteria that were skipped or could not be judged in finished trials."""
-    graded = (task_run for task_run in task_runs if not why_undecided(task_run))
-    return sum(
-        criterion.status != "judged" and not criterion.monitor for task_run in graded for criterion in task_run.criteria
-    )
+    return sum(CriteriaCount.of(run.criteria).unjudged for run in task_runs if not why_undecided(run))
 
 
 def render_summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:

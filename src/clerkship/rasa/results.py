@@ -21,6 +21,7 @@ from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
 from clerkship.model.scenario_file import build_label, build_plain_label
 from clerkship.model.snapshot import Snapshot
 from clerkship.rasa.layout import TEMPLATES
+from clerkship.report.criteria import split_criteria
 from clerkship.report.detail import StoredTrial
 from clerkship.report.outcome import outcome
 from clerkship.report.plain_text import to_one_line
@@ -102,12 +103,7 @@ class RasaResults:
         A trial that ended before it was graded has no criteria.
         """
         written = self.snapshots[trial.task_run.task].task.criteria
-        own = [criterion for criterion in trial.task_run.criteria if not criterion.is_implied]
-        implied = [
-            criterion
-            for criterion in trial.task_run.criteria
-            if criterion.is_implied and criterion.gate and not criterion.passed
-        ]
+        own, checks = split_criteria(trial.task_run.criteria)
         if len(own) != len(written):
             return trial
         criteria = tuple(
@@ -116,7 +112,7 @@ class RasaResults:
             else graded
             for graded, criterion in zip(own, written, strict=True)
         )
-        return trial._replace(task_run=trial.task_run.model_copy(update={"criteria": (*criteria, *implied)}))
+        return trial._replace(task_run=trial.task_run.model_copy(update={"criteria": (*criteria, *checks)}))
 
 
 def is_passed(task_run: TaskRun) -> bool:
@@ -181,9 +177,12 @@ class _TrialResult:
                 self._events.append(line)
             if b'"turn":' in line:
                 self._add_message(orjson.loads(line), blob)
-        self.judged = [c for c in self.task_run.criteria if c.assertion == JUDGED_ASSERTION]
-        others = [c for c in self.task_run.criteria if c.assertion != JUDGED_ASSERTION and (c.gate or c.weight)]
+        criteria, checks = split_criteria(self.task_run.criteria)
+        self.judged = [c for c in criteria if c.assertion == JUDGED_ASSERTION]
+        others = [c for c in criteria if c.assertion != JUDGED_ASSERTION and (c.gate or c.weight)]
         self.asserted = [c for c in others if c.status != "skipped"]
+        self.failed_gates = [c for c in checks if c.gate and not c.passed]
+        """Checks of every task that failed the trial; Rasa's format has no place for them."""
         self.passed = is_passed(self.task_run)
         self.timestamp = _to_utc(run.started_at)
 
@@ -262,6 +261,8 @@ class _TrialResult:
                 for n, c in enumerate(self.asserted)
             ]
             data["assertions_summary"] = _count_passed(self.asserted)
+        if self.failed_gates:
+            data["checks"] = [{"check": c.label, "passed": False, "detail": c.detail} for c in self.failed_gates]
         data |= _build_metrics(task_run.quality)
         data |= {"scenario_name": task_run.task, "run": task_run.run, "status": task_run.status}
         data |= {"verdict": task_run.verdict, "score": task_run.score, "ending": task_run.ending}

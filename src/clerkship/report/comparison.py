@@ -290,7 +290,9 @@ class Comparison:
         """Return the mean score of each axis in both runs, and how many of its criteria changed."""
         return [
             _compare_axis(axis, self.rows)
-            for axis in list_axes([criterion.axis for criterion in row.criteria] for row in self.rows)
+            for axis in list_axes(
+                [pair.axis for pair in row.criteria if not pair.criterion.is_implied] for row in self.rows
+            )
         ]
 
     @property
@@ -351,7 +353,9 @@ def _standing_by_criteria(criteria: Sequence[CriterionComparison]) -> Standing:
 def _compare_axis(axis: str, rows: Sequence[TaskComparison]) -> AxisComparison:
     pairs = [(row.before.axes, row.after.axes) for row in rows if row.before and row.after]
     both = [(old[axis], new[axis]) for old, new in pairs if axis in old and axis in new]
-    changes = Counter[str](criterion.change for row in rows for criterion in row.criteria if criterion.axis == axis)
+    changes = Counter[str](
+        pair.change for row in rows for pair in row.criteria if pair.axis == axis and not pair.criterion.is_implied
+    )
     return AxisComparison(axis, _mean([old for old, _ in both]), _mean([new for _, new in both]), changes)
 
 

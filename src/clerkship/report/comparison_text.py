@@ -3,6 +3,7 @@
 from typing import Literal
 
 from clerkship.report.comparison import Change, Comparison, CriterionComparison, TaskComparison
+from clerkship.report.criteria import describe_role
 from clerkship.report.gates import MIN_TASKS, GatedComparison
 from clerkship.report.labels import axis_name
 from clerkship.report.plain_text import to_one_line
@@ -45,9 +46,8 @@ def change_words(pair: CriterionComparison) -> str:
 def criterion_tags(pair: CriterionComparison) -> list[str]:
     """Return what a criterion counts for: gate, axis, weight."""
     criterion = pair.criterion
-    tags = ["gate"] if criterion.gate else []
-    tags += [to_one_line(criterion.axis, 60)] if criterion.axis else []
-    return tags + ([f"weight {criterion.weight:g}"] if criterion.weight != 1 else [])
+    tags = describe_role(criterion) + ([to_one_line(criterion.axis, 60)] if criterion.axis else [])
+    return tags + ([f"weight {criterion.weight:g}"] if criterion.weight != 1 and not criterion.is_implied else [])
 
 
 def detail(pair: CriterionComparison) -> str:

@@ -68,14 +68,10 @@ class GateResult(NamedTuple):
         if self.gate.kind == "overall":
             return GATE_KINDS["overall"] if self.worse else "all tasks together are not significantly worse"
         if self.worse:
-            return f"{self._count(len(self.worse))} worse: {_join_names(self.worse)}"
+            return f"worse: {_join_names(self.worse)}"
         if self.unjudged:
-            return f"{self._count(len(self.unjudged))} no longer judged: {_join_names(self.unjudged)}"
+            return f"no longer judged: {_join_names(self.unjudged)}"
         return f"no {'task' if self.gate.kind == 'task' else 'criterion'} is worse"
-
-    def _count(self, number: int) -> str:
-        one, many = ("task", "tasks") if self.gate.kind == "task" else ("criterion", "criteria")
-        return f"1 {one} is" if number == 1 else f"{number} {many} are"
 
 
 @dataclass(frozen=True)

@@ -254,9 +254,7 @@ class JudgingSummary:
     def _errors(self) -> str:
         if not self.errors:
             return ""
-        return (
-            f"{count_noun(self.errors, 'criterion', 'criteria')} of {self.verdicts + self.errors:,} could not be judged"
-        )
+        return f"{self.errors:,} of {count_noun(self.verdicts + self.errors, 'verdict')} could not be given"
 
     def _votes(self) -> str:
         if not self.voted:
@@ -264,7 +262,7 @@ class JudgingSummary:
         missing = f", {self.not_cast:,} not cast" if self.not_cast else ""
         return (
             f"{self.against:,} of {self.votes:,} votes were against the majority{missing}; "
-            f"{self.split:,} of {count_noun(self.voted, 'criterion', 'criteria')} split"
+            f"{self.split:,} of {count_noun(self.voted, 'verdict')} split"
         )
 
     def _flips(self) -> str:

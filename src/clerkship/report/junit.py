@@ -20,7 +20,14 @@ from clerkship.report.detail import JunitCase
 from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.labels import rerun_command, show_command
 from clerkship.report.outcome import ResultClass, classify_result, describe_ending, is_not_recorded, outcome
-from clerkship.report.plain_text import explain_failure, failed_criteria, headline, skipped_criteria, to_one_line
+from clerkship.report.plain_text import (
+    explain_failure,
+    failed_checks,
+    failed_criteria,
+    headline,
+    skipped_criteria,
+    to_one_line,
+)
 from clerkship.report.published_version import describe_notes, describe_published
 from clerkship.report.repeats import TaskRate, compute_repeats, list_curves
 from clerkship.report.templates import TemplateRates
@@ -148,6 +155,7 @@ def _render_case(run: BenchmarkRun, case: JunitCase, room: int, seen: Counter[tu
     if result == "passed":
         left = "\n".join(
             [f"failed: {to_one_line(criterion.label)}" for criterion in failed_criteria(task_run)]
+            + [f"warning: {to_one_line(criterion.label)}" for criterion in failed_checks(task_run)]
             + [f"skipped: {to_one_line(criterion.label)}" for criterion in skipped_criteria(task_run)]
         )
         output = f"<system-out>{_cut_to_size(room, left, _text)}</system-out>" if left else ""

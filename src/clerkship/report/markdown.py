@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from clerkship.kit.statistics import wilson_interval
-from clerkship.model.run import BenchmarkRun, Counts, TaskRun
+from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, TaskRun
 from clerkship.model.seals import SealCheck
+from clerkship.report.criteria import describe_role
 from clerkship.report.judge_evidence import parse_judge_evidence
 from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.labels import (
@@ -40,8 +41,10 @@ from clerkship.report.plain_text import (
     describe_error,
     escape_markdown,
     escape_markdown_lines,
+    failed_checks,
     failed_criteria,
     failed_evidence,
+    failed_results,
     outcome_word,
     skipped_criteria,
 )
@@ -58,13 +61,13 @@ _OF_TRIALS = (
     outcome_word,
     describe_blame,
     describe_error,
-    failed_criteria,
+    failed_results,
     describe_ending,
     is_not_recorded,
     show_command,
 )
 _OF_RUNS = (describe_published, describe_notes)
-_OF_CRITERIA = (parse_judge_evidence, describe_cited_pages, comparisons, failed_evidence)
+_OF_CRITERIA = (parse_judge_evidence, describe_cited_pages, comparisons, failed_evidence, describe_role)
 _MARKS = {"passed": "✅", "failed": "❌", "errored": "⚠️", "skipped": "⏭️"}
 
 
@@ -81,6 +84,8 @@ class _TrialSummary:
     overview: Overview = field(default_factory=Overview)
     flawed: dict[str, dict[str, int]] = field(default_factory=dict)
     """By task: the criteria that failed in passed trials, with counts."""
+    warned: dict[str, dict[str, int]] = field(default_factory=dict)
+    """The same of what is checked on every task."""
     notes: Counter[str] = field(default_factory=Counter)
     """Notes on trials, with the number of trials."""
     skipped: dict[str, int] = field(default_factory=dict)
@@ -130,10 +135,13 @@ def _add_totals(
     """Add the totals over all trials, which mean nothing for a changed run."""
     both = sorted(seen.passed.keys() & seen.failed.keys())
     flaky = {task: f"{seen.passed[task]:,} of {seen.passed[task] + seen.failed[task]:,} trials passed" for task in both}
-    flawed = {
-        task: "; ".join(f"{label}{_times(number)}" for label, number in list(labels.items())[:MAX_CRITERIA])
-        for task, labels in seen.flawed.items()
-    }
+    flawed, warned = (
+        {
+            task: "; ".join(f"{label}{_times(number)}" for label, number in list(labels.items())[:MAX_CRITERIA])
+            for task, labels in listed.items()
+        }
+        for listed in (seen.flawed, seen.warned)
+    )
     skips, notes = (
         {text: f"in {number:,} trial{'s' * (number != 1)}" for text, number in counts.items()}
         for counts in (seen.skipped, seen.notes)
@@ -147,6 +155,7 @@ def _add_totals(
     page.add(pieces.listed("Notes", notes))
     page.add(pieces.listed("Flaky", flaky))
     page.add(pieces.listed("Passed, with failed criteria", flawed, "more tasks"))
+    page.add(pieces.listed("Passed, with warnings", warned, "more tasks"))
     page.add(pieces.axes([(axis_name(axis), axes[axis]) for axis in list_axes([axes])]))
     page.add(pieces.listed(f"{_MARKS['skipped']} Skipped criteria", skips))
 
@@ -164,7 +173,8 @@ def _summarize(trials: Iterable[TaskRun], judged: JudgingSummary) -> _TrialSumma
         match classify_result(task_run):
             case "passed":
                 seen.passed[task_run.task] = seen.passed.get(task_run.task, 0) + 1
-                _add_failed_criteria(task_run, seen)
+                _add_labels(seen.flawed, task_run.task, failed_criteria(task_run))
+                _add_labels(seen.warned, task_run.task, failed_checks(task_run))
             case "skipped":
                 continue
             case found:
@@ -174,9 +184,9 @@ def _summarize(trials: Iterable[TaskRun], judged: JudgingSummary) -> _TrialSumma
     return seen
 
 
-def _add_failed_criteria(task_run: TaskRun, seen: _TrialSummary) -> None:
-    for criterion in failed_criteria(task_run):
-        counts = seen.flawed.setdefault(task_run.task, {})
+def _add_labels(by_task: dict[str, dict[str, int]], task: str, criteria: Iterable[CriterionRun]) -> None:
+    for criterion in criteria:
+        counts = by_task.setdefault(task, {})
         text = escape_markdown(criterion.label, 200) + (
             f" ({escape_markdown(criterion.axis, 40)})" if criterion.axis else ""
         )

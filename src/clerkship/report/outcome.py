@@ -3,6 +3,7 @@
 from typing import Literal
 
 from clerkship.model.run import Counts, CriterionRun, Ending, Status, TaskRun
+from clerkship.report.criteria import CriteriaCount
 
 OUTCOMES: dict[str, tuple[str, str]] = {
     "fail": ("Fail", "a gate failed, no criterion passed, the agent crashed, or the time ran out"),
@@ -130,11 +131,11 @@ def describe_reason(task_run: TaskRun) -> str:
         case "fail":
             return _describe_fail(task_run.criteria)
         case "partial":
-            return f"{_describe_passed(task_run.criteria)}; a pass needs a score of 0.9."
+            return f"{CriteriaCount.of(task_run.criteria).sentence()}; a pass needs a score of 0.9."
         case "inconclusive":
             return f"Could not be judged: {_join_labels([c for c in task_run.criteria if c.status == 'error'])}."
         case "ungraded" if task_run.criteria:
-            return f"{_describe_passed(task_run.criteria)}."
+            return f"{CriteriaCount.of(task_run.criteria).sentence()}."
         case "pass":
             return _describe_pass(task_run.criteria)
         case "errored" if is_not_recorded(task_run):
@@ -147,31 +148,15 @@ def _describe_fail(criteria: tuple[CriterionRun, ...]) -> str:
     gates = [c for c in criteria if c.gate and c.status == "judged" and not c.passed]
     if gates:
         return f"A gate failed, so the verdict is fail, whatever the score: {_join_labels(gates)}."
-    return f"{_describe_passed(criteria)}."
+    return f"{CriteriaCount.of(criteria).sentence()}."
 
 
 def _describe_pass(criteria: tuple[CriterionRun, ...]) -> str:
     """Return how many criteria passed, and which failed."""
     failed = [c for c in criteria if c.status == "judged" and not c.passed]
     lists = {"failed": [c for c in failed if not c.is_warning], "warning": [c for c in failed if c.is_warning]}
-    return "; ".join([_describe_passed(criteria), *(f"{k}: {_join_labels(v)}" for k, v in lists.items() if v)]) + "."
-
-
-def is_counted(criterion: CriterionRun) -> bool:
-    """Return whether a criterion is counted among those of a task: one that no author wrote only if it is a gate that
-    failed.
-    """
-    if not criterion.is_implied:
-        return True
-    return criterion.status != "skipped" and not criterion.passed and not criterion.is_warning
-
-
-def _describe_passed(criteria: tuple[CriterionRun, ...]) -> str:
-    counted = [c for c in criteria if is_counted(c)]
-    judged = [c for c in counted if c.status == "judged"]
-    passed, skipped = sum(c.passed for c in judged), sum(c.status == "skipped" for c in counted)
-    summary = f"{passed} of {len(judged)} criteria passed" if judged else "No criterion was judged"
-    return f"{summary}, {skipped} {'was' if skipped == 1 else 'were'} skipped" if skipped else summary
+    named = [f"{word}: {_join_labels(runs)}" for word, runs in lists.items() if runs]
+    return f"{'; '.join([CriteriaCount.of(criteria).sentence(), *named])}."
 
 
 def _join_labels(criteria: list[CriterionRun]) -> str:

@@ -7,9 +7,10 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from clerkship.model.run import CriterionRun, TaskRun
+from clerkship.report.criteria import split_criteria
 from clerkship.report.outcome import classify_result, describe_ending, is_not_recorded, outcome, why_undecided
 from clerkship.report.pages import clip
-from clerkship.report.plain_text import failed_criteria
+from clerkship.report.plain_text import failed_checks, failed_criteria
 from clerkship.report.repeats import TaskRate
 from clerkship.report.trial_card import MAX_NAME_LENGTH, MAX_TAGS
 
@@ -106,7 +107,7 @@ class Breakdown:
     """Rows of one kind, the most urgent first."""
 
     name: str
-    """`cause`, `criterion`, `tag` or `flaky`."""
+    """`cause`, `criterion`, `check`, `tag` or `flaky`."""
     title: str
     meaning: str
     """What the numbers count."""
@@ -119,6 +120,7 @@ class Overview:
     def __init__(self, task_runs: Iterable[TaskRun] = ()) -> None:
         self._causes: dict[Cause, OverviewRow] = {}
         self._criteria: dict[str, OverviewRow] = {}
+        self._checks: dict[str, OverviewRow] = {}
         self._tags: dict[str, OverviewRow] = {}
         self._rates: dict[str, TaskRate] = {}
         self.failed = 0
@@ -135,10 +137,10 @@ class Overview:
             row.total += 1
             if cause is not None:
                 row.count_trial(task_run.task)
-        for label in _list_labels(task_run):
-            self._criteria.setdefault(label, OverviewRow(label, len(self._criteria))).total += 1
-        for label in _list_failed_labels(task_run):
-            self._criteria[label].count_trial(task_run.task)
+        if not why_undecided(task_run):
+            criteria, checks = split_criteria(task_run.criteria)
+            _count_labels(self._criteria, task_run.task, criteria, failed_criteria(task_run))
+            _count_labels(self._checks, task_run.task, checks, failed_checks(task_run))
         if cause is not None:
             self.failed += 1
             row = self._causes.setdefault(cause, OverviewRow(cause.text, len(self._causes), cause.outcome))
@@ -151,6 +153,7 @@ class Overview:
         breakdowns = (
             Breakdown("cause", "By cause", "trials that did not pass", _sort(self._causes)),
             Breakdown("criterion", "By criterion", "trials in which it failed", _sort(self._criteria)),
+            Breakdown("check", "By check on every task", "trials in which it failed", _sort(self._checks)),
             Breakdown("tag", "By tag", "trials that did not pass", _sort(self._tags)),
             Breakdown("flaky", "Flaky tasks", "trials that passed", list(self._flaky.values())),
         )
@@ -161,7 +164,8 @@ class Overview:
         cause = describe_cause(task_run)
         facets = {
             "cause": [self._causes[cause].number] if cause is not None else [],
-            "criterion": [self._criteria[label].number for label in _list_failed_labels(task_run)],
+            "criterion": [self._criteria[label].number for label in _list_labels(failed_criteria(task_run))],
+            "check": [self._checks[label].number for label in _list_labels(failed_checks(task_run))],
             "tag": [self._tags[tag].number for tag in _list_tags(task_run)] if cause is not None else [],
             "flaky": [self._flaky[task_run.task].number] if task_run.task in self._flaky else [],
         }
@@ -183,15 +187,19 @@ def _list_tags(task_run: TaskRun) -> Iterable[str]:
     return dict.fromkeys(task_run.tags[:MAX_TAGS])
 
 
-def _list_labels(task_run: TaskRun) -> Iterable[str]:
-    """Return the labels of the criteria that were to be judged, each once."""
-    criteria = () if why_undecided(task_run) else task_run.criteria
-    return dict.fromkeys(_describe_label(c) for c in criteria if c.status != "skipped")
+def _count_labels(
+    rows: dict[str, OverviewRow], task: str, criteria: Iterable[CriterionRun], failed: Iterable[CriterionRun]
+) -> None:
+    """Count a trial in the rows of its criteria, and in those of its failed criteria."""
+    for label in _list_labels(criterion for criterion in criteria if criterion.status != "skipped"):
+        rows.setdefault(label, OverviewRow(label, len(rows))).total += 1
+    for label in _list_labels(failed):
+        rows[label].count_trial(task)
 
 
-def _list_failed_labels(task_run: TaskRun) -> Iterable[str]:
-    """Return the labels of the criteria that failed or could not be judged, each once."""
-    return dict.fromkeys(map(_describe_label, failed_criteria(task_run)))
+def _list_labels(criteria: Iterable[CriterionRun]) -> Iterable[str]:
+    """Return the labels of criteria, each once."""
+    return dict.fromkeys(map(_describe_label, criteria))
 
 
 def _describe_label(criterion: CriterionRun) -> str:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import CriterionRun, FieldCheck, PagePicture, TaskRun
+from clerkship.report.criteria import describe_role, split_criteria
 from clerkship.report.judge_evidence import describe_move, parse_judge_evidence
 from clerkship.report.outcome import OUTCOMES, describe_reason, is_not_recorded, outcome, why_undecided
 
@@ -103,19 +104,33 @@ def count_notes(task_runs: Iterable[TaskRun]) -> Counter[str]:
 
 def failed_criteria(task_run: TaskRun) -> list[CriterionRun]:
     """Return the criteria that failed or could not be judged; none for an errored trial, because they mean nothing."""
+    return _list_failed(task_run, split_criteria(task_run.criteria)[0])
+
+
+def failed_checks(task_run: TaskRun) -> list[CriterionRun]:
+    """Return, of what is checked on every task, what failed or could not be judged."""
+    return _list_failed(task_run, split_criteria(task_run.criteria)[1])
+
+
+def failed_results(task_run: TaskRun) -> list[CriterionRun]:
+    """Return the failed criteria, then the failed checks."""
+    return failed_criteria(task_run) + failed_checks(task_run)
+
+
+def _list_failed(task_run: TaskRun, criteria: list[CriterionRun]) -> list[CriterionRun]:
     if why_undecided(task_run):
         return []
-    return [c for c in task_run.criteria if c.status == "error" or (c.status == "judged" and not c.passed)]
+    return [c for c in criteria if c.status == "error" or (c.status == "judged" and not c.passed)]
 
 
 def skipped_criteria(task_run: TaskRun) -> list[CriterionRun]:
     """Return the skipped criteria of a trial."""
-    return [criterion for criterion in task_run.criteria if criterion.status == "skipped" and not criterion.monitor]
+    return [criterion for criterion in split_criteria(task_run.criteria)[0] if criterion.status == "skipped"]
 
 
 def has_optional_criteria(task_run: TaskRun) -> bool:
     """Return whether some criteria do not gate, so that gates are worth marking."""
-    return not all(criterion.gate for criterion in task_run.criteria if not criterion.monitor)
+    return not all(criterion.gate for criterion in split_criteria(task_run.criteria)[0])
 
 
 def failed_evidence(criterion: CriterionRun) -> list[FieldCheck]:
@@ -125,11 +140,10 @@ def failed_evidence(criterion: CriterionRun) -> list[FieldCheck]:
 
 def explain_failure(task_run: TaskRun) -> Iterator[str]:
     """Yield each failed criterion: label, reason, and each expected value beside the actual one."""
-    for criterion in failed_criteria(task_run):
+    for criterion in failed_results(task_run):
         mark = "!" if criterion.status == "error" or criterion.is_warning else "✗"
-        gate = " (gate)" if criterion.gate and has_optional_criteria(task_run) else ""
-        gate = " (warning)" if criterion.is_warning else gate
-        yield f"{mark} {to_one_line(criterion.label)}{gate}"
+        role = ", ".join(describe_role(criterion, gates=has_optional_criteria(task_run)))
+        yield f"{mark} {to_one_line(criterion.label)}{f' ({role})' if role else ''}"
         if criterion.detail:
             yield f"    {to_one_line(criterion.detail)}"
         for cite in parse_judge_evidence(criterion).cites[:MAX_CITES]:

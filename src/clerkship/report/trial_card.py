@@ -13,6 +13,7 @@ from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.calls import build_calls, find_phone_names
 from clerkship.report.costs import render_used, total_cost
+from clerkship.report.criteria import CriteriaCount
 from clerkship.report.detail import TaskDetail
 from clerkship.report.fax_pages import StoredPage
 from clerkship.report.judge_evidence import is_citation
@@ -44,7 +45,7 @@ def build_row(detail: TaskDetail) -> dict[str, Any]:
         "timed_out": run.status == "timed_out",
         "crashed": bool(run.agent_error),
         "score": None if detail.changed else run.score,
-        "failed_criteria": sum(not c.is_warning for c in failed_criteria(run)) if detail.outcome == "pass" else 0,
+        "failed_criteria": len(failed_criteria(run)) if detail.outcome == "pass" else 0,
         "tags": run.tags[:MAX_TAGS],
         **({"template": run.template} if run.template else {}),
         **_build_measures(detail),
@@ -72,6 +73,7 @@ def build_body(detail: TaskDetail, *, replayed: bool = False) -> dict[str, Any]:
         "ending": describe_ending(run),
         "axes": [{"name": name, "score": axis.score, "weight": axis.weight} for name, axis in run.axes.items()],
         "criteria": [_build_criterion(criterion, detail.pages) for criterion in run.criteria],
+        "criteria_count": CriteriaCount.of(run.criteria).sentence(),
         "marks": [mark for c in judged for mark in _build_marks(c)],
         "error": clip(run.error, MAX_VALUE_LENGTH),
         "agent_error": clip(run.agent_error, MAX_VALUE_LENGTH),

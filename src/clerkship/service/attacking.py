@@ -15,6 +15,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.report.criteria import CriteriaCount
 from clerkship.sandbox.attack import SandboxAttack
 from clerkship.service.checking import load_domain
 from clerkship.service.planning.options import (
@@ -240,7 +241,7 @@ class AttackRunner:
         graded = [run for run in attacks if not reasons[run.task]]
         unexpected = {run.task: why for run in graded if (why := attacker.explain_unexpected(run))}
         finished = [run for run in attacks if run.status == "completed"]
-        skipped = [run.task for run in finished if any(one.status == "skipped" for one in run.criteria)]
+        skipped = [run.task for run in finished if CriteriaCount.of(run.criteria).skipped]
         self.unjudged.update(dict.fromkeys(skipped))
 
         def list_labels(*verdicts: str) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from statistics import fmean
 from clerkship.kit.wall import now
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import GRADING_VERSION, Snapshot
+from clerkship.report.criteria import CriteriaCount
 from clerkship.service.attacking import AttackOptions, AttackOutcome, AttackReport, describe_missing_verdict
 from clerkship.service.mutating import MutationReport
 from clerkship.suite_files.published.archive import Archive, open_archive
@@ -37,7 +38,7 @@ def _compute_digest(heads: Iterable[str]) -> str:
 def build_run_score(agent: str, runs: Sequence[TaskRun], snapshots: Mapping[str, Snapshot]) -> PublishedScore:
     """Return the score of `oracle` or `nop` from its trials."""
     scores = [run.score for run in runs if run.score is not None]
-    skipped = [run for run in runs if any(each.status == "skipped" for each in run.criteria)]
+    skipped = [run for run in runs if CriteriaCount.of(run.criteria).skipped]
     return PublishedScore(
         agent=agent,
         total=len(runs),

@@ -15,29 +15,23 @@ function criteriaSection(trial) {
   const criteria = trial.body.criteria;
   if (!criteria.length) return el("section", {}, el("h3", {}, "Criteria"), el("p", { class: "muted" }, "There are no criteria."));
   const sorted = [...criteria].sort((a, b) => URGENCY[criterionOutcome(a)] - URGENCY[criterionOutcome(b)]);
-  const quiet = sorted.filter((c) => c.monitor && (c.passed || c.status === "skipped")); // monitors that found nothing
-  const cards = sorted.filter((c) => !quiet.includes(c)).map((criterion) => criterionCard(criterion, trial));
-  const monitors = quiet.map((criterion) => criterionCard(criterion, trial));
+  const cards = sorted.filter((c) => !c.implied).map((criterion) => criterionCard(criterion, trial));
   return el("section", { class: "criteria" },
-    el("div", { class: "heading" }, el("h3", {}, "Criteria"), el("span", { class: "muted" }, trial.body.undecided || criteriaCounts(criteria)), unfold(cards)),
-    cards,
-    quiet.length ? el("details", { class: "monitors" }, el("summary", { class: "muted" }, monitorCounts(quiet)), monitors) : null);
+    el("div", { class: "heading" }, el("h3", {}, "Criteria"), el("span", { class: "muted" }, trial.body.undecided || trial.body.criteria_count), cards.length ? unfold(cards) : null),
+    cards, everyTaskChecks(sorted.filter((c) => c.implied), trial));
 }
 
-function monitorCounts(quiet) {
-  const skipped = quiet.filter((c) => c.status === "skipped").length;
-  const words = [quiet.length > skipped ? `${quiet.length - skipped} found nothing` : null, skipped ? `${skipped} not judged` : null];
-  return `Monitors: ${words.filter(Boolean).join(", ")}`;
-}
-
-function criteriaCounts(criteria) {
-  // What no author wrote is counted only where it fails the trial, as in the terminal.
-  const outcomes = criteria.filter((c) => !c.implied || (c.gate && !c.passed)).map(criterionOutcome);
-  return Object.keys(URGENCY)
+// What no author wrote stands apart and is not counted; it is folded unless something in it did not pass.
+function everyTaskChecks(checks, trial) {
+  if (!checks.length) return null;
+  const outcomes = checks.map(criterionOutcome);
+  const counts = Object.keys(URGENCY)
     .map((name) => [name, outcomes.filter((outcome) => outcome === name).length])
     .filter(([, number]) => number)
-    .map(([name, number]) => `${number} ${CRITERION_WORDS[name].toLowerCase()}`)
-    .join(", ");
+    .map(([name, number]) => `${number} ${CRITERION_WORDS[name].toLowerCase()}`);
+  const isOpen = !trial.body.undecided && outcomes.some((outcome) => outcome !== "pass" && outcome !== "skipped");
+  return el("details", { class: "checks", open: isOpen },
+    el("summary", { class: "muted" }, `Checked on every task: ${counts.join(", ")}`), checks.map((check) => criterionCard(check, trial)));
 }
 
 function unfold(cards) {
@@ -54,7 +48,8 @@ function criterionCard(criterion, trial) {
   const outcome = criterionOutcome(criterion);
   const badges = [
     criterion.gate ? badge("gate", "gate", "If it fails, the verdict is fail, whatever the score") : null,
-    criterion.monitor ? badge("monitor", "", "It runs on every task; a warning changes no verdict") : null,
+    criterion.monitor ? badge("monitor", "", "It runs on every task") : null,
+    criterion.monitor && !criterion.gate ? badge("warning only", "", "It changes no verdict") : null,
     criterion.weight !== 1 && !criterion.implied ? badge(`weight ${criterion.weight}`, "", "Weight in the score") : null,
     criterion.axis ? badge(criterion.axis, "axis", "Axis of the score") : null,
     criterion.input_entity_id ? badge(`about ${criterion.input_entity_id}`, "", "The record that it checks") : null,

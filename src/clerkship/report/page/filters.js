@@ -66,7 +66,7 @@ function filterChips(trials) {
 
 // The filters that hold, each with a button that removes it.
 function activeFilters() {
-  const names = { cause: "Cause", criterion: "Criterion", tag: "Tag", flaky: "Flaky" };
+  const names = { cause: "Cause", criterion: "Criterion", check: "Check on every task", tag: "Tag", flaky: "Flaky" };
   const active = [
     filter.outcome ? [`Verdict: ${verdictWord(filter.outcome)}`, () => { filter.outcome = ""; }] : null,
     filter.isFlaky ? ["Flaky tasks", () => { filter.isFlaky = false; }] : null,
