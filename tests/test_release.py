@@ -27,3 +27,11 @@ def test_version_is_written_in_one_place() -> None:
         timeout=60,
     )
     assert {*found.stdout.split()} - VERSIONED == set(), "read clerkship.__version__ instead"
+    guide = (ROOT / "docs" / "guide" / "in_ci.md").read_text(encoding="utf-8")
+    assert re.findall(r"/clerkship@v([\d.]+)", guide) == [__version__]
+
+
+def test_image_has_all_extras() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    (extras,) = re.findall(r"^ARG EXTRAS=(.*)$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert extras.split(",") == [*project["optional-dependencies"]]
