@@ -60,5 +60,5 @@ def init(
         )
     if not source:
         console.print(
-            "[quiet]In CI, set the variable INSTALL_CLERKSHIP_FROM: Clerkship has no release yet. See README.md.[/]"
+            "[quiet]In CI, set the variable INSTALL_CLERKSHIP_FROM: Clerkship is in no package index. See README.md.[/]"
         )
