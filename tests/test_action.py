@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,12 @@ class Job:
             (self.programs / name).write_text(FAKE, encoding="utf-8")
             (self.programs / name).chmod(0o755)
 
-    def run(self, name: str, code: int = 0, path: str = "", **inputs: str) -> "subprocess.CompletedProcess[str]":
+    def run(
+        self, name: str, inputs: Mapping[str, str], code: int = 0, path: str = ""
+    ) -> "subprocess.CompletedProcess[str]":
         """Run a step as a runner does: its text is a script, its `env` has the inputs. Programs exit with `code`."""
         step = STEPS[name]
-        known = {each: facts.get("default", "") for each, facts in ACTION["inputs"].items()} | inputs
+        known = {each: facts.get("default", "") for each, facts in ACTION["inputs"].items()} | {**inputs}
         environment = {name: INPUT.sub(lambda match: known[match[1]], value) for name, value in step["env"].items()}
         environment |= {"PATH": path or f"{self.programs}{os.pathsep}{os.environ['PATH']}", "CODE": str(code)}
         environment |= {"GITHUB_OUTPUT": str(self.output), "GITHUB_STEP_SUMMARY": str(self.summary)}
@@ -104,7 +107,9 @@ def test_suites_run_in_turn_with_reports_of_their_own(job: Job) -> None:
     (job.folder / "my suite" / "order.yml").write_text(SUITE, encoding="utf-8")
     (job.folder / "bot.py").write_text(BOT, encoding="utf-8")
     suites = "my suite/\n\nmy suite/order.yml\n"
-    done = job.run("Run the tasks", path=get_command_path(), suites=suites, agent="python:bot:Bot", options="-k\n2")
+    done = job.run(
+        "Run the tasks", {"suites": suites, "agent": "python:bot:Bot", "options": "-k\n2"}, path=get_command_path()
+    )
     assert done.returncode == 0, done.stdout + done.stderr
     names = {f"{each}.{suffix}" for each in ("1-my_suite", "2-order.yml") for suffix in ("html", "md", "xml")}
     assert {path.name for path in (job.folder / "clerkship-reports").iterdir()} == names
@@ -114,7 +119,7 @@ def test_suites_run_in_turn_with_reports_of_their_own(job: Job) -> None:
 
 @pytest.mark.parametrize(("suites", "code"), [("a\nb", 1), ("a", 2), ("", 0)])
 def test_failures_end_the_step_and_are_an_output(job: Job, suites: str, code: int) -> None:
-    done = job.run("Run the tasks", code, suites=suites, agent="nop")
+    done = job.run("Run the tasks", {"suites": suites, "agent": "nop"}, code)
     assert done.returncode == (code or 2)  # no suites at all are a mistake
     assert job.output.read_text(encoding="utf-8") == f"exit-code={code or 2}\n"
 
@@ -122,19 +127,19 @@ def test_failures_end_the_step_and_are_an_output(job: Job, suites: str, code: in
 def test_inputs_that_hold_commands_run_none(job: Job) -> None:
     hostile = "\"; touch broken; $(touch broken) `touch broken` '; touch broken #"
     for name in STEPS:
-        job.run(name, **dict.fromkeys(ACTION["inputs"], hostile))
+        job.run(name, dict.fromkeys(ACTION["inputs"], hostile))
     assert not [*job.folder.rglob("broken")]
     assert job.calls.read_text(encoding="utf-8").splitlines().count(hostile) == 5
 
 
 def test_inputs_that_look_like_options_are_none(job: Job) -> None:
-    job.run("Run the tasks", suites="--help", agent="nop", options="--replay\n--trials=3")
+    job.run("Run the tasks", {"suites": "--help", "agent": "nop", "options": "--replay\n--trials=3"})
     given = job.calls.read_text(encoding="utf-8").splitlines()
     assert given[-5:] == ["--replay", "--trials=3", "--", "--help", "--"]
 
 
 def test_mistakes_in_files_end_the_job_before_the_run(job: Job) -> None:
-    assert job.run("Check the files", suites="a\nb\n").returncode == 0
+    assert job.run("Check the files", {"suites": "a\nb\n"}).returncode == 0
     assert job.calls.read_text(encoding="utf-8").splitlines() == [
         "validate",
         "--",
@@ -145,7 +150,7 @@ def test_mistakes_in_files_end_the_job_before_the_run(job: Job) -> None:
         "b",
         "--",
     ]
-    assert job.run("Check the files", 2, suites="a\nb\n").returncode == 2
+    assert job.run("Check the files", {"suites": "a\nb\n"}, 2).returncode == 2
 
 
 @pytest.mark.parametrize(
@@ -157,7 +162,7 @@ def test_mistakes_in_files_end_the_job_before_the_run(job: Job) -> None:
     ],
 )
 def test_the_version_of_the_action_is_installed(job: Job, inputs: dict[str, str], package: str) -> None:
-    assert job.run("Install", **inputs).returncode == 0
+    assert job.run("Install", inputs).returncode == 0
     assert job.calls.read_text(encoding="utf-8").splitlines() == ["-m", "pip", "install", "--", package, "--"]
 
 
