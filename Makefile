@@ -71,6 +71,9 @@ site: ## Build the documentation site from docs/ into .cache/site/html, offline,
 publish: setup ## Publish the shipped suites into the package, and check their digests; ARGS=--update records those of changed suites
 	@$(RUN) python -m scripts.publish $(ARGS)
 
+release-check: setup ## Check whether a release can be made, and build it into dist/: minutes; ARGS=--no-build for seconds
+	@$(RUN) python -m scripts.release $(ARGS)
+
 new-simulator: setup ## Start a simulator of ours: make new-simulator NAME=pager
 	@$(RUN) python scripts/new_simulator.py $(NAME)
 	@$(RUN) ruff check --quiet --fix --select I src/clerkship/simulators
@@ -93,4 +96,4 @@ sshd:
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format docs site publish new-simulator bench bench-all sshd pins
+.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format docs site publish release-check new-simulator bench bench-all sshd pins

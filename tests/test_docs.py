@@ -194,13 +194,6 @@ def _check_json(body: str) -> None:
             json.loads(line)
 
 
-def test_readme_has_the_two_first_commands() -> None:
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert "pip install uv && uv run --extra fax clerkship demo" in text
-    assert "make test" in text
-    assert "make test" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
-
-
 def test_files_name_no_package_index_and_no_local_path() -> None:
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=120
