@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from functools import cache
 
-from clerkship.events.event import Utterance
+from clerkship.events.event import Utterance, is_done_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text, render_ledger, render_transcript, render_value
 from clerkship.llm.prompts import BUILT_IN, Prompt, RenderedPrompt, section
@@ -59,7 +59,7 @@ def _render_context(evidence: Evidence) -> str:
 
 def has_activity(evidence: Evidence) -> bool:
     """Return whether the agent said or did anything that can be judged."""
-    has_spoken = any(isinstance(event.payload, Utterance) and event.actor == "agent" for event in evidence.events)
+    has_spoken = any(isinstance(event.payload, Utterance) and is_done_by_agent(event) for event in evidence.events)
     has_acted = any(event.actor == "agent" and event.kind not in _LIFECYCLE_KINDS for event in evidence.events)
     return has_spoken or has_acted or evidence.answered
 

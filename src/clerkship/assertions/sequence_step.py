@@ -17,7 +17,7 @@ from clerkship.assertions.occurrence import HappenedAssertion
 from clerkship.assertions.tools import ToolExecutedAssertion
 from clerkship.assertions.utterances import BotUttered
 from clerkship.events import agent
-from clerkship.events.event import Event, Utterance
+from clerkship.events.event import Event, Utterance, is_done_by_agent
 from clerkship.events.query import describe_fields, describe_match, matches
 from clerkship.model.duration import Duration
 from clerkship.model.names import did_you_mean
@@ -95,7 +95,7 @@ class SequenceStep(EventMatch):
         utterance, payload = self.utterance, event.payload
         if utterance is None:
             return matches(event, self)
-        if not isinstance(payload, Utterance) or event.actor != "agent" or payload.is_incoming:
+        if not isinstance(payload, Utterance) or not is_done_by_agent(event):
             return False
         return utterance.sandbox in (None, event.source) and all(utterance.match_properties(event).values())
 

@@ -84,6 +84,9 @@ class Payload(Frozen):
     """Fields that only the state of the simulator reads. They are not stored if they are None, nor shown to a judge."""
     effect: ClassVar[EffectType] = "action"
     """What it changed, for comparisons of what two agents did."""
+    is_by_sandbox: ClassVar[bool] = False
+    """Whether it is always the doing of the sandbox or the run, even within a request of the agent: what a menu says
+    next, a decision, an acknowledgment."""
     freezes: ClassVar[bool] = True
     """Whether nested values are frozen when the event is appended. A simulator that builds new values for each event
     and never changes them may skip this: for a large resource it takes a tenth of a request."""
@@ -114,8 +117,6 @@ class Utterance(Payload):
     """Content other than text: an image, an attachment, a payload for the channel."""
     is_outgoing: ClassVar[bool] = False
     """Whether it is always from the agent's side, even if a step or the sandbox itself sent it."""
-    is_incoming: ClassVar[bool] = False
-    """Whether it is never from the agent's side, even if it is the answer of a machine within the agent's request."""
 
     @property
     def duration(self) -> timedelta:
@@ -190,12 +191,20 @@ def find_conversations(event: Event) -> tuple[str, ...]:
     return tuple([f"{event.source}/{place}" for place in places]) if places else (event.source,)
 
 
+def is_own_act(actor: str, payload: Payload | type[Payload]) -> bool:
+    """Return whether the agent itself did what an event tells, and not a sandbox within a request of the agent."""
+    return actor == "agent" and not payload.is_by_sandbox
+
+
+def is_done_by_agent(event: Event) -> bool:
+    """Return whether the agent itself did, or said, what an event tells."""
+    return is_own_act(event.actor, event.payload)
+
+
 def is_by_agent(event: Event) -> bool:
     """Return whether an utterance is from the agent's side; all others are from a person."""
     payload = event.payload
-    if isinstance(payload, Utterance):
-        return payload.is_outgoing or (event.actor == "agent" and not payload.is_incoming)
-    return event.actor == "agent"
+    return (isinstance(payload, Utterance) and payload.is_outgoing) or is_done_by_agent(event)
 
 
 def freeze_payload(payload: Payload) -> Payload:

@@ -31,6 +31,7 @@ class StepFailed(Payload, kind="scenario.step.failed"):
 class AgentStarted(Payload, kind="agent.started"):
     """The agent was given its task."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     entry: str
     """The function of the agent that was called: `on_task` or `on_turn`."""
@@ -115,6 +116,7 @@ or a response that is not accepted, `not_sent` a message that a fault held back.
 class OutboundAttempted(Payload, kind="outbound.attempted"):
     """A sandbox tried to deliver a message to the address that its agent registered; without the address."""
 
+    is_by_sandbox: ClassVar[bool] = True
     channel: str
     """The protocol, such as `mllp`."""
     message: str

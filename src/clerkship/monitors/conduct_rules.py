@@ -138,7 +138,7 @@ def _to_text(value: object) -> str:
 
 
 def _is_incoming(event: Event) -> bool:
-    return isinstance(event.payload, Utterance) and event.payload.is_incoming
+    return isinstance(event.payload, Utterance) and event.payload.is_by_sandbox
 
 
 def find_breaches(text: str, is_known: IsKnownHost, may_ask_for: frozenset[Secret]) -> Iterator[ConductBreach]:

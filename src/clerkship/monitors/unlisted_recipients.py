@@ -126,7 +126,7 @@ class AddressBook:
     def _arrived(self) -> _Text:
         """What was said to the agent, and pages that arrived."""
         payloads = (event.payload for event in self._evidence.events)
-        said = (each.text for each in payloads if isinstance(each, Utterance) and each.is_incoming)
+        said = (each.text for each in payloads if isinstance(each, Utterance) and each.is_by_sandbox)
         pages = (
             str(getattr(getattr(event.payload, "true_words", None), "text", ""))
             for event in self._evidence.of_kind(_PAGE)

@@ -79,6 +79,8 @@ class AuthorizationUpdated(AuthorizationEvent, kind="payer.authorization.updated
 class AuthorizationDetermined(AuthorizationEvent, kind="payer.authorization.determined"):
     """The payer decided, asked for more information, or set a time for its decision."""
 
+    is_by_sandbox: ClassVar[bool] = True
+
 
 class AuthorizationCancelled(AuthorizationEvent, kind="payer.authorization.cancelled"):
     """A provider cancelled its request."""
@@ -98,6 +100,7 @@ class AuthorizationNotRequired(PayerEvent, kind="payer.authorization.not_require
 class AuthorizationRejected(PayerEvent, kind="payer.authorization.rejected"):
     """The payer did not process a request, an update or a cancellation. Nothing is stored."""
 
+    is_by_sandbox: ClassVar[bool] = True
     request: RequestKind
     """What was asked for."""
     rejection: str
@@ -125,6 +128,7 @@ class AuthorizationInquired(PayerEvent, kind="payer.authorization.inquired"):
 class FaxUnmatched(PayerEvent, kind="payer.fax.unmatched"):
     """A fax arrived at a payer that names no request, or several. It is filed with none."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     fax: str
     """The id of the fax."""
@@ -184,10 +188,13 @@ class AppealFiled(AppealEvent, kind="payer.appeal.filed"):
 class AppealDecided(AppealEvent, kind="payer.appeal.decided"):
     """The payer decided an appeal."""
 
+    is_by_sandbox: ClassVar[bool] = True
+
 
 class AppealRejected(PayerEvent, kind="payer.appeal.rejected"):
     """The payer did not process an appeal. Nothing is stored."""
 
+    is_by_sandbox: ClassVar[bool] = True
     of: str
     rejection: str
     query: PartyQuery | AuthorizationQuery | ClaimQuery

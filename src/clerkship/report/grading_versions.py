@@ -27,6 +27,7 @@ GRADING_CHANGES: Mapping[str, tuple[str, ...]] = {
     "13": (
         "an answer may be one JSON object among words",
         "numbers in words, and counts after their noun, are read",
+        "what a phone menu says within a request of the agent is no action of the agent",
     ),
 }
 """The changes of each version, the newest last. A version that was released is never changed: a new one is added."""

@@ -11,6 +11,7 @@ from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
+from clerkship.report.by_agent import is_by_agent_itself
 from clerkship.report.calls import build_calls, find_phone_names
 from clerkship.report.costs import render_used, total_cost
 from clerkship.report.criteria import CriteriaCount
@@ -226,8 +227,9 @@ def describe_variant(person: ScenarioPerson, trial: int) -> str:
 
 
 def sort_events(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sort events by (at, seq): an event that arrived late stands where it happened."""
-    return sorted(events, key=lambda event: (datetime.fromisoformat(event["at"]), event["seq"]))
+    """Sort events by (at, seq): an event that arrived late stands where it happened. Mark those of the agent itself."""
+    marked = (event | {"by_agent": True} if is_by_agent_itself(event) else event for event in events)
+    return sorted(marked, key=lambda event: (datetime.fromisoformat(event["at"]), event["seq"]))
 
 
 def list_cited_events(detail: TaskDetail) -> set[int]:

@@ -172,7 +172,7 @@ function laneMark(chart, lane, { x, end, events }) {
   const { trial, cited } = chart;
   const [event] = events;
   const odd = events.map(trouble).find(Boolean);
-  const byAgent = events.filter(({ actor }) => actor === "agent").length;
+  const byAgent = events.filter((event) => event.by_agent).length;
   const failed = [...new Set(events.flatMap(({ seq }) => cited.get(seq) || []).map(({ text }) => `✗ ${plainText(text)}`))];
   const lines = () => [...(events.length > 1 ? groupLines(trial, lane, events) : eventLines(trial, event)), ...failed];
   const classes = ["lane-mark", byAgent === events.length ? "by-agent" : byAgent ? "by-both" : "", odd ? `odd ${odd.kind}` : "", events.length > 1 ? "several" : "", failed.length ? "is-cited" : "", events.every(hasPages) ? "pages" : ""];

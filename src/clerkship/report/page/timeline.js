@@ -120,10 +120,16 @@ function eventRow(view, event) {
 function track(view, event, odd) {
   const dot = odd
     ? el("i", { class: `mark ${odd.kind}` }, icon(odd.icon))
-    : el("i", { class: `dot ${event.actor === "agent" ? "by-agent" : ""}` });
-  const cell = el("span", { class: "track", title: `${event.source}, by ${event.actor}` }, dot);
+    : el("i", { class: `dot ${event.by_agent ? "by-agent" : ""}` });
+  const cell = el("span", { class: "track", title: `${event.source}, by ${doer(event)}` }, dot);
   cell.style.setProperty("--lane", view.lanes.indexOf(event.source));
   return cell;
+}
+
+// What a sandbox does within a request of the agent is logged under the agent, and is not its own doing.
+function doer(event) {
+  if (event.actor !== "agent" || event.by_agent) return event.actor;
+  return event.source === "run" ? "run" : `${event.source}, within a request of the agent`;
 }
 
 function because(trial, event) {
@@ -142,7 +148,7 @@ function openEvent(view, event, open) {
 function payloadPanel(trial, event) {
   const effects = trial.log.filter((other) => other.cause === event.seq);
   const facts = [
-    ["By", event.actor],
+    ["By", doer(event)],
     ["At", `${event.at} (simulated)`],
     event.cause ? ["Because of", eventLink(trial, event.cause)] : null,
     effects.length ? ["Led to", effects.map((effect) => [eventLink(trial, effect.seq), " "])] : null,

@@ -28,6 +28,7 @@ class ServiceCalled(Payload, kind="cds_service.called"):
 class ServiceAnswered(Payload, kind="cds_service.answered"):
     """A service answered a call with cards."""
 
+    is_by_sandbox: ClassVar[bool] = True
     service: str
     instance: str
     cards: tuple[dict[str, Any], ...]

@@ -37,12 +37,14 @@ class FaxQueued(Payload, kind="fax.queued"):
 class FaxArrived(Payload, kind="fax.arrived"):
     """A fax arrived at one of the organization's numbers."""
 
+    is_by_sandbox: ClassVar[bool] = True
     header: FaxHeader
 
 
 class FaxStatusChanged(Payload, kind="fax.status_changed"):
     """The status of a sent fax changed."""
 
+    is_by_sandbox: ClassVar[bool] = True
     id: str
     status: FaxStatus
     attempt: int
@@ -94,6 +96,7 @@ class ReplyPlanned(Payload, kind="fax.reply_planned"):
     the top.
     """
 
+    is_by_sandbox: ClassVar[bool] = True
     sender: Annotated[str, Field(description="the number of the correspondent, in E.164")]
     to: Annotated[str, Field(description="the own number that the fax will arrive at")]
     delay: Annotated[float, Field(description="simulated seconds after the delivery of the fax that it answers")]

@@ -126,6 +126,7 @@ class ResourceValidated(Payload, kind="fhir.resource.validated"):
 class SubscriptionTriggered(Payload, kind="fhir.subscription.triggered"):
     """A write matched the criteria of an active Subscription: its endpoint is notified."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     subscription: str
     """The id of the Subscription."""

@@ -43,6 +43,7 @@ class MdmSent(Hl7MessageSent, kind="hl7.mdm.sent"):
 class Hl7MessageArrived(Payload):
     """A message arrived in the agent's inbox."""
 
+    is_by_sandbox: ClassVar[bool] = True
     id: str
     """The id of the inbox entry: `1`, `2`, … The same message may arrive twice."""
     control_id: str
@@ -91,6 +92,7 @@ class Hl7MessageRefused(Payload, kind="hl7.message.refused"):
 class MessageObjected(Payload, kind="hl7.message.objected"):
     """A message was accepted, but another sandbox could not process it. The acknowledgment tells the sender."""
 
+    is_by_sandbox: ClassVar[bool] = True
     control_id: str
     ack: str
     """The code of its acknowledgment: AE."""

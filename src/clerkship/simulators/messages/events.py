@@ -72,6 +72,7 @@ class MessageRefused(Payload, kind="messages.message.refused"):
 class MessageStatusChanged(Payload, kind="messages.message.status_changed"):
     """A sent message was delivered, or could not be."""
 
+    is_by_sandbox: ClassVar[bool] = True
     id: str
     status: DeliveryStatus
     error_code: str | None = None
@@ -116,6 +117,7 @@ class ConsentChanged(Payload, kind="messages.consent.changed"):
 class ConversationStarted(Payload, kind="messages.conversation.started"):
     """A simulated person can be reached at an address."""
 
+    is_by_sandbox: ClassVar[bool] = True
     person: str
     channel: Channel
     address: str
@@ -128,6 +130,7 @@ class ConversationStarted(Payload, kind="messages.conversation.started"):
 class ConversationEnded(Payload, kind="messages.conversation.ended"):
     """A simulated person no longer answers at an address, with the reason."""
 
+    is_by_sandbox: ClassVar[bool] = True
     channel: Channel
     address: str
     reason: str

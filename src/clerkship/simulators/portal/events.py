@@ -24,6 +24,7 @@ class SignedIn(Payload, kind="portal.signed_in"):
 class CodeSent(Payload, kind="portal.code.sent"):
     """A one-time code was sent to the user."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     session: int
     channel: Literal["text", "email"]
@@ -50,6 +51,7 @@ class PasswordChanged(Payload, kind="portal.password.changed"):
 class HumanCheckAsked(Payload, kind="portal.human_check.asked"):
     """A submission was held back until a person passes a check."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     session: int
 
@@ -120,6 +122,7 @@ class Searched(Payload, kind="portal.searched"):
 class MemberFound(Payload, kind="portal.member.found"):
     """A user identified a member, who gets a number of the portal."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     session: int
     ref: str
@@ -213,6 +216,7 @@ class AppealSubmitted(Payload, kind="portal.appeal.submitted"):
 class LetterReceived(Payload, kind="portal.letter.received"):
     """A letter of a payer arrived in the inbox."""
 
+    is_by_sandbox: ClassVar[bool] = True
     letter: Letter
 
 

@@ -121,6 +121,7 @@ class CallEnded(CallEvent, kind="voice.call.ended"):
 class CallTransferred(CallEvent, kind="voice.call.transferred"):
     """The far end connected the agent to a representative or to another number."""
 
+    is_by_sandbox: ClassVar[bool] = True
     far_end: str
     is_wrong: Annotated[bool, Field(description="whether a fault sent the call to the wrong place")] = False
     meets: Annotated[DialOutcome, Field(description="what happens when it has rung there")] = "answer"
@@ -138,7 +139,7 @@ class FarEndSpoke(CallUtterance, kind="voice.far_end.spoke"):
     seconds: float
     node: Annotated[str, Field(description="`tree/node` of a phone tree; empty for a person")] = ""
     starts_in: Annotated[float, Field(description="seconds until it begins, because the same side still speaks")] = 0.0
-    is_incoming: ClassVar[bool] = True
+    is_by_sandbox: ClassVar[bool] = True
 
     @property
     def duration(self) -> timedelta:
@@ -204,6 +205,7 @@ class SpeechRefused(Payload, kind="voice.speech.refused"):
 class MusicStarted(CallEvent, kind="voice.music.started"):
     """Music or another sound without words plays."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     music: str
 
@@ -231,6 +233,7 @@ class DigitsSpoken(CallEntry, kind="voice.digits.spoken"):
 class NodeEntered(CallEvent, kind="voice.node.entered"):
     """A call came to a node of a phone tree."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     tree: str
     node: str
@@ -240,6 +243,7 @@ class NodeEntered(CallEvent, kind="voice.node.entered"):
 class InputRejected(CallEvent, kind="voice.input.rejected"):
     """A line rejected what the agent said or pressed, or heard nothing."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     node: str
     reason: RejectionReason
@@ -250,6 +254,7 @@ class InputRejected(CallEvent, kind="voice.input.rejected"):
 class ValueCollected(CallEvent, kind="voice.value.collected"):
     """A line accepted an entry."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "talk"
     node: str
     name: str
@@ -259,6 +264,7 @@ class ValueCollected(CallEvent, kind="voice.value.collected"):
 class HookRun(CallEvent, kind="voice.hook.run"):
     """A line or representative looked something up or changed something."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "talk"
     node: str
     hook: str
@@ -270,6 +276,7 @@ class HookRun(CallEvent, kind="voice.hook.run"):
 class ChartAsked(CallEvent, kind="voice.chart.asked"):
     """A line looked up records of a type in the chart. A reaction of a chart answers with its records as they are."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     resource_type: str
 
@@ -277,6 +284,7 @@ class ChartAsked(CallEvent, kind="voice.chart.asked"):
 class IdentityVerified(CallEvent, kind="voice.identity.verified"):
     """The far end accepted that it may speak about a person, or the agent's caller proved who they are."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "talk"
     member_id: str
 
@@ -303,6 +311,7 @@ class HoldEnded(CallEvent, kind="voice.hold.ended"):
 class BeepPlayed(CallEvent, kind="voice.beep.played"):
     """A recorder of messages beeped: what is said from now on is recorded."""
 
+    is_by_sandbox: ClassVar[bool] = True
     mailbox: str
 
 
@@ -312,6 +321,7 @@ class SessionChanged(CallEvent, kind="voice.session.changed"):
     Logs of earlier versions have one after each step of a far end, with the fields of `change` beside it.
     """
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     session: FarEndSession | None = None
     timer_seconds: float | None = None
@@ -349,6 +359,7 @@ class LineChanged(Payload, kind="voice.line.changed"):
 class CaseOpened(CallEvent, kind="voice.case.opened"):
     """A line or representative opened a case."""
 
+    is_by_sandbox: ClassVar[bool] = True
     reference: str
     subject: str
     member_id: str = ""
@@ -357,6 +368,7 @@ class CaseOpened(CallEvent, kind="voice.case.opened"):
 class CallbackBooked(CallEvent, kind="voice.callback.booked"):
     """A line or representative promised to call back."""
 
+    is_by_sandbox: ClassVar[bool] = True
     number: str
     at: Annotated[str, Field(description="when, as it was asked for; empty for as soon as possible")] = ""
 
@@ -386,6 +398,7 @@ class VoicemailChanged(Payload, kind="voice.voicemail.changed"):
 class MessageWaitingChanged(Payload, kind="voice.message_waiting.changed"):
     """The number of unread messages of a mailbox changed."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     mailbox: str
     unread: int

@@ -90,6 +90,7 @@ class X12AuthorizationRequested(X12Requested, kind="x12.authorization.requested"
 class X12Answered(Payload):
     """A payer answered a transaction set."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     id: str
     interchange: str
@@ -119,6 +120,7 @@ class X12AuthorizationAnswered(X12Answered, kind="x12.authorization.answered"):
 class TransactionRefused(Payload, kind="x12.transaction.refused"):
     """The agent sent a transaction set, and it was refused with a 999."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     holds_body: ClassVar[bool] = True
     id: str
@@ -152,6 +154,7 @@ class AcknowledgmentReceived(Payload, kind="x12.acknowledgment.received"):
 class AcknowledgmentSent(Payload, kind="x12.acknowledgment.sent"):
     """A TA1 or a 999 for the agent was written."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     id: str
     interchange: str
@@ -183,6 +186,7 @@ class ReplyGroup(Frozen):
 class InterchangeReplied(Payload, kind="x12.interchange.replied"):
     """The reply to an interchange was written: its envelopes, and which transactions are in it."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     id: str
     """The id of the interchange that it replies to."""
@@ -197,6 +201,7 @@ class InterchangeReplied(Payload, kind="x12.interchange.replied"):
 class BatchReplied(Payload, kind="x12.batch.replied"):
     """The reply to a batch, a part of it, or a later decision on a request in it was delivered."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     id: str
     """The id of the interchange that it replies to."""
@@ -210,6 +215,7 @@ class BatchReplied(Payload, kind="x12.batch.replied"):
 class EnvelopeRefused(Payload, kind="x12.envelope.refused"):
     """A CORE envelope was refused. Its payload was not processed."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     code: str
     """The error code of the CORE connectivity rule, such as `PayloadTypeRequired`."""
@@ -233,6 +239,7 @@ class PasRequested(Payload, kind="x12.pas.requested"):
 class PasAnswered(Payload, kind="x12.pas.answered"):
     """A payer answered a prior authorization request or inquiry over FHIR."""
 
+    is_by_sandbox: ClassVar[bool] = True
     effect: ClassVar[EffectType] = "none"
     operation: PasOperation
     payer_id: str
