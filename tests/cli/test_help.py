@@ -69,9 +69,9 @@ def test_missing_command_prints_help_and_exits_with_2(arguments: list[str], caps
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["vlidate"], "Error: No such command 'vlidate'. Did you mean 'validate'?"),
-        (["new", "tsk"], "Error: No such command 'tsk'. Did you mean 'task'?"),
-        (["run", "x", "--agnt", "nop"], "Error: No such option: --agnt (Possible options: --agent, --tag, --watch)"),
+        (["vlidate"], "Error: No such command 'vlidate'; did you mean `validate`?"),
+        (["new", "tsk"], "Error: No such command 'tsk'; did you mean `task`?"),
+        (["run", "x", "--agnt", "nop"], "Error: No such option: --agnt; did you mean `--agent`?"),
         (["run"], "Error: Missing argument 'path'."),
     ],
 )

@@ -473,7 +473,7 @@ def test_invalid_listener_option_is_an_error(
         (["up", "--from", "suite", "--task", "Calm the fahter"], "did you mean `Calm the father`?"),
         (["up", "--from", "suite", "--task", "the"], "it matches File the referral; Calm the father"),
         (["up", "--from", "suite", "--name", "../x"], "`../x` is not a valid name"),
-        (["up", "--from", "suite", "--port", "70000"], "less than or equal to 65535"),
+        (["up", "--from", "suite", "--port", "70000"], "expected at most 65535"),
         (["up", "--from", "two"], "name the environment; expected one of a, b"),
         (["up", "b", "--from", "two", "--task", "A"], "`A` belongs to environment a, not to b"),
         (["events"], "no running playground is registered in .clerkship/up; start one with `clerkship up`"),

@@ -20,8 +20,7 @@ from clerkship.events import agent
 from clerkship.events.event import Event, Utterance, is_done_by_agent
 from clerkship.events.query import describe_fields, describe_match, matches
 from clerkship.model.duration import Duration
-from clerkship.model.names import did_you_mean
-from clerkship.model.names import find_nearest_name as nearest_name
+from clerkship.model.names import did_you_mean, find_nearest_name
 from clerkship.model.scenario import EventMatch
 
 _SLOT_WAS_SET = "slot_was_set"
@@ -155,7 +154,9 @@ def _get_only_key(step: dict[Any, Any]) -> tuple[str, Any]:
         if name in _ABSENCES:
             reason = "says that something did not happen, which has no place in an order"
             raise ValueError(f"`{name}` cannot be a step: it {reason}; put it beside the sequence, as an assertion")
-    nearest = next((name for name in (nearest_name(str(key), ("event", *STEP_NAMES)) for key in step) if name), None)
+    nearest = next(
+        (name for name in (find_nearest_name(str(key), ("event", *STEP_NAMES)) for key in step) if name), None
+    )
     suggestion = f"did you mean `{nearest}`? " if nearest is not None and nearest not in step else ""
     raise ValueError(f"{suggestion}expected {{event: kind, …}}, or one of {', '.join(STEP_NAMES)} with a name")
 

@@ -13,6 +13,8 @@ from typer.core import TyperCommand, TyperGroup
 from clerkship.by_name import load
 from clerkship.cli.commands import COMMANDS, CommandEntry, GroupEntry
 
+USAGE_ERROR: Any = typer.BadParameter.__mro__[1]
+"""The error of typer for a command line that it cannot parse, which it does not export."""
 PLAIN: Any = {"rich_markup_mode": None}
 """Help is plain text: to lay it out with rich takes longer than everything else that `--help` does."""
 
@@ -30,13 +32,33 @@ def _convert_given_only(parameters: list[Any]) -> list[Any]:
 
 def _process_value(parameter: Any, convert: Callable[[Any, Any], Any], ctx: Any, value: Any) -> Any:
     if value is not None or parameter.required:
-        return convert(ctx, value)
+        try:
+            return convert(ctx, value)
+        except typer.BadParameter as error:
+            if value is not None:
+                error.message = load("clerkship.cli.usage_errors:describe_value_error")(error.message, value)
+            raise
     missing = () if parameter.multiple or parameter.nargs == -1 else None
     return missing if parameter.callback is None else parameter.callback(ctx, parameter, missing)
 
 
+def _suggest_option(error: Any, parameters: list[Any]) -> None:
+    """Let an error about an unknown option name the nearest one."""
+    if hasattr(error, "possibilities"):
+        known = [name for each in parameters for name in (*each.opts, *each.secondary_opts) if name.startswith("--")]
+        load("clerkship.cli.usage_errors:add_suggestion")(error, error.option_name, known)
+
+
 class PlainCommand(TyperCommand):
     """A command whose help has a section for each panel of options."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse arguments; an unknown option is an error with the nearest one."""
+        try:
+            return super().parse_args(ctx, args)
+        except USAGE_ERROR as error:
+            _suggest_option(error, self.get_params(ctx))
+            raise
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters, with `--help`."""
@@ -99,7 +121,20 @@ class CommandGroup(TyperGroup):
         if not args and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             raise typer.Exit(2)
-        return super().parse_args(ctx, args)
+        try:
+            return super().parse_args(ctx, args)
+        except USAGE_ERROR as error:
+            _suggest_option(error, self.get_params(ctx))
+            raise
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command of the first argument; an unknown one is an error with the nearest one."""
+        try:
+            return super().resolve_command(ctx, args)
+        except USAGE_ERROR as error:
+            if args and not args[0].startswith("-"):
+                load("clerkship.cli.usage_errors:add_suggestion")(error, args[0], self.commands)
+            raise
 
     def get_short_help_str(self, limit: int = 0) -> str:
         """Return the whole help for the list of commands."""

@@ -1,7 +1,10 @@
 """Names that users type: `-` and `_` are equivalent, and a wrong name gets the nearest known one as a hint."""
 
-from collections.abc import Iterable
-from difflib import get_close_matches
+import re
+from collections.abc import Iterable, Sequence
+from difflib import SequenceMatcher
+
+from clerkship.model.related_words import list_related_words
 
 
 def canonical_name(name: str) -> str:
@@ -9,38 +12,139 @@ def canonical_name(name: str) -> str:
     return name.replace("-", "_")
 
 
-_WRITE_VERBS = ("put", "drop", "write")
-_SYNONYMS: dict[str, tuple[str, ...]] = dict.fromkeys(
-    ("create", "add", "insert", "upsert", "update", "set", "write", "put", "store"), _WRITE_VERBS
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_FILLERS = frozenset(
+    ("a", "an", "any", "be", "did", "do", "does", "has", "is", "it", "of", "should", "the", "was", "were")
 )
-_SYNONYMS |= dict.fromkeys(("remove", "destroy", "drop"), ("delete",)) | {"change": ("patch",), "edit": ("patch",)}
-"""Verbs of other tools for the last part of a dotted name, which are not similar in spelling."""
-
-
-def _find_synonym(name: str, known: Iterable[str]) -> str | None:
-    kind, _, verb = name.lower().rpartition(".")
-    return next((f"{kind}.{same}" for same in _SYNONYMS.get(verb, ()) if kind and f"{kind}.{same}" in known), None)
+_COMPARED_CHARACTERS = 120
+_NEAR, _NEAR_KNOWN, _NEAR_SHORT = 0.6, 0.75, 0.5
+"""The likeness from which on a name, a word of the field, or a short word is near."""
+_NEAR_WHOLE, _NEAR_PAIR = 0.9, 0.65
+"""The same for the letters of several words, and of two words if one of them is another word."""
+_FEW_WORDS = 2
+_LISTED_NAMES = 12
+_NEGATIONS = frozenset(("not", "never", "no", "none", "without"))
+_SAME, _SAME_STEM, _RELATED = 1.0, 0.97, 0.95
+_LESS_LIKELY = 0.01
+"""By how much each next word of a list of related words is less likely."""
+_ENDINGS = ("s", "es", "ed", "d", "ing")
 
 
 def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to this one; None if none is similar."""
-    lowered = {candidate.lower(): candidate for candidate in sorted(known)}
-    synonym = _find_synonym(name, lowered)
-    if synonym is not None:
-        return lowered[synonym]
-    matches = get_close_matches(name.lower(), lowered, n=1, cutoff=0.6)
-    return lowered[matches[0]] if matches else None
+    """Return the known name that is meant: by related words first, then by spelling. None if none is near."""
+    written = _WrittenName(name[:_COMPARED_CHARACTERS])
+    rated = [(written.rate(candidate), candidate) for candidate in sorted(known)]
+    best = max((rating for rating, _ in rated), default=0.0)
+    equal = [candidate for rating, candidate in rated if rating == best >= _NEAR]
+    return max(equal, key=lambda each: (written.compare_whole(each), -abs(len(each) - len(name))), default=None)
+
+
+class _WrittenName:
+    """A name as a user wrote it, to be compared with known names."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name.lower()
+        self.words = _split_words(name)
+        self._whole = _build_matcher("".join(self.words))
+        self._spellings = [_build_matcher(word) for word in self.words]
+        self._near = [_get_near(word) if len(self.words) > 1 else _NEAR for word in self.words]
+
+    def rate(self, known: str) -> float:
+        """Return how likely a known name is meant, from 0 to 1."""
+        if known.lower() == self.name:
+            return _SAME
+        related = list_related_words(self.name)
+        if known in related:
+            return _SAME - _LESS_LIKELY * (1 + related.index(known))
+        words = _split_words(known[:_COMPARED_CHARACTERS])
+        joined = 0.0 if len(words) == len(self.words) else _compare_spelling(self._whole, "".join(words), _NEAR_WHOLE)
+        return max(_SAME_STEM * joined, self._rate_words(words))
+
+    def compare_whole(self, known: str) -> float:
+        """Return how much the spelling of a known name has in common with this one."""
+        return _compare_spelling(self._whole, "".join(_split_words(known[:_COMPARED_CHARACTERS])), 0)
+
+    def _rate_words(self, words: Sequence[str]) -> float:
+        """Pair the words of both names, the most alike first. Two words that have no pair contradict each other.
+
+        The first word of a name with dots is what it belongs to: that another one is meant is least likely.
+        """
+        pairs = sorted(
+            (-self._rate_word(place, word), place, other)
+            for place in range(len(self.words))
+            for other, word in enumerate(words)
+        )
+        here, there = set(range(len(self.words))), set(range(len(words)))
+        total = 0.0
+        for likeness, place, other in pairs:
+            if likeness and place in here and other in there:
+                here.remove(place)
+                there.remove(other)
+                total -= likeness
+        if _NEGATIONS.intersection((*(self.words[place] for place in here), *(words[other] for other in there))):
+            return 0.0
+        contradictions = min(len(here), len(there))
+        if contradictions and max(len(self.words), len(words)) == _FEW_WORDS and 0 not in here & there:
+            return _NEAR if _compare_spelling(self._whole, "".join(words), _NEAR_PAIR) else 0.0
+        if 0 in here and 0 in there:
+            total -= 1
+        unpaired = max(len(here), len(there)) - contradictions
+        compared = min(len(self.words), len(words))
+        return total / (compared + 0.5 * unpaired) - 0.25 * contradictions
+
+    def _rate_word(self, place: int, word: str) -> float:
+        written = self.words[place]
+        if written == word:
+            return _SAME
+        if _has_same_stem(written, word):
+            return _SAME_STEM
+        related = list_related_words(written)
+        if word in related:
+            return _RELATED - _LESS_LIKELY * related.index(word)
+        return _compare_spelling(self._spellings[place], word, self._near[place])
+
+
+def _get_near(word: str) -> float:
+    """Return how alike another word must be spelled: a word of the field is seldom misspelled."""
+    return _NEAR_KNOWN if list_related_words(word) else _NEAR_SHORT if len(word) <= 3 else _NEAR
+
+
+def _split_words(name: str) -> tuple[str, ...]:
+    words = tuple(word.lower() for word in _WORD.findall(name))
+    return tuple(word for word in words if word not in _FILLERS) or words or (name.lower(),)
+
+
+def _has_same_stem(one: str, other: str) -> bool:
+    short, long = sorted((one, other), key=len)
+    return len(short) > 2 and long.startswith(short) and long[len(short) :] in _ENDINGS
+
+
+def _build_matcher(text: str) -> "SequenceMatcher[str]":
+    return SequenceMatcher(None, "", text, autojunk=False)
+
+
+def _compare_spelling(matcher: "SequenceMatcher[str]", text: str, least: float) -> float:
+    """Return how much two texts have in common, from 0 to 1; 0 if it is less than `least`."""
+    matcher.set_seq1(text)
+    if matcher.real_quick_ratio() < least or matcher.quick_ratio() < least:
+        return 0.0
+    ratio = matcher.ratio()
+    return ratio if ratio >= least else 0.0
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a hint for an error message: the nearest name, or all known names if there are few."""
+    """Return a hint for an error message: the nearest name, or all known names if there are few.
+
+    Of many names with dots, those that begin as the name does are listed.
+    """
     names = sorted(known)
     close = find_nearest_name(name, names)
     if close is not None:
         return f"did you mean `{close}`?"
-    if 0 < len(names) <= 12:
-        return "known: " + ", ".join(names)
-    return ""
+    prefix, dot, _ = name.partition(".")
+    if len(names) > _LISTED_NAMES:
+        names = [each for each in names if dot and each.startswith(f"{prefix}.")]
+    return f"known: {', '.join(names)}" if 0 < len(names) <= 2 * _LISTED_NAMES else ""
 
 
 def find_matching_names(part: str, names: Iterable[str]) -> list[str]:

@@ -73,7 +73,7 @@ def _is_redundant(error: Any) -> bool:
 def _is_misspelled(missing: Sequence[Any], unknown: Sequence[Sequence[Any]]) -> bool:
     """Return whether a missing key was written with another spelling, which is reported already."""
     here = [str(other[-1]) for other in unknown if other[:-1] == missing[:-1]]
-    return find_nearest_name(str(missing[-1]), here) is not None
+    return any(find_nearest_name(name, [str(missing[-1])]) is not None for name in here)
 
 
 def _build_problem(error: Any, model: type[BaseModel], tree: YamlTree, prefix: KeyPath) -> InputProblem:

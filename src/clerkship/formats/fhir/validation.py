@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
 from typing import Any
 
 from clerkship.formats.fhir.definitions import RESOURCE_TYPES
@@ -11,6 +10,7 @@ from clerkship.formats.fhir.narrative import find_narrative_error
 from clerkship.formats.fhir.primitives import PRIMITIVES
 from clerkship.formats.fhir.resource import Resource
 from clerkship.formats.fhir.type_rules import ElementRule, TypeRules, get_type_rules
+from clerkship.model.names import find_nearest_name
 
 _MAX_LENGTH = 80
 _MAX_NAMES = 16
@@ -55,8 +55,8 @@ def suggest_name(name: str, rules: TypeRules) -> str:
     spelled = [spelling for spelling, choice in rules.choices.items() if choice == name]
     if spelled:
         return f": it is written with its type ({join_names(spelled)})"
-    near = get_close_matches(name[:_MAX_LENGTH], rules.elements, 1)
-    return f"; {near[0]}?" if near else ""
+    nearest = find_nearest_name(name[:_MAX_LENGTH], rules.elements)
+    return f"; {nearest}?" if nearest is not None else ""
 
 
 MAX_DEPTH = 100
