@@ -126,7 +126,17 @@ def remote(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RemoteAgent]:
         write_certificate(folder / "runner.pem")
         (folder / "suite.yml").write_text(SUITE, encoding="utf-8")
         script = Path(__file__).with_name("remote_agent.py")
-        command = ["ip", "netns", "exec", NAMESPACE, sys.executable, script, AGENT, folder / "runner.pem", THIRD]
+        command: list[str | Path] = [
+            "ip",
+            "netns",
+            "exec",
+            NAMESPACE,
+            sys.executable,
+            script,
+            AGENT,
+            folder / "runner.pem",
+            THIRD,
+        ]
         with start_process(command, stdout=subprocess.PIPE, cwd=folder) as agent:
             assert agent.stdout is not None
             assert agent.stdout.readline() == "ready\n"
