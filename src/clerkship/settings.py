@@ -3,6 +3,7 @@
 import os
 import re
 import shlex
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -210,12 +211,29 @@ def override_isolation(settings: Settings, mode: str | None) -> Settings:
 
 def get_command_prefix(folder: Path | None = None, environ: Mapping[str, str] = os.environ) -> str:
     """Return the command that starts the program in a folder, by default the current one, for messages."""
+    program = _describe_program(Path(sys.argv[0]), environ)
     if "UV_RUN_RECURSION_DEPTH" not in environ:
-        return "clerkship"
+        return program
     project = Path(environ.get("VIRTUAL_ENV", ".venv")).resolve().parent
     if (folder or Path.cwd()).resolve().is_relative_to(project):
-        return "uv run clerkship"
-    return f"uv run --project {shlex.quote(str(project))} clerkship"
+        return f"uv run {program}"
+    return f"uv run --project {shlex.quote(str(project))} {program}"
+
+
+def _describe_program(started: Path, environ: Mapping[str, str]) -> str:
+    """Return how this program is called again: by its name, or by its path if the shell would find another one."""
+    if started.parts[-2:] == ("clerkship", "__main__.py"):
+        names = (name for name in ("python", "python3") if _find_program(name, environ) == Path(sys.executable))
+        return f"{next(names, None) or shlex.quote(sys.executable)} -m clerkship"
+    path = started.absolute()
+    is_found = started.stem != "clerkship" or not path.exists() or _find_program("clerkship", environ) == path
+    return "clerkship" if is_found else shlex.quote(str(path))
+
+
+def _find_program(name: str, environ: Mapping[str, str]) -> Path | None:
+    """Return the program that the shell finds by a name."""
+    found = shutil.which(name, path=environ.get("PATH", ""))
+    return Path(found).absolute() if found is not None else None
 
 
 def has_screen(environ: Mapping[str, str] = os.environ) -> bool:

@@ -25,7 +25,7 @@ TO_TRY = (
     "+18005550142 (POST /calls of the phone), its fax number for records +15550100149."
 )
 CAREFUL = RunRequest(path=SUITE, agent="python:clerkship.demo.agent:Agent", domain=SUITE / "domain.yml")
-HASTY = replace(CAREFUL, agent="python:clerkship.demo.agent:HastyAgent", only=frozenset({TASK}))
+HASTY = replace(CAREFUL, agent="python:clerkship.demo.agent:HastyAgent", tasks=(TASK,))
 
 
 def demo(

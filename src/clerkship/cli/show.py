@@ -27,6 +27,7 @@ from clerkship.cli.outcome_style import describe_unfinished_run
 from clerkship.cli.report_options import ReportOptions, Results
 from clerkship.cli.verdicts import print_published, print_run
 from clerkship.model.errors import InputError
+from clerkship.report.labels import rerun_command
 from clerkship.report.outcome import is_not_recorded
 from clerkship.report.published_version import describe_notes
 from clerkship.report.repeats import group_rates
@@ -133,4 +134,6 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
     if status:
         out().print(status, soft_wrap=True)
     print_run(out(), view, store_option)
+    command = f"{rerun_command(view.run)}{store_option}"
+    out().print(f"[quiet]run it again:[/] {escape(command)}", soft_wrap=True, highlight=False)
     print_unrecorded_trials(out(), sum(map(is_not_recorded, view.task_runs)))

@@ -28,6 +28,7 @@ from clerkship.report.repeats import compute_repeats, group_rates, list_curves
 from clerkship.report.site_pages import build_site_pages
 from clerkship.report.templates import TemplateRates
 from clerkship.report.trial_card import build_body, build_row, list_cited_events, sort_events
+from clerkship.settings import get_command_prefix
 
 MAX_PAGE_DATA = 8 * 1024 * 1024
 """Bytes of data in one page, besides the list of trials."""
@@ -110,7 +111,13 @@ def render_html(
     if not changed:
         for row, task_run in zip(trials, task_runs, strict=True):
             row.update(overview.list_facets(task_run))
-    data = {"run": run.id, "outcomes": outcomes, "trials": trials, **build_page_images(urgent_first, trials)}
+    data = {
+        "run": run.id,
+        "command": get_command_prefix(),
+        "outcomes": outcomes,
+        "trials": trials,
+        **build_page_images(urgent_first, trials),
+    }
     site = build_site_pages(urgent_first, trials)
     data |= site
     return render_page(

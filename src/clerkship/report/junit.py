@@ -31,6 +31,7 @@ from clerkship.report.plain_text import (
 from clerkship.report.published_version import describe_notes, describe_published
 from clerkship.report.repeats import TaskRate, compute_repeats, list_curves
 from clerkship.report.templates import TemplateRates
+from clerkship.settings import get_command_prefix
 
 MAX_TEXT_BYTES = 20_000_000
 """Bytes of explanations in one file: GitLab accepts at most 30 MB."""
@@ -186,7 +187,7 @@ def _render_not_run(run: BenchmarkRun, missing: int, seen: Counter[tuple[str, st
     """Render an error case for a run that was stopped: it must not appear green."""
     classname, name = _unique(_classname(run, ""), f"{missing:,} trials were not run", seen)
     how = "stopped" if run.status == "cancelled" else "interrupted"
-    message = _attribute(f"the run was {how}; continue it with: clerkship resume {run.id}")
+    message = _attribute(f"the run was {how}; continue it with: {get_command_prefix()} resume {run.id}")
     return _render_testcase(classname, name, f'<error type="not_run" message={message}></error>')
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from clerkship.model.run import DEFAULT_AXIS, BenchmarkRun, IsolationLevel, TaskRun
+from clerkship.settings import get_command_prefix
 
 ISOLATION: Mapping[IsolationLevel, str] = {
     "bubblewrap": "bubblewrap: store, tasks and other processes hidden",
@@ -18,13 +19,14 @@ NO_AXIS = "no axis"
 
 
 def rerun_command(run: BenchmarkRun) -> str:
-    """Return the command that repeats a run."""
+    """Return the command that repeats a run, in the folder in which it was started."""
+    program = get_command_prefix()
     trials = f" --trials {run.trials}" if run.trials > 1 else ""
     if run.fork is not None:
         which = f"{run.fork.run} {shlex.quote(run.fork.task)} --at-turn {run.fork.turn} --trial {run.fork.trial}"
-        return f"clerkship fork {which} --agent {shlex.quote(run.solver)}{trials}{_options(run)}"
+        return f"{program} fork {which} --agent {shlex.quote(run.solver)}{trials}{_options(run)}"
     path = shlex.quote(run.path) if run.path else "PATH"
-    return f"clerkship run {path} --agent {shlex.quote(run.solver)} --seed {run.seed}{trials}{_options(run)}"
+    return f"{program} run {path} --agent {shlex.quote(run.solver)} --seed {run.seed}{trials}{_options(run)}"
 
 
 def _options(run: BenchmarkRun) -> str:
@@ -35,7 +37,7 @@ def _options(run: BenchmarkRun) -> str:
 def show_command(task_run: TaskRun) -> str:
     """Return the command that shows a trial with its whole log."""
     trial = f" --trial {task_run.trial}" if task_run.trial > 1 else ""
-    return f"clerkship show {task_run.run} {shlex.quote(task_run.task)}{trial} --events"
+    return f"{get_command_prefix()} show {task_run.run} {shlex.quote(task_run.task)}{trial} --events"
 
 
 class Attachment(NamedTuple):

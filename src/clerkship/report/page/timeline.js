@@ -52,7 +52,7 @@ function leftOut(trial) {
   const which = trial.trial > 1 ? ` --trial ${trial.trial}` : "";
   return el("p", { class: "left-out" },
     `${plural(missing, "event")} not shown, to keep the page small; `,
-    el("code", {}, `clerkship show ${DATA.run} ${task}${which} --events`), ` prints ${missing === 1 ? "it" : "them"}.`);
+    el("code", {}, `${DATA.command} show ${DATA.run} ${task}${which} --events`), ` prints ${missing === 1 ? "it" : "them"}.`);
 }
 
 // A lane's name is a button: press it to fold the lane's events away.

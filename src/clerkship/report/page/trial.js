@@ -3,7 +3,7 @@
 function trialView(trial) {
   const hits = el("section", { class: "hits", hidden: true });
   if (!trial.body) return [trialHead(trial), hits, el("p", { class: "left-out" },
-    "Left out of this page to keep it small; ", el("code", {}, `clerkship show ${DATA.run}`), " prints it.")];
+    "Left out of this page to keep it small; ", el("code", {}, `${DATA.command} show ${DATA.run}`), " prints it.")];
   return [
     trialHead(trial),
     hits,

@@ -1,7 +1,7 @@
 """Step 3: freeze the tasks, so that later changes to their files do not change the run; check the extras they need."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -137,7 +137,7 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
         record={
             "name": request.benchmark or (published.name if published is not None else request.path.resolve().name),
             "path": str(request.path),
-            "options": words_of(request),
+            "options": words_of(replace(request, tasks=tuple(sorted(request.only))) if request.only else request),
             "concurrency": concurrency,
             "allow_ungraded": request.allow_ungraded or (published is not None and published.for_agents),
             **compare_with_published(library, snapshots),
