@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeVar, get_args
 
 from clerkship.model.bot_format import find_header_secrets, parse_headers
+from clerkship.model.duration import parse_seconds
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
 from clerkship.model.run_options import MAX_TOKEN_LIMIT, IsolationMode, PersonFacts
@@ -44,7 +45,11 @@ def _address(example: str) -> SettingKind:
 
 
 _TEXT, _PATH, _SECRET_TEXT = SettingKind(), SettingKind(Path, "a path"), SettingKind()
-_SECONDS = SettingKind(float, "seconds, more than 0 and at most 86400", lambda seconds: 0 < seconds <= 86_400)
+_SECONDS = SettingKind(
+    parse_seconds,
+    "a time such as 90s, 2m or 1h, or seconds; more than 0 and at most 24 hours",
+    lambda seconds: 0 < seconds <= 86_400,
+)
 _POSITIVE_INTEGER = SettingKind(int, "a whole number, at least 1", lambda number: 0 < number <= 86_400)
 _PORT = SettingKind(int, "a port, 0 to 65535", lambda number: 0 <= number <= 65_535)
 _TOKENS = SettingKind(int, f"a whole number from 1 to {MAX_TOKEN_LIMIT}", lambda number: 0 < number <= MAX_TOKEN_LIMIT)

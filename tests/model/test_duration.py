@@ -4,8 +4,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 
-from clerkship.model.duration import parse_duration, render_duration
+from clerkship.model.duration import Seconds, parse_duration, render_duration
 
 
 @pytest.mark.parametrize(
@@ -28,6 +29,17 @@ from clerkship.model.duration import parse_duration, render_duration
 )
 def test_duration_is_parsed_from_units_or_seconds(written: Any, seconds: float) -> None:
     assert parse_duration(written) == timedelta(seconds=seconds)
+
+
+@pytest.mark.parametrize(("written", "seconds"), [(90, 90), ("90s", 90), ("2m", 120), ("1h30m", 5400), ("0.5", 0.5)])
+def test_wall_time_is_read_as_seconds(written: Any, seconds: float) -> None:
+    assert TypeAdapter(Seconds).validate_python(written) == seconds
+
+
+@pytest.mark.parametrize("written", ["soon", True, [1]])
+def test_other_wall_time_is_refused(written: Any) -> None:
+    with pytest.raises(ValidationError):
+        TypeAdapter(Seconds).validate_python(written)
 
 
 @pytest.mark.parametrize("written", ["", "soon", "5y", "m", "-5m", "5 minutes", "1h-30m", "1e3s", True, None, [5]])

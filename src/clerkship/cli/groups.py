@@ -9,6 +9,7 @@ from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import typer
 
+from clerkship.by_name import load
 from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
 
@@ -81,8 +82,13 @@ def _build_flag(flag: tuple[str, str], panel: str | None) -> inspect.Parameter:
 
 def _typer_info(option: Option) -> Any:
     options: dict[str, Any] = {"help": option.help, "metavar": option.metavar, "rich_help_panel": option.panel}
-    options |= {"min": option.min, "max": option.max}
+    options |= {"parser": _parse_seconds} if option.is_duration else {"min": option.min, "max": option.max}
     return typer.Option(*option.names, **options) if option.names else typer.Argument(**options)
+
+
+def _parse_seconds(text: str) -> float:
+    """Return the seconds of a duration; its module, with pydantic, is imported for a value only."""
+    return load("clerkship.model.duration:parse_seconds")(text)  # type: ignore[no-any-return]
 
 
 def _plain_type(hint: Any) -> Any:

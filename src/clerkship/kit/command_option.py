@@ -19,6 +19,8 @@ class Option:
     """The heading that it has in the help."""
     min: float | None = None
     max: float | None = None
+    is_duration: bool = False
+    """Whether the value is a number of seconds, or a duration such as 90s or 1h30m."""
     flags: Mapping[str, tuple[str | bool, str]] = field(default_factory=dict)
     """Flags that each stand for a value, with the value and the help. Only one of them or the option may be given."""
     switch: tuple[str, str] = ("", "")

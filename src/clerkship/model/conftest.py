@@ -7,6 +7,7 @@ from typing import Annotated, Any, Self
 import orjson
 from pydantic import ConfigDict, Field, JsonValue, field_validator, model_validator
 
+from clerkship.model.duration import Seconds
 from clerkship.model.frozen import Frozen, Number, Whole
 from clerkship.model.run_options import PersonFacts
 from clerkship.model.usage import Prices
@@ -35,7 +36,7 @@ class LlmConfig(Frozen):
     model: Annotated[str, Field(description="name of the model; for `azure`, `deployment` is enough")] = ""
     api_base: Annotated[str | None, Field(description="address of the API, if it is not the provider's default")] = None
     api_key: Annotated[str | None, Field(description="`${NAME}`: the environment variable that holds the key")] = None
-    timeout: Annotated[Number | None, Field(gt=0, le=3600, description="seconds to wait for one answer")] = None
+    timeout: Annotated[Seconds | None, Field(gt=0, le=3600, description="seconds to wait for one answer")] = None
     api_version: Annotated[str | None, Field(pattern=_VERSION_PATTERN, description="version of the Azure API")] = None
     deployment: Annotated[str | None, Field(min_length=1, description="name of the model's deployment in Azure")] = None
     input_cost_per_token: Annotated[DollarsPerToken | None, Field(description="dollars per input token")] = None

@@ -1,4 +1,4 @@
-"""Durations of simulated time: `30m`, `+10m`, `1h30m`, `250ms`, or a number of seconds."""
+"""Durations in files, options and settings: `30m`, `+10m`, `1h30m`, `250ms`, or a number of seconds."""
 
 import re
 from datetime import timedelta
@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
 
-from clerkship.model.frozen import Whole
+from clerkship.model.frozen import Number, Whole
 
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _UNIT_NAMES = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -34,6 +34,16 @@ def parse_duration(value: Any) -> timedelta:
     return sum((timedelta(**{_UNIT_NAMES[unit]: number}) for number, unit in parts), timedelta())
 
 
+def parse_seconds(text: str) -> float:
+    """Parse a duration and return its seconds. Raise ValueError, with examples, if the text is not one."""
+    return parse_duration(text).total_seconds()
+
+
+def _read_seconds(value: Any) -> Any:
+    """Return the seconds of a text; anything else unchanged, so that its type is checked."""
+    return parse_seconds(value) if isinstance(value, str) else value
+
+
 def _to_timedelta(seconds: float) -> timedelta:
     if not 0 <= seconds <= _MAX_SECONDS:
         raise ValueError("expected a duration between 0 and 100 years")
@@ -58,6 +68,10 @@ Duration = Annotated[
     PlainSerializer(render_duration, return_type=str),
     WithJsonSchema({"type": ["string", "number"], "description": "30m, 1h30m, 250ms, or seconds"}),
 ]
+Seconds = Annotated[
+    Number, BeforeValidator(_read_seconds), WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "string"}]})
+]
+"""Wall time: a number of seconds, or a duration as text."""
 UtcOffset = Annotated[
     Whole | None,
     Field(

@@ -6,8 +6,8 @@ from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validat
 
 from clerkship.model.call import StepCall
 from clerkship.model.conversation_key import ADDRESS_FORMS, PHONE_CHANNELS, PersonChannel, is_address
-from clerkship.model.duration import Duration
-from clerkship.model.frozen import Flag, Frozen, Number, Whole
+from clerkship.model.duration import Duration, Seconds
+from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.model.matcher import check_expected
 from clerkship.model.pattern import Regex
 from clerkship.model.persona import Persona
@@ -407,8 +407,12 @@ class Scenario(Frozen):
         ),
     ] = None
     turn_timeout: Annotated[
-        Number | None,
-        Field(gt=0, le=86_400, description="wall seconds for one answer; default: 60, or as the run sets it"),
+        Seconds | None,
+        Field(
+            gt=0,
+            le=86_400,
+            description="for one answer: wall seconds, or 2m; default: 60, or as the run sets it",
+        ),
     ] = None
     initial_slots: Annotated[
         dict[str, JsonValue], Field(description="slot values set before the conversation begins")

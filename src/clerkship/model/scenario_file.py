@@ -5,7 +5,8 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
-from clerkship.model.frozen import Flag, Frozen, Number, Whole
+from clerkship.model.duration import Seconds
+from clerkship.model.frozen import Flag, Frozen, Whole
 from clerkship.model.monitor_settings import MonitorSettings
 from clerkship.model.persona import Persona
 from clerkship.model.quality import Metrics, Votes, check_not_blank
@@ -26,7 +27,7 @@ class ScenarioSetup(Frozen):
     max_turns: Annotated[
         Whole | None, Field(ge=1, le=10_000, description="replies of the agent before the conversation ends (ours)")
     ] = None
-    turn_timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per answer (ours)")] = None
+    turn_timeout: Annotated[Seconds | None, Field(gt=0, le=86_400, description="wall seconds per answer (ours)")] = None
     allow_inaction: Annotated[Flag, Field(description="whether an agent that does nothing may pass (ours)")] = False
     monitors: MonitorSettings = {}
 
@@ -137,7 +138,7 @@ class ScenarioFile(Frozen):
     setup: ScenarioSetup = ScenarioSetup()
     goals: Annotated[Goals, Field(description="without goals, a run has a transcript and no verdict")] = Goals()
     tags: Annotated[tuple[str, ...], Field(description="labels to select and group by (ours)")] = ()
-    timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds (ours)")] = None
+    timeout: Annotated[Seconds | None, Field(gt=0, le=86_400, description="wall seconds, or such as 1h (ours)")] = None
     environment: Annotated[str | None, Field(description="name of an environment in the same folder (ours)")] = None
     solution: Annotated[
         str | None, Field(description="Python file that `oracle` runs, relative to this file (ours)")

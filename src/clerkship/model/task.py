@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field, JsonValue
 
 from clerkship.model.call import AssertionCall
-from clerkship.model.duration import Duration
+from clerkship.model.duration import Duration, Seconds
 from clerkship.model.frozen import Flag, Frozen, Number, Whole
 from clerkship.model.monitor_settings import MonitorSettings
 from clerkship.model.quality import Metrics
@@ -38,7 +38,9 @@ class Benchmark(Frozen):
     licence: Annotated[str, Field(max_length=200, description="under which others may use it, such as CC-BY-4.0")] = ""
     authors: Annotated[tuple[str, ...], Field(description="who made it")] = ()
     limits: Annotated[tuple[str, ...], Field(description="what it does not test, in words for its users")] = ()
-    timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds per task")] = None
+    timeout: Annotated[Seconds | None, Field(gt=0, le=86_400, description="per task: wall seconds, or such as 1h")] = (
+        None
+    )
     concurrency: Annotated[Whole | None, Field(ge=1, le=1000)] = None
 
 
@@ -100,7 +102,7 @@ class Task(Frozen):
     entities: Annotated[tuple[Entity, ...], Field(description="records the task is about")] = ()
     for_each: Annotated[ForEach | None, Field(description="records for each of which one task is made")] = None
     tags: Annotated[tuple[str, ...], Field(description="labels to select and group by")] = ()
-    timeout: Annotated[Number | None, Field(gt=0, le=86_400, description="wall seconds")] = None
+    timeout: Annotated[Seconds | None, Field(gt=0, le=86_400, description="wall seconds, or such as 90s or 1h")] = None
     criteria: Annotated[tuple[Criterion, ...], Field(description="typed assertions, checked after the run")] = ()
     metrics: Annotated[Metrics, Field(description="further metrics for a model to rate; not part of the verdict")] = ()
     allow_inaction: Annotated[

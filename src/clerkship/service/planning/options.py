@@ -18,7 +18,7 @@ MAX_TIMEOUT = 86_400
 MAX_TURN_LIMIT = 10_000
 MAX_TRIALS_UNTIL_SURE = 50
 """The default maximum of trials per task with `until_sure`."""
-_TIMEOUT_RANGE: Any = {"min": 0.001, "max": MAX_TIMEOUT}
+_DURATION: Any = {"metavar": "TIME", "is_duration": True}
 _MODEL_FORMS = "openai:model, anthropic:model, any:model@address, scripted:file"
 # The headings of the help, each with the options below it.
 _selection, _execution = partial(Option, panel="Selection"), partial(Option, panel="Execution")
@@ -95,9 +95,8 @@ ModelTimeout = Annotated[
     float | None,
     _models(
         ("--model-timeout",),
-        "Wall seconds for one answer of a model or an openai: agent. [default: 120]",
-        "SEC",
-        **_TIMEOUT_RANGE,
+        "Time limit of one answer of a model or an openai: agent: seconds, or such as 2m. [default: 120]",
+        **_DURATION,
     ),
 ]
 _RECORDED: dict[str, tuple[str | bool, str]] = {
@@ -162,13 +161,17 @@ class ExecutionOptions:
     timeout: Annotated[
         float | None,
         _execution(
-            ("--timeout",), "Wall seconds for a task without its own timeout. [default: 300]", "SEC", **_TIMEOUT_RANGE
+            ("--timeout",),
+            "Time limit of a task without its own timeout: seconds, or such as 90s or 1h30m. [default: 300]",
+            **_DURATION,
         ),
     ] = None
     turn_timeout: Annotated[
         float | None,
         _execution(
-            ("--turn-timeout",), "Wall seconds for each reply in a conversation. [default: 60]", "SEC", **_TIMEOUT_RANGE
+            ("--turn-timeout",),
+            "Time limit of each reply in a conversation: seconds, or such as 2m. [default: 60]",
+            **_DURATION,
         ),
     ] = None
     max_turns: Annotated[

@@ -120,10 +120,9 @@ class RunRequest(
         """Raise InputError for an option with an invalid value."""
         if self.trial_count < 1 or (self.concurrency or 1) < 1:
             raise InputError.of("trials and concurrency must be at least 1")
-        if self.timeout is not None and not 0 < self.timeout <= MAX_TIMEOUT:
-            raise InputError.of(f"a timeout must be more than 0 and at most {MAX_TIMEOUT} seconds")
-        if self.turn_timeout is not None and not 0 < self.turn_timeout <= MAX_TIMEOUT:
-            raise InputError.of(f"the timeout of a turn must be more than 0 and at most {MAX_TIMEOUT} seconds")
+        for option, limit in (("--timeout", self.timeout), ("--turn-timeout", self.turn_timeout)):
+            if limit is not None and not 0 < limit <= MAX_TIMEOUT:
+                raise InputError.of(f"{option} is {limit:g} seconds (expected: more than 0, at most 24h)")
         if self.max_turns is not None and not 1 <= self.max_turns <= MAX_TURN_LIMIT:
             raise InputError.of(f"the number of turns must be from 1 to {MAX_TURN_LIMIT:,}")
         if self.compat not in (None, "rasa"):
