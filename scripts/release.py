@@ -36,7 +36,7 @@ By hand:
   3. Push the branch and tag:   git push origin main v{version}
   4. On the page of the repository, make a release of the tag, with the section {version} of CHANGELOG.md as its text
      and the files of dist/. Private vulnerability reports must be enabled in its settings: SECURITY.md relies on them.
-  5. Raise `__version__`, run `make docs`, and begin a section in CHANGELOG.md for what comes next."""
+  5. Begin a section “Unreleased” in CHANGELOG.md for what comes next."""
 Problems: TypeAlias = list[str]
 """What is wrong, each with what to do about it."""
 

@@ -48,6 +48,10 @@ def test_version_is_written_in_one_place() -> None:
     assert {*found.stdout.split()} - VERSIONED == set(), "read clerkship.__version__ instead"
 
 
+def test_changelog_has_a_section_of_the_version() -> None:
+    assert f"\n## {__version__} - 20" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
 def test_image_has_all_extras() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     (extras,) = re.findall(r"^ARG EXTRAS=(.*)$", (ROOT / "Dockerfile").read_text(encoding="utf-8"), re.MULTILINE)
@@ -95,7 +99,7 @@ def test_good_checkout_has_no_problems(release: Release, check: Check) -> None:
     assert check(release) == []
 
 
-@pytest.mark.parametrize("check", [check_version, check_pins, check_readme])
+@pytest.mark.parametrize("check", [check_pins, check_readme])
 def test_this_checkout_has_no_problems(tmp_path: Path, check: Check) -> None:
     assert check(Release(tmp_path)) == []
 
