@@ -28,7 +28,7 @@ LAYERS: list[set[str]] = [
     {"assertions"},
     {"payer"},
     {"simulators", "actors"},
-    {"reactions", "recording", "monitors"},
+    {"reactions", "recording", "monitors", "model_proxy"},
     {"playground"},
     {"engine", "store", "report"},
     {"checks", "client"},

@@ -4,6 +4,7 @@ import os
 import sqlite3
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from textwrap import dedent
 from typing import Any, ClassVar
@@ -76,11 +77,13 @@ class Workbench:
         path.write_text(dedent(text), encoding="utf-8")
         return path
 
-    def run(self, agent: Callable[..., Any] | type | str | Solver, **options: Any) -> list[TaskRun]:
+    def run(
+        self, agent: Callable[..., Any] | type | str | Solver, settings: Settings | None = None, **options: Any
+    ) -> list[TaskRun]:
         """Run the tasks of the folder with a function, a class or a named agent."""
         solver: Any = PythonSolver("agent", agent) if isinstance(agent, type) or callable(agent) else agent
-        settings = Settings(timeout=20, cache=get_dataset_cache())
-        plan = plan_run(RunRequest(path=self.folder, agent=solver, **options), settings, CATALOG)
+        used = replace(settings or Settings(), timeout=20, cache=get_dataset_cache())
+        plan = plan_run(RunRequest(path=self.folder, agent=solver, **options), used, CATALOG)
         self.result = execute(plan, self.store, CATALOG)
         return self.store.task_runs(self.result.run.id)
 

@@ -133,6 +133,20 @@ class Settings:
     anthropic_api_key: str = _setting(
         "", "key for `anthropic:` models, or `ANTHROPIC_API_KEY`", _SECRET_TEXT, "ANTHROPIC_API_KEY"
     )
+    gemini_base_url: str = _setting(
+        "https://generativelanguage.googleapis.com",
+        "address of the Gemini API for agents' model calls, or `GOOGLE_GEMINI_BASE_URL`",
+        _address("https://generativelanguage.googleapis.com"),
+        "GOOGLE_GEMINI_BASE_URL",
+    )
+    gemini_api_key: str = _setting(
+        "", "key for agents' calls of the Gemini API, or `GEMINI_API_KEY`", _SECRET_TEXT, "GEMINI_API_KEY"
+    )
+    model_proxy: str = _setting(
+        "on",
+        "whether agents call models through the run, which logs the calls and keeps the keys: `on` or `off`",
+        _SWITCH,
+    )
     azure_api_base: str = _setting(
         "",
         "address of `azure:` models, or `AZURE_API_BASE`",

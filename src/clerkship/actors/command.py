@@ -29,6 +29,7 @@ from clerkship.actors.process import Process
 from clerkship.actors.reply import MAX_ANSWER_LENGTH, parse_answer
 from clerkship.model.errors import InputError
 from clerkship.sandbox.handle import Sandboxes
+from clerkship.sandbox.model_access import list_variables
 from clerkship.settings import Settings, get_inherited_environment
 
 TASK_FILE = "CLERKSHIP_TASK_FILE"
@@ -55,7 +56,7 @@ class CommandAgent(MessageAgent):
 
     async def on_turn(self, message: Message, sandboxes: Sandboxes) -> list[ReplyPart]:
         """Send a message and wait for `say`."""
-        self._send(self.turn_message(message, sandboxes))
+        self._send(self.turn_message(message, sandboxes), sandboxes)
         try:
             while (line := await self._process.receive()) is not None:
                 reply = self._take(line, "say", sandboxes)
@@ -72,7 +73,7 @@ class CommandAgent(MessageAgent):
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Send the task and wait for `answer`, or for the end of the program."""
-        self._send(task_message(task_item, sandboxes))
+        self._send(task_message(task_item, sandboxes), sandboxes)
         try:
             line = await self._process.receive()
             while line is not None and not line.strip():
@@ -103,12 +104,11 @@ class CommandAgent(MessageAgent):
         """End the program and all processes it started; return its standard error."""
         return self._process.close()
 
-    def _send(self, message: dict[str, Any]) -> None:
+    def _send(self, message: dict[str, Any], sandboxes: Sandboxes) -> None:
         line = orjson.dumps(message)
         if not self._process.started:
-            self._process.start(
-                get_inherited_environment(), {TASK_FILE: line}
-            )  # not in variables, which other processes may read
+            variables = get_inherited_environment() | list_variables(sandboxes.models)
+            self._process.start(variables, {TASK_FILE: line})  # not in variables, which other processes may read
         self._process.send(line)
 
     def _take(self, line: bytes, key: str, sandboxes: Sandboxes) -> dict[str, Any] | None:

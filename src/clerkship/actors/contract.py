@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pydantic import JsonValue
 
@@ -20,6 +20,9 @@ from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import PlatformError
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.handle import Sandboxes
+
+if TYPE_CHECKING:
+    from clerkship.sandbox.model_access import ModelAddress
 
 NO_FACTS: Mapping[str, JsonValue] = {}
 """The result of `close` for an agent without facts to store."""
@@ -107,6 +110,13 @@ class SolverWithSnapshot(Protocol):
 
     def open_for(self, snapshot: Snapshot, trial: int = 1) -> Agent:
         """Return a new agent for one trial of a task."""
+
+
+class SolverWithModels(Protocol):
+    """A solver with `agent_process`, whose agents read the addresses of models when their process starts."""
+
+    def open_with(self, models: "Mapping[str, ModelAddress]") -> Agent:
+        """Return a new agent for one trial."""
 
 
 def takes_solution(solver: Solver) -> bool:

@@ -7,11 +7,13 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from importlib.util import find_spec, module_from_spec
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from clerkship.by_name import load
 from clerkship.sandbox.call_record import CallRecord
-from clerkship.sandbox.handle import Handle, Sandboxes
+from clerkship.sandbox.handle import AgentServices, Handle, Sandboxes
+from clerkship.sandbox.model_access import ModelAddress
 from clerkship.sandbox.request import IMMEDIATE, ConnectionInfo, Delivery, QueryParams, Reply, Request, check_request
 
 if TYPE_CHECKING:
@@ -189,7 +191,11 @@ def _defer_package(handle: str) -> None:
 
 
 def open_host_sandboxes(
-    link: PlatformLink, places: Mapping[str, Mapping[str, str]], agent_events: "AgentEvents | None" = None
+    link: PlatformLink,
+    places: Mapping[str, Mapping[str, str]],
+    agent_events: "AgentEvents | None" = None,
+    models: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Sandboxes:
     """Build the sandboxes that an agent is called with, from the kind and handle class of each."""
-    return Sandboxes(HostHandles(link, places), HostClock(link), HostReport(link), agent_events)
+    services = AgentServices(models={provider: ModelAddress(**address) for provider, address in models.items()})
+    return Sandboxes(HostHandles(link, places), HostClock(link), HostReport(link), agent_events, services)

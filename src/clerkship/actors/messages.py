@@ -53,7 +53,7 @@ def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> di
 
 
 def describe_sandboxes(sandboxes: Sandboxes) -> dict[str, Any]:
-    """Return addresses and credentials of all sandboxes, and the simulated time; this starts the listener."""
+    """Return addresses and credentials of all sandboxes and models, and the time; this starts the listener."""
     places: dict[str, dict[str, Any]] = {
         name: {"kind": handle.kind, "url": handle.url, "token": handle.token, **handle.credentials, **handle.listeners}
         for name, handle in sandboxes.items()
@@ -62,7 +62,9 @@ def describe_sandboxes(sandboxes: Sandboxes) -> dict[str, Any]:
         ({"url": _sibling_url(place["url"], "clock"), "token": place["token"]} for place in places.values()),
         None,  # no sandbox, no listener, no clock
     )
-    return {"sandboxes": places, "clock": clock, "now": sandboxes.now.isoformat()}
+    models = {provider: address._asdict() for provider, address in sandboxes.models.items()}
+    given = {"sandboxes": places, "clock": clock, "now": sandboxes.now.isoformat()}
+    return {**given, "models": models} if models else given
 
 
 def _sibling_url(url: str, name: str) -> str:

@@ -41,6 +41,7 @@ class Host:
         self._context = contextvars.copy_context()
         self._entrances: dict[EntryPointName, EntryPoint] = {}
         self._places: dict[str, dict[str, str]] = {}
+        self._models: dict[str, dict[str, str]] = {}
         self._sandboxes: Any = None
         self._loop: Any = None
 
@@ -48,6 +49,7 @@ class Host:
         """Answer calls until the platform closes the connection."""
         while (call := self._link.next_call()) is not None:
             self._places = call.get("sandboxes", self._places)
+            self._models = call.get("models", self._models)
             result = self._load(call) if call["call"] == "load" else self._call(call["call"], call["argument"])
             self._link.send(result)
 
@@ -91,7 +93,7 @@ class Host:
     def _get_sandboxes(self) -> Any:
         if self._sandboxes is None:
             open_sandboxes = load("clerkship.actors.host_sandboxes:open_host_sandboxes")
-            self._sandboxes = open_sandboxes(self._link, self._places)
+            self._sandboxes = open_sandboxes(self._link, self._places, models=self._models)
         return self._sandboxes
 
     def _await(self, awaitable: Any) -> Any:

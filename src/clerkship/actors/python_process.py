@@ -27,10 +27,12 @@ from clerkship.actors.sandbox_requests import AgentRequests, describe_handle
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.sandbox.handle import Sandboxes
+from clerkship.sandbox.model_access import ModelAddress, list_variables
 from clerkship.settings import get_inherited_environment
 
 T = TypeVar("T")
 HOST_MODULE = "clerkship.actors.python_host"
+NO_MODEL_ADDRESSES: Mapping[str, ModelAddress] = {}
 MAX_IMPORT_SECONDS = 120.0
 """Wall seconds for importing an agent before a run; in a trial the task's limit applies."""
 EXIT_TIMEOUT = 1.0
@@ -47,13 +49,15 @@ class PythonProcessAgent:
         self._requests = AgentRequests()
         self._knows_sandboxes = False
 
-    def load(self, *, make: bool) -> Any:
+    def load(self, *, make: bool, models: Mapping[str, ModelAddress] = NO_MODEL_ADDRESSES) -> Any:
         """Start the process and import the agent; with `make`, also create an instance if it is a class.
+
+        `models` are the addresses of models that it reads from its environment variables.
 
         Return what `reported_events` declares. Raise InputError if it cannot be imported, AgentError if its
         constructor fails. This blocks, as importing an agent in this process does.
         """
-        self._process.start(get_inherited_environment(), {})
+        self._process.start(get_inherited_environment() | list_variables(models), {})
         loaded = call_sync(_run, (self._load(make),))
         self.entries = frozenset(entry for entry in get_args(EntryPointName) if entry in loaded["entries"])
         return loaded["emits"]
@@ -99,6 +103,7 @@ class PythonProcessAgent:
         if not self._knows_sandboxes:
             self._knows_sandboxes = True
             call["sandboxes"] = {name: describe_handle(handle.kind, type(handle)) for name, handle in sandboxes.items()}
+            call["models"] = {provider: address._asdict() for provider, address in sandboxes.models.items()}
         try:
             return await self._call(call, sandboxes)
         except InputError as error:  # it was imported before the run, so this is the agent's failure
@@ -195,9 +200,13 @@ class PythonProcessSolver:
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Start a process, import the agent, and create an instance if it is a class."""
+        return self.open_with(NO_MODEL_ADDRESSES)
+
+    def open_with(self, models: Mapping[str, ModelAddress]) -> Agent:
+        """Open an agent like `open`, with the addresses for its model calls."""
         agent = self._new()
         try:
-            agent.load(make=True)
+            agent.load(make=True, models=models)
             self._entries = self._entries or agent.entries
             if agent.entries != self._entries:
                 raise AgentError("its entry points differ from those in the trial before")

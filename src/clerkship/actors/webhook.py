@@ -67,9 +67,10 @@ class WebhookAgent(MessageAgent):
 
     async def _ask(self, message: dict[str, Any], sandboxes: Sandboxes) -> Mapping[str, Any]:
         about = {"conversation": self._conversation, "trial": self._trial}
-        if sandboxes.expect_reply is None:
+        expect_reply = sandboxes.services.expect_reply
+        if expect_reply is None:
             return self._check_reply(await self._exchange(message | about, None), message, sandboxes)
-        with sandboxes.expect_reply() as later:
+        with expect_reply() as later:
             about |= {
                 "message_id": later.id,
                 "deadline": later.deadline.isoformat(timespec="milliseconds"),

@@ -22,6 +22,7 @@ from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.errors import InputProblem
 from clerkship.model.redaction import Redactor
 from clerkship.playground.playground import Playground
+from clerkship.sandbox.model_access import list_variables
 from clerkship.service.network import describe_protection, describe_reach
 from clerkship.service.up import (
     PlaygroundRequest,
@@ -139,6 +140,10 @@ def print_playground(console: Console, running: RunningPlayground) -> None:
         _print_access(console, name, access)
     _print_access(console, "clock", running.clock, "any sandbox's")
     console.print()
+    for name, value in list_variables(running.models).items():
+        _print(console, f"export {name}={shlex.quote(value)}")
+    if running.models:
+        console.print()
     for label, line in _commands(running).items():
         _print(console, f"[quiet]{label:<7}[/]{escape(line)}")
     console.print()
@@ -194,6 +199,7 @@ def _to_json_data(running: RunningPlayground) -> dict[str, Any]:
         "host": running.network.host,
         "sandboxes": {name: asdict(access) for name, access in running.sandboxes.items()},
         "clock": asdict(running.clock),
+        "variables": list_variables(running.models),
         "commands": _commands(running),
         "pid": running.where.pid,
     }

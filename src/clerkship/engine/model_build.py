@@ -1,24 +1,43 @@
 """Build a model from its name, the settings, the keys in the environment, scripts and price lists."""
 
+import re
+from collections.abc import Callable, Mapping
+from datetime import date
+from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import RootModel
 
 from clerkship.by_name import load
 from clerkship.llm.contract import Model
 from clerkship.llm.endpoint_pool import EndpointPool
-from clerkship.llm.model_reference import ANTHROPIC, AZURE, OPENAI, ModelReference, parse_model
+from clerkship.llm.model_reference import ANTHROPIC, AZURE, DEFAULT_ADDRESSES, OPENAI, ModelReference, parse_model
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
+from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import Prices
 from clerkship.model.variables import expand, refuse_unset
 from clerkship.settings import Settings, get_template_variables
 from clerkship.suite_files.calibration import load_model_file
 
+if TYPE_CHECKING:  # few runs have agents that call models through the proxy
+    from clerkship.model_proxy.proxy import ModelProxy
+
+GEMINI = "gemini"
+_VERSION_DATE = re.compile(r"-(\d{4}-\d\d-\d\d|\d{8}|\d{3}|latest)$")
+"""The end of a model's name that says which version it is: `-2026-01-31`, `-20260131`, `-001` or `-latest`."""
+
 
 class PriceList(RootModel[dict[str, Prices]]):
     """Prices by name of model."""
+
+
+class PublishedPrices(Frozen):
+    """The prices of common models, as they were published at a date."""
+
+    date: date
+    models: dict[str, Prices]
 
 
 def model_name(choice: ModelChoice, settings: Settings) -> str:
@@ -78,6 +97,44 @@ def find_prices(reference: ModelReference, settings: Settings) -> Prices | None:
     prices = load_model_file(Path(settings.prices), PriceList).root
     names = (reference.name, f"{reference.provider}:{reference.model}", reference.model)
     return next((prices[name] for name in names if name in prices), None)
+
+
+def open_model_proxy(settings: Settings) -> "ModelProxy | None":
+    """Return the proxy for agents' model calls; None if it is off, or if no provider has a key or another address."""
+    addresses = {
+        OPENAI: (settings.openai_base_url, DEFAULT_ADDRESSES[OPENAI], settings.openai_api_key),
+        ANTHROPIC: (settings.anthropic_base_url, DEFAULT_ADDRESSES[ANTHROPIC], settings.anthropic_api_key),
+        GEMINI: (settings.gemini_base_url, Settings.gemini_base_url, settings.gemini_api_key),
+    }
+    used = {name: (url, key) for name, (url, default, key) in addresses.items() if key or url != default}
+    if settings.model_proxy == "off" or not used:
+        return None
+    account = load("clerkship.model_proxy.provider:ProviderAccount")
+    build = cast("Callable[..., ModelProxy]", load("clerkship.model_proxy.proxy:ModelProxy"))
+    accounts = [account(name, url, key, f"{name.upper()}_API_KEY") for name, (url, key) in used.items()]
+    own = load_model_file(Path(settings.prices), PriceList).root if settings.prices else {}
+    return build(accounts, partial(find_agent_prices, own))
+
+
+def find_agent_prices(own: Mapping[str, Prices], provider: str, model: str) -> Prices | None:
+    """Return the prices of a model that an agent called: the user's own, or the published ones."""
+    names = dict.fromkeys((model, _VERSION_DATE.sub("", model)))
+    published = _load_published_prices()
+    return next(
+        (
+            table[key]
+            for table in (own, published)
+            for name in names
+            for key in (f"{provider}:{name}", name)
+            if key in table
+        ),
+        None,
+    )
+
+
+@cache
+def _load_published_prices() -> Mapping[str, Prices]:
+    return load_model_file(Path(__file__).with_name("prices.yml"), PublishedPrices).models
 
 
 def expand_variables(data: Any, model: str) -> Any:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -10,7 +11,7 @@ import orjson
 from clerkship.actors.contract import NO_PERSON_HINT, Solver
 from clerkship.actors.registry import RECORDED, RecordedSolver
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.model_build import apply_settings, build_model, expand_variables, model_name
+from clerkship.engine.model_build import apply_settings, build_model, expand_variables, model_name, open_model_proxy
 from clerkship.engine.models import ModelSelection, rates_task
 from clerkship.llm.contract import Model, UnavailableModel
 from clerkship.llm.endpoint_pool import EndpointPool
@@ -139,7 +140,9 @@ def resolve_models(
     person, person_choice = resolver.resolve(
         _ModelRequirement("person", ("person",), conftest.simulation, needs.person, NO_PERSON_HINT)
     )
-    selection = ModelSelection(judge, person, judge_choice, person_choice, asking, session, not_rated)
+    selection = ModelSelection(
+        judge, person, judge_choice, person_choice, asking, session, not_rated, partial(open_model_proxy, settings)
+    )
     session.roles = {snapshot.task.name: selection.roles(snapshot.task) for snapshot in snapshots}
     return selection
 

@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from pydantic import JsonValue
 
-from clerkship.actors.contract import Agent, Solver, SolverWithSnapshot
+from clerkship.actors.contract import Agent, Solver, SolverWithModels, SolverWithSnapshot
 from clerkship.actors.registry import RecordedSolver
 from clerkship.by_name import load
 from clerkship.llm.contract import Model
@@ -24,6 +24,10 @@ from clerkship.model.usage import Role
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.request import Request
+
+if TYPE_CHECKING:
+    from clerkship.model_proxy.proxy import ModelProxy
+    from clerkship.sandbox.model_access import ModelAddress
 
 _JUDGED = "judged"
 SubscribeRequests = Callable[[Callable[[str, Request | CallRecord], None]], None]
@@ -60,6 +64,8 @@ class ModelSelection:
     session: RecordingSession = field(default_factory=RecordingSession)
     not_rated: str = ""
     """Why scenarios are not rated, although a conftest names a judge; empty if they are rated or need not be."""
+    build_proxy: "Callable[[], ModelProxy | None]" = lambda: None
+    """Builds the proxy for the agents' own model calls; None if there is none."""
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -110,20 +116,35 @@ class ModelSelection:
         }
         return tuple(role for role, is_asked in roles.items() if is_asked)
 
-    def open_agent(self, solver: Solver, snapshot: Snapshot, trial: int, subscribe: SubscribeRequests) -> Agent:
-        """Open the agent of a trial: the agent itself, a wrapper that records it, or a replay of its recording."""
+    def open_agent(
+        self,
+        solver: Solver,
+        snapshot: Snapshot,
+        trial: int,
+        subscribe: SubscribeRequests,
+        models: "Mapping[str, ModelAddress] | None" = None,
+    ) -> Agent:
+        """Open the agent of a trial: the agent itself, a wrapper that records it, or a replay of its recording.
+
+        `models` are the addresses for its model calls.
+        """
         if _takes_snapshot(type(solver)):
             return cast(SolverWithSnapshot, solver).open_for(snapshot, trial)
         if not self.session.solver:
-            return solver.open(snapshot.solution, trial)
+            return _open(solver, snapshot, trial, models)
         has_several_people, owner = len(snapshot.task.people) > 1, (snapshot.task.name, trial)
         agents = load("clerkship.recording.recorded_agent")
         recording = agents.AgentRecording(self.session, owner, snapshot.setup_hash, names_sandbox=has_several_people)
         if isinstance(solver, RecordedSolver):
             return cast(Agent, agents.RecordedAgent(recording))
-        agent = agents.RecordingAgent(solver.open(snapshot.solution, trial), recording)
+        agent = agents.RecordingAgent(_open(solver, snapshot, trial, models), recording)
         subscribe(agent.hear)
         return cast(Agent, agent)
+
+    def open_proxy(self, solver: Solver) -> "ModelProxy | None":
+        """Return the proxy for the model calls of an agent that is the user's own code; None if there is none."""
+        is_code = getattr(solver, "uses_protocols", False) or getattr(solver, "agent_process", False)
+        return self.build_proxy() if is_code and not self.replays else None
 
     def recording_error(self, task: str, trial: int) -> str:
         """Return what a trial needed that is not recorded, or why it cannot be recorded; empty if neither."""
@@ -156,6 +177,13 @@ class ModelSelection:
         """Close the models. Threads that wait for an answer get an error at once."""
         for model in {id(model): model for model in (self.judge, self.person) if model is not None}.values():
             model.close()
+
+
+def _open(solver: Solver, snapshot: Snapshot, trial: int, models: "Mapping[str, ModelAddress] | None") -> Agent:
+    """Open an agent; one in a process of its own gets the addresses of models when its process starts."""
+    if models is not None and getattr(solver, "agent_process", False):
+        return cast(SolverWithModels, solver).open_with(models)
+    return solver.open(snapshot.solution, trial)
 
 
 NO_MODELS = ModelSelection()

@@ -5,7 +5,7 @@ import threading
 from collections.abc import Mapping
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import orjson
 
@@ -31,6 +31,9 @@ from clerkship.playground.agent_clock import run_paced_clock
 from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
+
+if TYPE_CHECKING:
+    from clerkship.sandbox.model_access import ModelAddress
 
 AGENT_STACK = "agent_stack"
 """The key in a trial's sidecar under which the stack of a stopped agent is stored."""
@@ -133,10 +136,14 @@ class Trial:
         built, playground, context = self.spec.built, self.playground, self._context
         starts = built.scenario.starts
         entry: EntryPointName = "on_turn" if starts == "person" else "on_task"
-        agent = self._keep_agent(self._open_agent())
+        proxy = context.gateway.models
+        models = proxy.open_trial(playground, context.base_url) if proxy is not None else None
+        agent = self._keep_agent(self._open_agent(models))
         if entry not in agent.entries:
             raise InputError.of(f"{context.solver.name} has no {entry}, and this task starts with the {starts}")
-        sandboxes = open_sandboxes(context.gateway, playground, context.base_url, context.listeners, self.seconds_left)
+        sandboxes = open_sandboxes(
+            context.gateway, playground, context.base_url, context.listeners, self.seconds_left, models
+        )
         if built.fork_point is None:
             self._emit(AgentStarted(entry=entry, task_item=built.task.task_item))
         if entry == "on_task":
@@ -159,11 +166,11 @@ class Trial:
         await _check_end(agent)
         return ending
 
-    def _open_agent(self) -> Agent:
+    def _open_agent(self, models: "Mapping[str, ModelAddress] | None") -> Agent:
         context, spec = self._context, self.spec
         subscribe = partial(context.gateway.subscribe_requests, self.playground)
         solver = solver_for(context.solver, conversations=len(spec.built.people))
-        return context.models.open_agent(solver, spec.built.snapshot, spec.trial, subscribe)
+        return context.models.open_agent(solver, spec.built.snapshot, spec.trial, subscribe, models)
 
     def _keep_agent(self, agent: Agent) -> Agent:
         """Store the agent, to close it later. If the trial was abandoned meanwhile, close it and raise AgentStopped."""
@@ -206,6 +213,8 @@ class Trial:
     def finish(self, ending: Ending, error: str = "") -> FinishedTrial:
         """Close the agent, and grade what happened."""
         self._close_agent()
+        if self._context.gateway.models is not None:
+            self._context.gateway.models.end_trial(self.playground)
         if self.spec.built.fork_point is not None:
             self.spec.built.fork_point.rewind_unfinished(self.playground)
         return self._grader.finish(ending, error)

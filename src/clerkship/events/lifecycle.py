@@ -3,6 +3,7 @@
 from typing import Any, ClassVar, Literal
 
 from clerkship.events.event import EffectType, Payload, collect_events
+from clerkship.model.frozen import Frozen
 
 
 class RunStarted(Payload, kind="run.started"):
@@ -97,6 +98,38 @@ class FaultInjected(Payload, kind="fault.injected"):
     fault: str
     operation: str
     details: dict[str, Any] = {}
+
+
+class ProposedToolCall(Frozen):
+    """A tool call that a model proposed. Whether it was executed is another event."""
+
+    id: str = ""
+    name: str
+    arguments: Any = None
+    """An object; or text, if the model wrote something else."""
+
+
+class ModelCalled(Payload, kind="agent.model.called"):
+    """The agent called a model through the run's model proxy. Tokens, cost and times are in the sidecar."""
+
+    effect: ClassVar[EffectType] = "none"
+    provider: str
+    operation: str
+    """`chat`, `responses`, `messages`, `generate`, `embeddings`, `count_tokens` or `models`."""
+    model: str
+    """The model that answered, or the requested one."""
+    status: int
+    """The HTTP status that the agent got; 0 if no response came."""
+    parameters: dict[str, Any] = {}
+    tools: tuple[str, ...] = ()
+    """The names of the tools that the model was offered."""
+    tool_calls: tuple[ProposedToolCall, ...] = ()
+    finish_reason: str = ""
+    error: str = ""
+    """Why there is no complete response."""
+    request: str = ""
+    """The body of the request as it was sent, without secrets; cut if it is very long."""
+    response: str = ""
 
 
 OutboundOutcome = Literal[

@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from clerkship.events.event import Event, request_fields
-from clerkship.events.lifecycle import FaultInjected, RequestRefused
+from clerkship.events.lifecycle import FaultInjected, ModelCalled, RequestRefused
 
 MAX_TARGET = 160
 """Characters of a path with its query."""
@@ -48,6 +48,8 @@ def render_request(kind: str, actor: str, payload: Fields, request: Fields | Non
     FHIR events without a request (from logs of earlier versions, or from an entry of a Bundle) are rendered from
     their payload.
     """
+    if kind == ModelCalled.kind:
+        return _render_model_call(payload)
     if request is None:
         return _render_from_payload(kind, payload) if actor == "agent" else None
     target = _render_target(request, payload)
@@ -94,6 +96,14 @@ def _render_target(request: Fields, payload: Fields) -> str:
     if not query and path.endswith("/_search") and isinstance(payload.get("query"), str):
         target += f" ({_decode_query(payload['query'])})"
     return _clip(f"{method} {target}", MAX_TARGET)
+
+
+def _render_model_call(payload: Fields) -> str:
+    """Return `chat gpt-5-mini → 200, calls read_file, send`."""
+    calls = [call["name"] if isinstance(call, Mapping) else call.name for call in payload.get("tool_calls", ())]
+    notes = [f"calls {', '.join(calls)}"] if calls else [payload.get("finish_reason", "")]
+    outcome = ", ".join(filter(None, [str(payload["status"] or "no answer"), *notes, payload.get("error", "")]))
+    return _to_one_line(f"{payload['operation']} {payload['model']} → {_clip(outcome, MAX_OUTCOME)}")
 
 
 def _render_outcome(kind: str, payload: Fields, request: Fields, target: str) -> str:

@@ -48,6 +48,8 @@ class Sidecar:
 
     calls: dict[int, float] = field(default_factory=dict)
     """The milliseconds that each call of the agent took, by the number of the event that logs it."""
+    model_calls: list[dict[str, Any]] = field(default_factory=list)
+    """Tokens, cost and milliseconds of each model call of the agent, with the number of the event that logs it."""
     unauthenticated: UnloggedRequests = field(default_factory=UnloggedRequests)
 
     def add_request(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
@@ -61,6 +63,11 @@ class Sidecar:
         """Add the duration of a call of the agent, beyond the limit of calls none."""
         if len(self.calls) < MAX_CALLS:
             self.calls[seq] = round(wall_ms, 3)
+
+    def add_model_call(self, call: dict[str, Any]) -> None:
+        """Add a model call of the agent, beyond the limit of calls none."""
+        if len(self.model_calls) < MAX_CALLS:
+            self.model_calls.append(call)
 
     def list_calls(self) -> list[dict[str, Any]]:
         """Return the stored form of the durations of calls, which `read_call_times` reads."""
@@ -81,9 +88,17 @@ class Sidecar:
             handed |= {"handed_from": self.handed_from}
         if self.calls and timed:
             handed |= {"calls": self.list_calls()}
+        if self.model_calls:
+            handed |= {"model_calls": self._list_model_calls(timed=timed)}
         if self.unauthenticated.count:
             handed |= {"unauthenticated": self.unauthenticated.data()}
         return self.facts | handed | {"touches": requests, "touches_untold": self.requests_dropped}
+
+    def _list_model_calls(self, *, timed: bool) -> list[dict[str, Any]]:
+        return [
+            {name: value for name, value in call.items() if timed or not name.endswith("_ms")}
+            for call in self.model_calls
+        ]
 
 
 def read_call_times(data: Mapping[str, Any]) -> dict[int, float]:

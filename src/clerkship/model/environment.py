@@ -30,6 +30,7 @@ RESERVED_NAMES = {
 """Path segments that a playground uses itself: no sandbox or domain may have such a name."""
 RESERVED_SOURCES = {
     "agent": "the agent's own events",
+    "models": "the agent's model calls",
     "run": "the events of the run",
     "scenario": "the events of the scenario",
 }

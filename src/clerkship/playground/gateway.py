@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from typing import TYPE_CHECKING
 
 from clerkship.events.sidecar import UnloggedRequests
 from clerkship.kit.secrets import NameGenerator
@@ -48,6 +49,9 @@ from clerkship.transports.outbound.address import BadAddress, OutboundAddress
 from clerkship.transports.outbound.policy import LOCAL_ONLY, LOCALHOST, OutboundPolicy, OutboundRefused, ResolvedAddress
 from clerkship.transports.tcp import is_own_address
 
+if TYPE_CHECKING:  # few runs have agents that call models through the proxy
+    from clerkship.model_proxy.proxy import ModelProxy
+
 RUN_OVER = "the run is over, so its tokens are no longer valid"
 MAX_ENDED_PLAYGROUNDS = 4096
 """How many ended playgrounds the gateway remembers. Late requests to older ones get a generic refusal."""
@@ -76,6 +80,8 @@ class Gateway:
         """Called with the address of each sandbox that had one, when its trial has ended."""
         self.replies = ReplyTable()
         """The replies that agents may send later than the response to a message."""
+        self.models: ModelProxy | None = None
+        """Takes the agents' model calls; None if no provider is configured."""
         self.http_url: Callable[[], str] = str
         """Returns the URL of the HTTP server, and starts it if it is not running; empty if there is no server."""
         self.http_ports: Callable[[], Iterable[int]] = tuple
@@ -172,6 +178,8 @@ class Gateway:
                 if len(self._ended) > MAX_ENDED_PLAYGROUNDS:
                     del self._ended[next(iter(self._ended))]
         self._subscribers.pop(id(playground), None)
+        if self.models is not None:
+            self.models.end_trial(playground)
         for sandbox in playground.sandboxes.values():
             sandbox.register_callback = None  # it would keep the playground in memory
             if sandbox.address and self._addresses.pop(sandbox.address) is not None and self.on_run_ended is not None:

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from itertools import count
+from typing import TYPE_CHECKING, Any, cast
 
 from clerkship.events.request_line import WEBSOCKET
 from clerkship.kit.secrets import equal_in_constant_time, new_token
 from clerkship.playground.client import GatewayClient
-from clerkship.playground.failure import guard
+from clerkship.playground.failure import SimulatorBroken, guard
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK, RequestContext
 from clerkship.playground.later_replies import REPLIES, ReplyTable
@@ -17,11 +19,16 @@ from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import ByteStream, Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall
 from clerkship.transports.http_connection import HttpListener
-from clerkship.transports.http_parser import IncomingRequest
+from clerkship.transports.http_parser import IncomingRequest, PendingRequest
 from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.loop_thread import WorkerPool
 from clerkship.transports.network import LOCAL_NETWORK, SandboxNetwork
 
+if TYPE_CHECKING:
+    from clerkship.model_proxy.proxy import ModelProxy
+
+MODELS = "models"
+"""The first part of the path of model calls, where other paths have the id of a playground."""
 CONTROL = "control"
 """The path of this endpoint, next to those of the sandboxes. No sandbox may have this name."""
 MAX_PAGE_EVENTS = 1000
@@ -108,6 +115,39 @@ def _request_of(context: RequestContext) -> Request:
     return context.call.request
 
 
+class ModelCallRequest:
+    """A model call of an agent. Calls of one agent may run at the same time."""
+
+    waits = True
+
+    def __init__(self, proxy: "ModelProxy", incoming: IncomingRequest, number: int) -> None:
+        self._proxy, self._incoming = proxy, incoming
+        self.queue = f"{MODELS}/{number}"
+
+    def try_answer(self) -> Reply | None:
+        """Return None: the provider takes a while."""
+        return None
+
+    def answer(self) -> Reply:
+        """Pass the call on. If the proxy fails, the reply is a 500 and the trial is errored."""
+        incoming = self._incoming
+        playground = cast(Playground | None, self._proxy.find_trial(incoming.sandbox_name))
+        work = partial(self._proxy.answer, incoming.sandbox_name, incoming.request, incoming.objection)
+        if playground is None:
+            return work()
+        try:
+            return guard(playground, "a model call", work)
+        except SimulatorBroken:
+            return refuse_as_json(Refusal(500, "internal_error", "the model proxy failed; the trial will be errored"))
+
+    def read(self, stream: ByteStream) -> bytes | None:
+        """Return the next part of a streamed response."""
+        return next(stream, None)
+
+    def open_websocket(self, workers: WorkerPool) -> SandboxClient:
+        raise AssertionError("the proxy accepts no WebSocket")
+
+
 RequestHandler = Gateway | ControlEndpoint | ReplyTable
 
 
@@ -156,11 +196,13 @@ class GatewayApplication:
     """The application that the HTTP server runs."""
 
     def __init__(self, gateway: Gateway, control: ControlEndpoint | None = None) -> None:
-        self._gateway, self._control = gateway, control
+        self._gateway, self._control, self._numbers = gateway, control, count(1)
         self.refuse, self.refuse_unreadable = gateway.refuse, gateway.refuse_unreadable
 
-    def receive(self, incoming: IncomingRequest) -> GatewayRequest:
+    def receive(self, incoming: IncomingRequest) -> PendingRequest:
         """Accept one request."""
+        if incoming.playground_id == MODELS and self._gateway.models is not None:
+            return ModelCallRequest(self._gateway.models, incoming, next(self._numbers))
         context = RequestContext(
             incoming.playground_id,
             incoming.sandbox_name,

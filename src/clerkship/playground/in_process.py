@@ -1,9 +1,9 @@
 """The sandboxes of a playground for an agent in this process."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clerkship.actors.reply import check_log_capacity, parse_event
 from clerkship.events.event import Event, Payload
@@ -16,10 +16,13 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import title_of
 from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.direct_call import to_call
-from clerkship.sandbox.handle import Dropped, Sandboxes
+from clerkship.sandbox.handle import AgentServices, Dropped, Sandboxes
 from clerkship.sandbox.operation import Operation, ProtocolCall
 from clerkship.sandbox.request import IMMEDIATE, ConnectionInfo, Reply, Request, check_request
 from clerkship.sandbox.route import HttpCall, Route
+
+if TYPE_CHECKING:
+    from clerkship.sandbox.model_access import ModelAddress
 
 BaseUrl = Callable[[], str]
 
@@ -108,10 +111,12 @@ def open_sandboxes(
     base_url: BaseUrl,
     listeners: ListenerPool | None = None,
     seconds_left: Callable[[], float] | None = None,
+    models: "Mapping[str, ModelAddress] | None" = None,
 ) -> Sandboxes:
     """Return a typed handle to every sandbox, for an agent in this process.
 
     `seconds_left` returns how long the agent may still take for its reply; without it, the agent cannot reply later.
+    `models` are the addresses for its model calls.
     """
     if listeners is not None:
         listeners.prepare(playground)
@@ -120,8 +125,9 @@ def open_sandboxes(
         for name, sandbox in playground.sandboxes.items()
     }
     expect = partial(gateway.replies.expect, base_url, seconds_left) if seconds_left is not None else None
+    services = AgentServices(expect, models) if models is not None else AgentServices(expect)
     return Sandboxes(
-        handles, AgentClock(playground), partial(report_event, playground), playground.agent_events, expect
+        handles, AgentClock(playground), partial(report_event, playground), playground.agent_events, services
     )
 
 

@@ -303,6 +303,8 @@ class Playground:
         """The id at the gateway; empty until it is added there."""
         self.base_url = ""
         """The URL of the HTTP server; empty until an agent reads that of a sandbox."""
+        self.hidden: dict[str, str] = {}
+        """Further texts that the log replaces: what the agent was given besides the credentials of the sandboxes."""
         self.seed = seed
         self.lock = threading.RLock()
         self.started_at = environment.now.astimezone(UTC)  # all times in the log are in UTC
@@ -445,10 +447,10 @@ class Playground:
         sandboxes = [
             (sandbox.address, sandbox.has_credentials, sandbox.connection_info) for sandbox in self.sandboxes.values()
         ]
-        inputs: list[object] = [self.id, self.base_url, *sandboxes]
+        inputs: list[object] = [self.id, self.base_url, dict(self.hidden), *sandboxes]
         if inputs != self._redactor_inputs:
             scheme, _, address = self.base_url.partition("//")
-            hidden = {self.id: "[playground]", address: "[address]"}
+            hidden = {**self.hidden, self.id: "[playground]", address: "[address]"}
             if scheme == "https:":
                 hidden[self.base_url] = "http://[address]"
             self._redactor, self._redactor_inputs = build_redactor(hidden, self.sandboxes), inputs

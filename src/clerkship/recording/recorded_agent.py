@@ -138,7 +138,7 @@ def observe_sandboxes(sandboxes: Sandboxes, add: AddAction) -> Sandboxes:
         return event
 
     clock = _ObservedClock(sandboxes, add)
-    return Sandboxes(dict(sandboxes), clock, report, sandboxes.agent_events, sandboxes.expect_reply)
+    return Sandboxes(dict(sandboxes), clock, report, sandboxes.agent_events, sandboxes.services)
 
 
 class _ObservedClock:

@@ -10,6 +10,7 @@ from clerkship.events.event import BODY_FIELD, parse_line
 from clerkship.events.request_line import render_logged_request
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.report.costs import dollars
 from clerkship.report.fax_pages import StoredPage, find_pages, summarize_fax_event
 from clerkship.report.outcome import outcome
 from clerkship.report.site_page import SITE_EVENTS, ReadPage, take_page
@@ -59,17 +60,28 @@ class JunitCase(NamedTuple):
 def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob: Callable[[str], bytes]) -> TaskDetail:
     """Build a trial from the bytes of a store; `blob` returns the snapshot and large bodies."""
     events = [parse_line(line) for line in lines]
+    facts = orjson.loads(sidecar) if sidecar else {}
     pages = find_pages(events, blob)
     taken = (take_page(event, blob) for event in events if event["kind"] in SITE_EVENTS)
     site_pages = dict(page for page in taken if page is not None)
+    restored = [_restore_bodies(event, blob) for event in events]
+    for call in facts.get("model_calls", ()):
+        restored[call["seq"] - 1]["line"] += f", {_describe_model_call(call)}"
     return TaskDetail(
         task_run,
-        [_restore_bodies(event, blob) for event in events],
+        restored,
         Snapshot.model_validate_json(blob(task_run.snapshot)),
-        orjson.loads(sidecar) if sidecar else {},
+        facts,
         pages=pages,
         site_pages=site_pages,
     )
+
+
+def _describe_model_call(call: dict[str, Any]) -> str:
+    """Return `1,200 tokens in, 80 out, $0.0012, 850 ms`."""
+    cost = "cost not known" if call["cost"] is None else dollars(call["cost"])
+    took = f", {call['wall_ms']:,.0f} ms" if "wall_ms" in call else ""
+    return f"{call['prompt_tokens']:,} tokens in, {call['completion_tokens']:,} out, {cost}{took}"
 
 
 def _restore_bodies(event: dict[str, Any], blob: Callable[[str], bytes]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from clerkship.model.quality import Quality
 from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
+from clerkship.model.usage import MODEL_USAGE
 from clerkship.report.by_agent import is_by_agent_itself
 from clerkship.report.calls import build_calls, find_phone_names
 from clerkship.report.costs import render_used, total_cost
@@ -30,7 +31,7 @@ MAX_EVIDENCE = 100
 MAX_NAME_LENGTH = 400
 """Characters of the name of a task or the label of a criterion."""
 MAX_TAGS = 20
-_HIDDEN_FACTS = ATTACHED_FACTS | {"handed", "handed_from", "unauthenticated"}
+_HIDDEN_FACTS = ATTACHED_FACTS | {"handed", "handed_from", "unauthenticated", "model_calls", MODEL_USAGE}
 """Facts of the sidecar that are shown elsewhere, or not at all."""
 
 

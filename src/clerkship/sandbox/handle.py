@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 import orjson
 
@@ -16,6 +17,7 @@ from clerkship.sandbox.request import JSON, ConnectionInfo, QueryInput, Reply, R
 if TYPE_CHECKING:  # an agent in its own process imports this module: data models take longer than all else there
     from clerkship.events.agent import AgentEvents
     from clerkship.events.event import Event, Payload
+    from clerkship.sandbox.model_access import ModelAddress
     from clerkship.sandbox.operation import Operation
     from clerkship.sandbox.route import Route
 
@@ -247,6 +249,18 @@ class ClockControl(Protocol):
         """Advance to the next scheduled event; return False if there is none."""
 
 
+class AgentServices(NamedTuple):
+    """What a run offers an agent besides its sandboxes."""
+
+    expect_reply: "Callable[[], LaterReply] | None" = None
+    """Returns an address for the reply to one message; None if an agent can only reply at once."""
+    models: "Mapping[str, ModelAddress]" = MappingProxyType({})
+    """Where the agent sends its model calls so that they are logged, by provider; empty if none is configured."""
+
+
+NO_SERVICES = AgentServices()
+
+
 class Sandboxes(Mapping[str, Handle]):
     """All sandboxes of a run by name, with the simulated clock and a method to report the agent's own events."""
 
@@ -256,18 +270,17 @@ class Sandboxes(Mapping[str, Handle]):
         clock: ClockControl,
         report: ReportEvent,
         agent_events: "AgentEvents | None" = None,
-        expect_reply: "Callable[[], LaterReply] | None" = None,
+        services: AgentServices = NO_SERVICES,
     ) -> None:
         self._handles = handles
         self._clock = clock
         self._report = report
         self._agent_events = agent_events
-        self.expect_reply = expect_reply
-        """Returns an address for the reply to one message; None if an agent can only reply at once."""
+        self.services = services
 
     def with_handles(self, handles: Mapping[str, Handle]) -> "Sandboxes":
         """Return sandboxes with other handles, and the same clock and reports."""
-        return Sandboxes(handles, self._clock, self._report, self._agent_events, self.expect_reply)
+        return Sandboxes(handles, self._clock, self._report, self._agent_events, self.services)
 
     @property
     def agent_events(self) -> "AgentEvents":
@@ -293,6 +306,11 @@ class Sandboxes(Mapping[str, Handle]):
             return find_state(self._handles, kind, name)[1]
         except NoSuchState as error:
             raise KeyError(str(error)) from None
+
+    @property
+    def models(self) -> "Mapping[str, ModelAddress]":
+        """Where to send model calls so that they are logged: `models["openai"].base_url` and `.api_key`."""
+        return self.services.models
 
     @property
     def now(self) -> datetime:

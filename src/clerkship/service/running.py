@@ -100,6 +100,7 @@ def run_schedule(
                 tell(item.task_run)
 
     gateway = Gateway(plan.outbound)
+    gateway.models = plan.models.open_proxy(plan.solver)
     http, listeners = open_http(gateway, plan.network), ListenerPool(gateway, plan.network)
     context = BatchContext(
         plan.solver, gateway, http.url, _build_start_hook(hold, watchers), models=plan.models, listeners=listeners
@@ -111,6 +112,8 @@ def run_schedule(
         finally:
             listeners.close()
             http.close()
+            if gateway.models is not None:
+                gateway.models.close()
             plan.models.close()
             recording.save()
         end: dict[str, Any] = {"status": "cancelled" if batch.cancelled else "completed"}

@@ -15,6 +15,7 @@ import orjson
 from clerkship.engine.build import BuiltTask, build_task, prepare_domains, prepare_simulators
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.driver import open_conversations, set_up
+from clerkship.engine.model_build import open_model_proxy
 from clerkship.engine.model_resolver import ModelRequest, find_missing_models, find_model_needs, resolve_models
 from clerkship.engine.models import NO_MODELS, ModelSelection
 from clerkship.events.lifecycle import AgentStarted, RunStarted
@@ -41,6 +42,7 @@ from clerkship.playground.playground import Playground, PlaygroundOptions, bind_
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ProtocolListener
+from clerkship.sandbox.model_access import ModelAddress
 from clerkship.sandbox.request import ConnectionInfo
 from clerkship.service.network import check_listener_ports, check_passwords, parse_host, parse_listener_ports
 from clerkship.service.planning.options import AllowNoPassword, ListenerPorts, ListenHost, ListenPort
@@ -123,6 +125,8 @@ class RunningPlayground:
     """Whether it is the only running playground in this registry."""
     redactor: Redactor
     """Redacts the values of the task's variables in output."""
+    models: Mapping[str, ModelAddress] = field(default_factory=dict)
+    """Where an agent sends its model calls so that they are logged, by provider."""
 
     @property
     def task_item(self) -> Any:
@@ -167,6 +171,7 @@ def open_playground(
         playground.log.subscribe(subscriber)
     gateway = Gateway(request.outbound)
     gateway.add_playground(playground)
+    proxy = gateway.models = open_model_proxy(settings)
     about = describe_playground(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlEndpoint(playground, about)
     check_limit()
@@ -190,12 +195,15 @@ def open_playground(
                 _build_clock_access(url, accesses),
                 alone,
                 build_redactor(used, shortest=MIN_SECRET_LENGTH),
+                proxy.open_trial(playground, http.url) if proxy is not None else {},
             )
     finally:
         gateway.remove_playground(playground)
         models.close()  # before the listeners: a running request may wait for the model
         listeners.close()
         http.close(STOP_TIMEOUT)
+        if proxy is not None:
+            proxy.close()
 
 
 def _resolve_person_model(

@@ -249,7 +249,7 @@ class HttpConnection(TcpConnection):
         read = partial(pending.read, stream)
         while await self.can_write():
             try:
-                chunk = await self._workers.run(queued.incoming.playground_id, read, waits=pending.waits)
+                chunk = await self._workers.run(pending.queue, read, waits=pending.waits)
             except PlatformError:  # abort, so that the client does not take the part it has for the whole body
                 self._transport.abort()
                 return False

@@ -1,0 +1,319 @@
+"""The model proxy: takes the agent's model calls, passes them to the provider with the real key, and logs them.
+
+The bytes of requests and responses are passed on as they are. See docs/decisions/0036-model-proxy.md.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import orjson
+
+from clerkship.kit.depth import is_deeper_than
+from clerkship.kit.secrets import equal_in_constant_time, new_name, new_token
+from clerkship.llm.endpoint import MIN_KEY_LENGTH
+from clerkship.model.errors import PlatformError
+from clerkship.model.redaction import build_redactor
+from clerkship.model_proxy.anthropic import AnthropicWire
+from clerkship.model_proxy.contract import (
+    AnswerReader,
+    AnswerSummary,
+    ModelOperation,
+    ProviderApi,
+    RequestSummary,
+    TrialHost,
+)
+from clerkship.model_proxy.gemini import GeminiWire
+from clerkship.model_proxy.openai import OpenAiWire, ask_for_usage, is_usage_only
+from clerkship.model_proxy.provider import ProviderAccount, ProviderFailed, ProviderHost, ProviderResponse
+from clerkship.model_proxy.server_sent_events import EventSplitter
+from clerkship.model_proxy.trial_calls import FindPrices, OpenCall, TrialCalls
+from clerkship.sandbox.authentication.bearer import parse_bearer_token
+from clerkship.sandbox.model_access import ModelAccess, ModelAddress
+from clerkship.sandbox.request import JSON, ByteStream, Refusal, Reply, Request
+
+MODELS = "models"
+"""The first part of the path, where other paths have the id of a playground."""
+TOKEN_PREFIX = "clk_mdl"
+MAX_RESPONSE_BYTES = 50_000_000
+APIS: Mapping[str, ProviderApi] = {api.name: api for api in (OpenAiWire(), AnthropicWire(), GeminiWire())}
+_PASSED_ON = frozenset({"content-type", "accept", "user-agent", "idempotency-key"})
+"""Headers of requests that are passed on, with those of the prefixes. Others may be credentials or about the way."""
+_PASSED_ON_PREFIXES = ("anthropic-", "openai-", "x-stainless-", "x-goog-api-client")
+_PASSED_BACK = frozenset({"retry-after", "retry-after-ms", "request-id", "x-request-id", "x-should-retry"})
+_PASSED_BACK_PREFIXES = ("anthropic-", "openai-", "x-ratelimit-")
+_EVENT_STREAM = "text/event-stream"
+UNREACHABLE = 502
+
+
+class OpenTrial(NamedTuple):
+    """A trial whose agent may call models."""
+
+    token: str
+    calls: TrialCalls
+
+
+class ModelProxy:
+    """The model calls of all agents of a run."""
+
+    def __init__(self, accounts: Sequence[ProviderAccount], find_prices: FindPrices) -> None:
+        self._hosts = {account.name: ProviderHost(account) for account in accounts}
+        keys = {account.variable: account.key for account in accounts if account.key}
+        self._redactor = build_redactor(keys, shortest=MIN_KEY_LENGTH)
+        self._find_prices = find_prices
+        self._trials: dict[str, OpenTrial] = {}
+        self._names: dict[int, str] = {}
+
+    def open_trial(self, trial: TrialHost, base_url: Callable[[], str]) -> ModelAccess:
+        """Accept the model calls of a trial; return where its agent sends them, and the token that it needs."""
+        name, token = new_name("trial"), new_token(TOKEN_PREFIX)
+
+        trial.hidden |= {token: "[model token]", name: "[trial]"}
+
+        def redact(text: str) -> str:
+            return trial.redact(self._redactor.text(text))
+
+        self._trials[name] = OpenTrial(token, TrialCalls(trial, redact, self._find_prices))
+        self._names[id(trial)] = name
+
+        def build_addresses() -> dict[str, ModelAddress]:
+            base = f"{base_url()}/{MODELS}/{name}"
+            return {
+                provider: ModelAddress(f"{base}/{provider}{_VERSION.get(provider, '')}", token)
+                for provider in self._hosts
+            }
+
+        return ModelAccess(build_addresses)
+
+    def find_trial(self, name: str) -> TrialHost | None:
+        """Return the trial with this name, while its agent may call models."""
+        opened = self._trials.get(name)
+        return None if opened is None else opened.calls.host
+
+    def end_trial(self, trial: TrialHost) -> None:
+        """Accept no more calls of a trial, and end those that are open."""
+        opened = self._trials.pop(self._names.pop(id(trial), ""), None)
+        if opened is not None:
+            opened.calls.close()
+
+    def close(self) -> None:
+        """Close the connections to the providers."""
+        for host in self._hosts.values():
+            host.close()
+
+    def answer(self, name: str, request: Request, objection: Refusal | None = None) -> Reply:
+        """Answer a request to `/models/{name}/{provider}/…`. `objection` is what is wrong with its transport."""
+        provider, _, rest = request.path.lstrip("/").partition("/")
+        api = APIS.get(provider, APIS["openai"])
+        try:
+            trial = self._authenticate(name, request)
+            host = self._hosts.get(api.name) if provider in APIS else None
+            if host is None:
+                known = ", ".join(self._hosts)
+                raise Refusal(404, "unknown_provider", f"no provider `{provider[:40]}` here (expected one of {known})")
+        except Refusal as refusal:
+            return _refuse(api, refusal)
+        return ProxiedCall(self, api, host, trial.calls).answer(request, f"/{rest}", objection)
+
+    def _authenticate(self, name: str, request: Request) -> OpenTrial:
+        """Return the trial of a request; its token is in one of the headers in which the providers expect a key."""
+        headers, trial = request.headers, self._trials.get(name)
+        names = ("x-api-key", "x-goog-api-key")
+        tokens = [parse_bearer_token(headers), request.query.get("key", ""), *(headers.get(name, "") for name in names)]
+        if trial is None or not any(equal_in_constant_time(trial.token, token) for token in tokens):
+            reason = "the API key is not the model token of this run; use the one in OPENAI_API_KEY, ANTHROPIC_API_KEY"
+            raise Refusal(401, "invalid_api_key", f"{reason} or GEMINI_API_KEY, or in `models` of the message")
+        return trial
+
+    def hide_keys(self, data: bytes) -> bytes:
+        """Return the bytes of a response without the keys, which some providers quote in errors."""
+        return self._redactor.body(data) if self._redactor else data
+
+
+_VERSION = {"openai": "/v1"}
+"""What the base URL of a client ends with: those of Anthropic and Google add the version themselves."""
+
+
+class ProxiedCall:
+    """One model call."""
+
+    def __init__(self, proxy: ModelProxy, api: ProviderApi, host: ProviderHost, calls: TrialCalls) -> None:
+        self._proxy, self._api, self._host, self._calls = proxy, api, host, calls
+
+    def answer(self, request: Request, path: str, objection: Refusal | None) -> Reply:
+        """Pass the request on, and return the response. Each call is logged, also one that is refused here."""
+        operation = self._api.find_operation(request.method, path)
+        summary, body = RequestSummary("", {}, ()), request.body
+        try:
+            if operation is None:
+                raise _refuse_path(request, path)
+            if objection is not None:
+                raise objection
+            if operation.name != "models":
+                data = _parse_body(request.body)
+                summary = self._api.parse_request(operation, data)
+                if operation.name == "chat" and summary.is_stream:
+                    body = ask_for_usage(request.body, data) or request.body
+        except Refusal as refusal:
+            return self._log_refusal(operation, request, refusal)
+        try:
+            call = self._calls.begin(self._api.name, operation.name, summary, request.body)
+        except Refusal as refusal:
+            return _refuse(self._api, refusal)
+        try:
+            return self._pass_on(call, operation, request, body)
+        except BaseException as error:
+            call.end(AnswerSummary(), f"the proxy failed: {error}")
+            raise
+
+    def _log_refusal(self, operation: ModelOperation | None, request: Request, refusal: Refusal) -> Reply:
+        try:
+            name = "unknown" if operation is None else operation.name
+            call = self._calls.begin(self._api.name, name, RequestSummary("", {}, ()), request.body)
+        except Refusal as later:
+            return _refuse(self._api, later)
+        call.status = refusal.status
+        call.end(AnswerSummary(), refusal.reason)
+        return _refuse(self._api, refusal)
+
+    def _pass_on(self, call: OpenCall, operation: ModelOperation, request: Request, body: bytes) -> Reply:
+        asks_for_usage = body is not request.body
+        try:
+            response = self._send(operation, request, body)
+            data = None if _is_stream(response) else _read(response)
+            if asks_for_usage and data is not None and response.status == 400 and b"stream_options" in data:
+                asks_for_usage = False  # a server that does not know this field
+                response = self._send(operation, request, request.body)
+                data = None if _is_stream(response) else _read(response)
+        except ProviderFailed as failed:
+            call.status = UNREACHABLE
+            call.end(AnswerSummary(), str(failed))
+            return _refuse(self._api, Refusal(UNREACHABLE, "provider_failed", str(failed)))
+        call.status = response.status
+        if data is not None:
+            return self._finish(call, operation, response, data)
+        call.response = response
+        stream = StreamedResponse(self._proxy, call, self._api.open_reader(operation, is_stream=True), response)
+        chunks = ByteStream(stream.read(drops_usage=asks_for_usage))
+        return Reply(response.status, b"", _EVENT_STREAM, _select_headers(response), stream=chunks)
+
+    def _send(self, operation: ModelOperation, request: Request, body: bytes) -> ProviderResponse:
+        headers = {
+            name: value
+            for name, value in request.headers.items()
+            if name in _PASSED_ON or name.startswith(_PASSED_ON_PREFIXES)
+        }
+        query = {name: value for name, value in request.query.items() if name != "key"}
+        return self._host.send(request.method, operation.path, query, headers, body)
+
+    def _finish(self, call: OpenCall, operation: ModelOperation, response: ProviderResponse, data: bytes) -> Reply:
+        """Log a response that has arrived, and return it."""
+        data = self._proxy.hide_keys(data)
+        call.add_bytes(data)
+        reader, error = self._api.open_reader(operation, is_stream=False), ""
+        if response.status < 400:
+            try:
+                for part in _list_bodies(orjson.loads(data)):
+                    reader.read(part)
+            except orjson.JSONDecodeError:
+                error = f"the response of {self._host.name} is not JSON"
+        call.end(reader.build_summary(), error)
+        media = response.headers.get("content-type", JSON)
+        return Reply(response.status, data, media, _select_headers(response))
+
+
+class StreamedResponse:
+    """The response of a provider that comes as a stream of events."""
+
+    def __init__(self, proxy: ModelProxy, call: OpenCall, reader: AnswerReader, response: ProviderResponse) -> None:
+        self._proxy, self._call, self._reader, self._response = proxy, call, reader, response
+
+    def read(self, *, drops_usage: bool) -> Iterator[bytes]:
+        """Yield the bytes as they arrive. The call is logged before the client gets the last event, upon which it acts.
+
+        With `drops_usage`, leave out the token counts that only the proxy has asked for.
+        """
+        call, reader, splitter = self._call, self._reader, EventSplitter()
+        error = "the agent did not read the response to its end"
+        try:
+            while data := self._response.read():
+                call.add_bytes(data)
+                if call.size > MAX_RESPONSE_BYTES:
+                    error = f"the response has more than {MAX_RESPONSE_BYTES:,} bytes"
+                    raise ProviderFailed(error)
+                parts = []
+                for event in splitter.feed(data):
+                    if event.data is not None:
+                        reader.read(event.data)
+                    if event.is_done or reader.is_complete:
+                        call.end(reader.build_summary())
+                    if not (drops_usage and is_usage_only(event.data)):
+                        parts.append(self._proxy.hide_keys(event.raw))
+                yield b"".join(parts)
+            error = ""
+            yield splitter.take_rest()
+        except ProviderFailed as failed:
+            error = str(failed)
+            raise StreamBroken(error) from None
+        finally:
+            call.end(reader.build_summary(), error)
+            if error:
+                self._response.close()
+
+
+class StreamBroken(PlatformError):
+    """The response of a provider broke off in the middle, and so does that to the agent."""
+
+
+def _is_stream(response: ProviderResponse) -> bool:
+    return response.status < 400 and response.headers.get("content-type", "").startswith(_EVENT_STREAM)
+
+
+def _read(response: ProviderResponse) -> bytes:
+    """Return the whole body of a response. Raises ProviderFailed."""
+    data = bytearray()
+    while part := response.read():
+        data += part
+        if len(data) > MAX_RESPONSE_BYTES:
+            response.close()
+            raise ProviderFailed(f"the response has more than {MAX_RESPONSE_BYTES:,} bytes")
+    return bytes(data)
+
+
+def _parse_body(body: bytes) -> Mapping[str, object]:
+    """Return the JSON object of a request. Raises Refusal."""
+    try:
+        data = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise Refusal(400, "invalid_json", "the body is not JSON") from None
+    if not isinstance(data, dict):
+        raise Refusal(400, "invalid_json", "the body is not a JSON object")
+    if is_deeper_than(data):
+        raise Refusal(400, "invalid_json", "the body is nested too deeply")
+    return data
+
+
+def _list_bodies(data: object) -> list[Mapping[str, object]]:
+    """Return the objects of a body: Gemini sends a list of events if a stream is asked for without `alt=sse`."""
+    return [part for part in (data if isinstance(data, list) else [data]) if isinstance(part, dict)]
+
+
+def _refuse_path(request: Request, path: str) -> Refusal:
+    if request.method == "GET" and "upgrade" in request.headers:
+        return Refusal(426, "no_websocket", "model calls over WebSocket are not supported; use HTTP")
+    reason = (
+        f"{request.method} {path[:100]} is not passed on: only chats, responses, messages, embeddings and models are"
+    )
+    return Refusal(404, "not_passed_on", reason)
+
+
+def _refuse(api: ProviderApi, refusal: Refusal) -> Reply:
+    headers = {"x-should-retry": "false"} if refusal.status in (401, 404, 400, 413) else {}
+    return Reply(refusal.status, api.render_error(refusal.status, refusal.code, refusal.reason), headers=headers)
+
+
+def _select_headers(response: ProviderResponse) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in response.headers.items()
+        if name in _PASSED_BACK or name.startswith(_PASSED_BACK_PREFIXES)
+    }

@@ -1,0 +1,247 @@
+"""The model calls of one trial: their events, their tokens and costs, and the tools whose results they carry."""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from clerkship.events.agent import ToolExecuted
+from clerkship.events.lifecycle import ModelCalled, ProposedToolCall
+from clerkship.kit.text import replace_surrogates
+from clerkship.kit.wall import perf_counter
+from clerkship.model.usage import MODEL_USAGE, Prices
+from clerkship.model_proxy.contract import (
+    AnswerSummary,
+    ModelToolCall,
+    ModelToolResult,
+    RequestSummary,
+    TokenCounts,
+    TrialHost,
+    join_text,
+)
+from clerkship.sandbox.request import Refusal
+
+if TYPE_CHECKING:
+    from clerkship.model_proxy.provider import ProviderResponse
+
+SOURCE = "models"
+"""The source of the events of model calls."""
+MAX_LOGGED_BODY = 1_000_000
+"""Bytes of a request or response that are stored."""
+MAX_LOGGED_BODIES = 100_000_000
+"""Bytes of all requests and responses of a trial that are stored."""
+MAX_OPEN_CALLS = 64
+"""Calls of one trial at the same time."""
+MAX_PROPOSED_CALLS = 10_000
+"""Proposed tool calls that wait for their result; the oldest ones are forgotten."""
+MAX_NAMES = 1000
+"""Tools of a request that are named in its event."""
+FindPrices = Callable[[str, str], Prices | None]
+"""Returns the prices of a provider's model; None if they are not known."""
+
+
+class OpenCall:
+    """A model call from its request to the end of its response."""
+
+    def __init__(
+        self, calls: "TrialCalls", provider: str, operation: str, request: RequestSummary, body: bytes
+    ) -> None:
+        self.provider, self.operation, self.request, self.body = provider, operation, request, body
+        self.response: ProviderResponse | None = None
+        """Set while the response is being read."""
+        self.status = 0
+        self._calls = calls
+        self._started = perf_counter()
+        self._first_byte: float | None = None
+        self._logged = bytearray()
+        self._size = 0
+        self.is_ended = False
+
+    def add_bytes(self, data: bytes) -> None:
+        """Keep a part of the response for the log."""
+        if self._first_byte is None:
+            self._first_byte = perf_counter()
+        self._size += len(data)
+        self._logged += data[: max(0, MAX_LOGGED_BODY - len(self._logged))]
+
+    @property
+    def size(self) -> int:
+        """Bytes of the response so far."""
+        return self._size
+
+    def end(self, answer: AnswerSummary, error: str = "") -> None:
+        """Log the call, once."""
+        self._calls.end(self, answer, error)
+
+    def describe_times(self) -> dict[str, float]:
+        """Return the milliseconds until the end of the response, and until its first part."""
+        times = {"wall_ms": round((perf_counter() - self._started) * 1000, 3)}
+        if self._first_byte is not None:
+            times["first_part_ms"] = round((self._first_byte - self._started) * 1000, 3)
+        return times
+
+    def take_logged(self) -> bytes:
+        """Return the stored part of the response."""
+        return bytes(self._logged)
+
+
+class ProposedCalls:
+    """The tool calls that models proposed and whose results were not seen yet."""
+
+    def __init__(self) -> None:
+        self._by_id: dict[str, tuple[ModelToolCall, int]] = {}
+        self._by_name: dict[str, deque[tuple[ModelToolCall, int]]] = {}
+
+    def add(self, call: ModelToolCall, event: int) -> None:
+        """Add a call, with the number of the event of the model call that proposed it."""
+        if not call.id:
+            self._by_name.setdefault(call.name, deque(maxlen=MAX_PROPOSED_CALLS)).append((call, event))
+            return
+        self._by_id[call.id] = call, event
+        if len(self._by_id) > MAX_PROPOSED_CALLS:
+            del self._by_id[next(iter(self._by_id))]
+
+    def take(self, result: ModelToolResult) -> tuple[ModelToolCall, int] | None:
+        """Remove and return the call of a result; None if it is not new."""
+        found = self._by_id.pop(result.id, None) if result.id else None
+        if found is None and (waiting := self._by_name.get(result.name)):
+            found = waiting.popleft()
+        return found
+
+
+class TrialCalls:
+    """The model calls of one trial, and its account of tokens and costs."""
+
+    def __init__(self, host: TrialHost, redact: Callable[[str], str], find_prices: FindPrices) -> None:
+        self.host, self._redact, self._find_prices = host, redact, find_prices
+        self._open: set[OpenCall] = set()
+        self._proposed = ProposedCalls()
+        self._logged_bytes = 0
+        self._counts = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
+        self._cost: float | None = 0.0
+        self._searched = 0
+        """Events of the log that were searched for reported tools."""
+        self._has_reported_tools = False
+
+    def begin(self, provider: str, operation: str, request: RequestSummary, body: bytes) -> OpenCall:
+        """Accept a call, and log the tools whose results it carries. Raises Refusal if no more can be accepted."""
+        call = OpenCall(self, provider, operation, request, body)
+        with self.host.lock:
+            if self.host.closed:
+                raise Refusal(401, "run_over", "the run is over, so its model token is no longer valid")
+            if self.host.log.is_full:
+                self.host.log.overflowed = True
+                raise Refusal(429, "log_full", "the log of this run is full")
+            if len(self._open) >= MAX_OPEN_CALLS:
+                raise Refusal(429, "too_many_calls", f"{MAX_OPEN_CALLS} model calls of this run are open already")
+            self._open.add(call)
+            self._log_results(request.results)
+        return call
+
+    def _log_results(self, results: Iterable[ModelToolResult]) -> None:
+        """Log each tool whose result is new, unless the agent reports its tools itself."""
+        for result in results:
+            found = self._proposed.take(result)
+            if found is None or self._reports_tools():
+                continue
+            call, event = found
+            arguments = call.arguments if isinstance(call.arguments, Mapping) else {"input": call.arguments}
+            executed = ToolExecuted(
+                tool_name=call.name,
+                arguments=self._clean(dict(arguments)),
+                result=self._clean(result.content),
+                is_error=result.is_error,
+                error_message=str(self._clean(join_text(result.content))) if result.is_error else None,
+            )
+            self.host.emit("agent", executed, "agent", event)
+
+    def _reports_tools(self) -> bool:
+        """Return whether the agent has reported a tool: an event without a model call as its cause."""
+        events, start = self.host.log.events, self._searched
+        self._searched = len(events)
+        self._has_reported_tools = self._has_reported_tools or any(
+            isinstance(event.payload, ToolExecuted) and event.source == "agent" and event.cause is None
+            for event in islice(events, start, None)
+        )
+        return self._has_reported_tools
+
+    def end(self, call: OpenCall, answer: AnswerSummary, error: str) -> None:
+        """Log a call whose response has ended, unless the run is over."""
+        with self.host.lock:
+            if call.is_ended:
+                return
+            call.is_ended = True
+            self._open.discard(call)
+            if not self.host.closed:
+                self._log(call, answer, error)
+
+    def _log(self, call: OpenCall, answer: AnswerSummary, error: str) -> None:
+        request = call.request
+        called = ModelCalled(
+            provider=call.provider,
+            operation=call.operation,
+            model=self._clean(answer.model or request.model),
+            status=call.status,
+            parameters=self._clean(dict(request.parameters)),
+            tools=tuple(self._clean(list(request.tools[:MAX_NAMES]))),
+            tool_calls=tuple(
+                ProposedToolCall(
+                    id=self._clean(one.id), name=self._clean(one.name), arguments=self._clean(one.arguments)
+                )
+                for one in answer.tool_calls
+            ),
+            finish_reason=self._clean(answer.finish_reason),
+            error=self._clean(error),
+            request=self._store(call.body),
+            response=self._store(call.take_logged()),
+        )
+        event = self.host.emit(SOURCE, called, "agent")
+        for proposed in answer.tool_calls:
+            self._proposed.add(proposed, event.seq)
+        self._count(call, answer, event.seq)
+
+    def _count(self, call: OpenCall, answer: AnswerSummary, seq: int) -> None:
+        tokens, model = answer.tokens, answer.model or call.request.model
+        prices = self._find_prices(call.provider, model) or self._find_prices(call.provider, call.request.model)
+        cost = None if prices is None or tokens is None else prices.cost(*tokens)
+        if call.operation in ("models", "count_tokens") or call.status >= 400 or not call.status:
+            tokens, cost = TokenCounts(), 0.0  # nothing was generated
+        counts = tokens or TokenCounts()
+        self.host.sidecar.add_model_call(
+            {
+                "seq": seq,
+                "prompt_tokens": counts.prompt,
+                "completion_tokens": counts.completion,
+                "cached_tokens": counts.cached,
+                "cost": cost,
+                **call.describe_times(),
+            }
+        )
+        self._counts["calls"] += 1
+        self._counts["prompt_tokens"] += counts.prompt
+        self._counts["completion_tokens"] += counts.completion
+        self._cost = None if self._cost is None or cost is None else self._cost + cost
+
+    def close(self) -> None:
+        """End the calls that are open, and add the account of all calls to the facts of the trial."""
+        for call in list(self._open):
+            if call.response is not None:
+                call.response.close()
+            call.end(AnswerSummary(), "the agent did not wait for the end of the response")
+        if self._counts["calls"]:
+            self.host.sidecar.facts.setdefault(MODEL_USAGE, {**self._counts, "cost": self._cost})
+
+    def _store(self, body: bytes) -> str:
+        """Return the part of a body that is stored, redacted."""
+        limit = min(MAX_LOGGED_BODY, MAX_LOGGED_BODIES - self._logged_bytes)
+        text: str = self._clean(body[:limit].decode(errors="replace"))
+        self._logged_bytes += len(text)
+        return text
+
+    def _clean(self, value: Any) -> Any:
+        """Return a value with each text redacted and valid: JSON may have half of a surrogate pair."""
+        if isinstance(value, str):
+            return self._redact(replace_surrogates(value))
+        if isinstance(value, Mapping):
+            return {self._clean(name): self._clean(part) for name, part in value.items()}
+        return [self._clean(part) for part in value] if isinstance(value, list | tuple) else value
