@@ -94,3 +94,62 @@ def test_entity_with_a_misspelt_id_is_reported_once(folder: LibraryFolder) -> No
         "4:15 unknown key `name`; known: dataset, id, type, where",
         "5:28 unknown name `pta` in `pta.name`; did you mean `pat`?",
     ]
+
+
+FAX = """environment:
+  name: office
+  simulators:
+    fax: {kind: fax}
+    ehr: {kind: fhir}
+  reactions: [fax.arrived -> ehr]
+"""
+FAX_TASK = """task:
+  name: A
+  scenario: [{fax.receive: {from: "+15550100300", text: Hello}}]
+  criteria:
+    - {label: Sent, assertion: {fax_sent: {to: "+15550100300"}}}
+    - {label: Read, assertion: {fhir_was_read: {resource_type: Patient}}}
+    - {label: Once, assertion: {fax_sent: {sandbox: fax, count: 1}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "mistake"),
+    [
+        ("simulators:", "simulator:", "3:3 unknown key `simulator`; did you mean `simulators`?"),
+        ("simulators:", "sandboxes:", "3:3 unknown key `sandboxes`; did you mean `simulators`?"),
+        ("kind: fax", "kind: faxes", "4:17 unknown simulator `faxes`; did you mean `fax`?"),
+        ("kind: fax", "knd: fax", "4:11 unknown key `knd`; did you mean `kind`?"),
+        ("kind: fax", "type: fax", "4:11 unknown key `type`; did you mean `kind`?"),
+        ("{kind: fax}", "{kind: sms}", "4:17 unknown simulator `sms`; did you mean `messages`?"),
+    ],
+)
+def test_misspelt_simulators_of_an_environment_are_one_mistake(
+    folder: LibraryFolder, old: str, new: str, mistake: str
+) -> None:
+    folder.write("tasks.yml", FAX.replace(old, new, 1) + FAX_TASK)
+    with pytest.raises(InputError) as wrong:
+        folder.load()
+    assert [f"{p.line}:{p.column} {p.message}; {p.hint}" for p in wrong.value.problems] == [mistake]
+
+
+UNNAMED = FAX_TASK.replace("{sandbox: fax, count: 1}", "{count: 1}").replace(
+    "fhir_was_read: {resource_type: Patient}", "never: files.*"
+)
+
+
+def test_simulator_that_tasks_need_is_reported_once(folder: LibraryFolder) -> None:
+    assert mistakes(folder, UNNAMED) == [
+        "4:28 office has no sandbox of kind fax; add `fax: {kind: fax}` under `simulators`",
+    ]
+
+
+def test_folder_without_environment_is_reported_once(folder: LibraryFolder) -> None:
+    folder.write("tasks.yml", UNNAMED)
+    with pytest.raises(InputError) as wrong:
+        folder.load()
+    [problem] = wrong.value.problems
+    assert (problem.message, problem.hint) == (
+        "this folder has no environment with a sandbox of kind fax",
+        "add a YAML file with the key `environment`, and `fax: {kind: fax}` under `simulators`",
+    )

@@ -229,7 +229,7 @@ WRONG = [
     ("tags: [yes, 2, true]", "3:15: task.tags.1: expected text, not 2; quote it if it is text"),
     ("tags: [yes, 2, true]", "3:18: task.tags.2: expected text, not true; quote it if it is text"),
     ("tags: x", "3:9: task.tags: expected a list, not 'x'"),
-    ("timeout: '5'", "3:12: task.timeout: expected a number, not '5'"),
+    ("timeout: true", "3:12: task.timeout: expected a number, not true"),
     ("timeout: 0", "3:12: task.timeout: expected more than 0, not 0"),
     ("timeout: 1e9", "3:12: task.timeout: expected at most 86,400, not 1000000000.0"),
     ("task_item: [a]", "3:14: task.task_item: expected a map, not a list"),

@@ -292,7 +292,7 @@ def test_scenario_uses_the_named_or_only_environment(folder: LibraryFolder) -> N
     folder.scenario("environment: a")
     assert folder.load().tasks["One"].environment.name == "a"
     folder.scenario("environment: b")
-    assert "`sandbox` is missing: expected one of kind chat; the environment has none" in folder.lines()[0]
+    assert "has no sandbox of kind chat; add `chat: {kind: chat}` under `simulators`" in folder.lines()[0]
     folder.scenario("environment: c")
     assert "unknown environment `c`" in folder.lines()[0]
     folder.scenario("")

@@ -445,13 +445,29 @@ class CallCheck:
             return
         known = [name for name, other in info.components.items() if fits(other)]
         mistaken = [name for name, other in info.components.items() if not is_known(self.catalog.event_kinds, other)]
-        if named is None and len(known) != 1 and not mistaken:
-            hint = f"use one of {', '.join(known)}" if known else "the environment has none"
+        if named is None and not known and not mistaken:
+            self._report_missing_kind(info, kind, path)
+        elif named is None and len(known) > 1 and not mistaken:
+            hint = f"use one of {', '.join(known)}"
             self.definition.problem(path, f"`sandbox` is missing: expected one of kind {kind}", hint)
         elif named is not None and named in info.components and named not in known and named not in mistaken:
             what = "domain" if named in info.domains else "sandbox"
             message = f"`{named}` is not a {what} of kind {kind}"
             self.definition.problem([*path, "sandbox"], message, did_you_mean(named, known))
+
+    def _report_missing_kind(self, info: EnvironmentInfo, kind: str, path: KeyPath) -> None:
+        """Report that the environment has no sandbox of a kind, once for all that need one."""
+        if kind in info.missing_kinds:
+            return
+        info.missing_kinds.add(kind)
+        is_domain = not is_known(self.catalog.simulator, kind)
+        key, what = ("domains", "domain") if is_domain else ("simulators", "sandbox")
+        added = f"add `{kind.rpartition('.')[2]}: {{kind: {kind}}}` under `{key}`"
+        if info.is_of_folder:
+            self.definition.problem(path, f"{info.name} has no {what} of kind {kind}", added)
+        else:
+            hint = f"add a YAML file with the key `environment`, and {added.removeprefix('add ')}"
+            self.definition.problem(path, f"this folder has no environment with a {what} of kind {kind}", hint)
 
 
 def _find_maps(data: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Mapping[str, Any]]]:

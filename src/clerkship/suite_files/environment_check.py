@@ -21,7 +21,7 @@ from clerkship.model.environment import (
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.frozen import Frozen
 from clerkship.model.monitor_settings import ALL
-from clerkship.model.names import did_you_mean
+from clerkship.model.names import did_you_mean, find_nearest_name
 from clerkship.suite_files.catalog import Catalog, ComponentEntry
 from clerkship.suite_files.definition import Definition, as_list, as_map, read_as
 from clerkship.suite_files.record_check import InitialRecords
@@ -129,6 +129,10 @@ class EnvironmentInfo:
     """The initial records of its sandboxes, as far as they could be loaded."""
     names: EnvironmentNames = field(default_factory=EnvironmentNames)
     """The names that its sandboxes and domains define."""
+    is_of_folder: bool = True
+    """False for that of tasks whose folder defines none."""
+    missing_kinds: set[str] = field(default_factory=set)
+    """Kinds of sandboxes that tasks need and it does not have: each is reported once."""
 
     @property
     def components(self) -> Mapping[str, str]:
@@ -151,6 +155,15 @@ def build_environment_info(
 def _read_kinds(data: Mapping[str, object], key: str) -> dict[str, str]:
     choices = {name: read_as(_COMPONENTS[key], written) for name, written in as_map(data.get(key)).items()}
     return {name: choice.kind if choice is not None else "" for name, choice in choices.items()}
+
+
+def has_known_components(data: Mapping[str, object]) -> bool:
+    """Return whether the sandboxes and domains of an environment are known, valid or not.
+
+    They are not if their key is misspelled, or is no map: what names them cannot be checked until that is mended.
+    """
+    misspelled = (find_nearest_name(key, Environment.model_fields) for key in data.keys() - Environment.model_fields)
+    return all(isinstance(data.get(key, {}), dict) for key in _COMPONENTS) and not _COMPONENTS.keys() & misspelled
 
 
 def is_known(lookup: Callable[[str], object], name: str) -> bool:
@@ -192,6 +205,8 @@ class EnvironmentCheck:
                 hint = did_you_mean(name, datasets)
                 self.definition.problem(["datasets", number], f"unknown dataset `{name}`", hint)
         check_monitors(self.catalog, self.definition, data.get("monitors"), ["monitors"])
+        if not has_known_components(data):
+            return
         info = build_environment_info(data)
         self._check_names(info)
         for key, model in _COMPONENTS.items():

@@ -43,6 +43,7 @@ from clerkship.suite_files.environment_check import (
     EnvironmentInfo,
     build_environment_info,
     collect_environment_names,
+    has_known_components,
 )
 from clerkship.suite_files.file_keys import OWN_KEYS, top_keys
 from clerkship.suite_files.foreign import load_test_reader
@@ -360,9 +361,9 @@ class LibraryLoader:
 
     def _build_info(self, name: str | None) -> EnvironmentInfo | None:
         if name is None:
-            return build_environment_info(CONVERSATION_ENVIRONMENT.model_dump())
+            return replace(build_environment_info(CONVERSATION_ENVIRONMENT.model_dump()), is_of_folder=False)
         definition = self._definitions.get("environment", name) if name else None
-        if definition is None:
+        if definition is None or not has_known_components(definition.fields):
             return None
         environment = self.environments.get(name)
         records = collect_initial_records(environment, self.datasets, self.catalog)

@@ -504,7 +504,7 @@ def test_a_person_on_the_phone_needs_a_telephone(bench: Workbench) -> None:
     bench.write("a.yml", office(CALLS).replace("phone:\n          kind: voice", "phone:\n          kind: messages"))
     with pytest.raises(InputError) as raised:
         bench.run_one(Clerk)
-    assert "expected one of kind voice" in str(raised.value)
+    assert "has no sandbox of kind voice; add `voice: {kind: voice}` under `simulators`" in str(raised.value)
 
 
 def test_a_person_who_calls_for_the_last_time_says_it_and_hangs_up(bench: Workbench) -> None:
