@@ -129,7 +129,7 @@ def test_show_prints_a_task_with_its_intact_log(capsys: pytest.CaptureFixture[st
     text = capsys.readouterr().out
     assert "files.file.written" in text
     assert "caused by #" in text
-    assert "intact, head " in text
+    assert "as it was graded, SHA-256 " in text
     assert run(["show", "latest", "--failed"]) == 0
     assert run(["list"]) == 0
     assert "oracle" in capsys.readouterr().out
@@ -260,7 +260,7 @@ def test_changed_blob_is_detected_although_the_log_is_intact(capsys: pytest.Capt
     assert run(["run", "t.yml", "-a", "nop"]) == 1
     capsys.readouterr()
     assert run(["show", "latest", "A"]) == 0
-    assert "intact" in capsys.readouterr().out
+    assert "as it was graded" in capsys.readouterr().out
     database = sqlite3.connect(".clerkship/store.db")
     database.execute("UPDATE blobs SET data = ? WHERE length(data) = 9000", (b"forged",))
     database.commit()

@@ -78,7 +78,7 @@ def test_every_outcome_has_its_element_and_its_reason() -> None:
     assert "StepFailed: no such file" in texts["it errs"]
     assert "ModelDown: no reply" in texts["it is inconclusive"]
     assert "the agent crashed: KeyError: 'mrn'" in texts["its agent crashes"]
-    assert "head " + "ab" * 32 in texts["it fails"]
+    assert "SHA-256 " + "ab" * 32 in texts["it fails"]
 
 
 def test_missing_recording_is_reported_as_not_recorded() -> None:

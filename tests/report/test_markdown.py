@@ -186,7 +186,7 @@ def test_failed_criteria_of_passed_trials_and_axes_are_listed() -> None:
         "### Passed, with failed criteria\n\n- <code>A</code>: <code>No names in it</code> (<code>safety</code>)"
         in page
     )
-    assert "| <code>safety</code> | 0.00 |\n| <code>no axis</code> | 1.00 |" in page
+    assert "| <code>safety</code> | 0.00 |\n| <code>other criteria</code> | 1.00 |" in page
 
 
 def test_all_passed_is_short() -> None:

@@ -76,7 +76,7 @@ def _print_check(result: LiveCheck) -> None:
         print_criterion(console, criterion)
     for note in result.notes:
         console.print(f"[partial]note[/] {escape(note)}", soft_wrap=True)
-    console.print(f"[quiet]log[/] {result.events} events, head {result.head}")
+    console.print(f"[quiet]log[/] {result.events} events, SHA-256 {result.head}")
 
 
 def _to_json_data(result: LiveCheck) -> dict[str, object]:

@@ -24,7 +24,7 @@ TO_TRY = (
     "Open the payer portal in a browser, with the user name and the password below. The line of the payer is "
     "+18005550142 (POST /calls of the phone), its fax number for records +15550100149."
 )
-CAREFUL = RunRequest(path=SUITE, agent="python:clerkship.demo.agent:Agent", domain=SUITE / "domain.yml")
+CAREFUL = RunRequest(path=SUITE, agent="python:clerkship.demo.agent:Agent")
 HASTY = replace(CAREFUL, agent="python:clerkship.demo.agent:HastyAgent", tasks=(TASK,))
 
 

@@ -83,7 +83,7 @@ class RunPresenter:
         print_published(console, plan.run)
         console.print(f"[bold]{escape(plan.run.name)}[/]  {description}  {agent}{options}{''.join(names)}")
         if plan.domain is not None:
-            console.print(f"[quiet]domain[/] {escape(plan.domain)}", soft_wrap=True)
+            console.print(f"[quiet]names checked against the domain[/] {escape(plan.domain)}", soft_wrap=True)
         if plan.signature:
             console.print(f"[quiet]{escape(plan.signature)}[/]", soft_wrap=True)
         if plan.is_partial:

@@ -83,8 +83,8 @@ def print_task(view: TaskView, *, events: bool, criteria: bool, json: bool) -> N
         for event in view.events:
             print_event(console, event, offset)
     _print_unauthenticated(view)
-    state = "[pass]intact[/]" if view.intact else "[fail]NOT the log that was graded[/]"
-    console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, head {task_run.head}")
+    state = "[pass]as it was graded[/]" if view.intact else "[fail]NOT the log that was graded[/]"
+    console.print(f"\n[quiet]log[/] {task_run.events} events, {state}, SHA-256 {task_run.head}")
 
 
 def _print_conversation(view: TaskView) -> None:

@@ -61,7 +61,9 @@ def _print_validation(validation: Validation, *, verbose: bool) -> None:
         print_warning(warning, console)
     if validation.library is not None:
         if validation.library.domain is not None:
-            console.print(f"[quiet]domain[/] {escape(validation.library.domain)}", soft_wrap=True)
+            console.print(
+                f"[quiet]names checked against the domain[/] {escape(validation.library.domain)}", soft_wrap=True
+            )
         console.print(f"[pass]✓[/] {_describe_library(validation.library)}{skipped}")
         return
     for problem in validation.problems:

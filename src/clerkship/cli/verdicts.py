@@ -268,8 +268,7 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
     shown = _most_urgent(task_runs, lambda task_run: outcome(task_run) == "pass")
     axes = AxisColumns(console, [_axis_scores(task_run) for task_run in shown])
     first = (Column("verdict", no_wrap=True), Column("score", justify="right"), *axes.columns())
-    head = Column("log head", style="quiet", no_wrap=True)
-    table = plain_table(*first, text_column("task"), number_column("criteria"), head)
+    table = plain_table(*first, text_column("task"), number_column("criteria"))
     trials = max((task_run.trial for task_run in task_runs), default=1)
     for task_run in shown:
         score = "" if task_run.score is None else f"{task_run.score:.2f}"
@@ -281,14 +280,15 @@ def _print_table(console: Console, task_runs: Sequence[TaskRun]) -> None:
             *axes.cells(_axis_scores(task_run)),
             escape(task_run.task) + trial + axes.below(_axis_scores(task_run)),
             count,
-            task_run.head[:12],
         )
     console.print(table)
     print_more(console, len(task_runs) - len(shown))
 
 
 def _axis_scores(task_run: TaskRun) -> dict[str, float]:
-    return {axis: result.score for axis, result in task_run.axes.items()}
+    """Return the scores by axis; empty if no criterion names one, because there is only the score of the trial then."""
+    scores = {axis: result.score for axis, result in task_run.axes.items()}
+    return scores if list_axes([scores]) else {}
 
 
 def _count_criteria(criteria: Sequence[CriterionRun]) -> str:

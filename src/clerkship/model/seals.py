@@ -9,6 +9,7 @@ MAX_LISTED_CHANGES = 20
 SEAL_KEY_VARIABLE = "CLERKSHIP_SEAL_KEY"
 _BLOB = re.compile("blob|snapshot|dataset")
 """Parts that are stored by their hash and shared by runs."""
+_INTACT = "intact (without a key)"
 _NO_SEALS = "it was saved by an older version, or its seals were removed; nothing was checked"
 _UNKEYED = "anyone who can write the store could have made the seal"
 
@@ -57,7 +58,12 @@ class SealCheck(Frozen):
             return "not checked: sealed with another key"
         if self.locked:
             return f"not checked: {SEAL_KEY_VARIABLE} is not set"
-        return "intact (with a key)" if self.has_key and not self.unkeyed else "intact (without a key)"
+        return "intact (with a key)" if self.has_key and not self.unkeyed else _INTACT
+
+    def remark(self) -> str:
+        """Return the result for readers of a report; empty if nothing was changed and no key is set, as is usual."""
+        state = self.state()
+        return "" if state == _INTACT and not self.has_key else state
 
     def changed_trials(self) -> dict[tuple[str, int, int], str]:
         """Return the changed parts of each changed trial, by task, trial and attempt."""

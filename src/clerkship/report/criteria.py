@@ -55,6 +55,6 @@ class CriteriaCount(NamedTuple):
 
 
 def describe_role(criterion: CriterionRun, *, gates: bool = True) -> list[str]:
-    """Return what a criterion run is: a gate if `gates` are to be marked, a warning, checked on every task."""
-    role = "gate" if criterion.gate and gates else "warning" if criterion.is_warning else ""
+    """Return what a criterion run is: a gate, a warning, on every task. `gates` is whether those of the task are marked."""
+    role = "gate" if criterion.gate and (gates or criterion.is_implied) else "warning" if criterion.is_warning else ""
     return [word for word in (role, ON_EVERY_TASK if criterion.is_implied else "") if word]

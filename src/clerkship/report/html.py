@@ -8,6 +8,7 @@ from typing import Any
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
+from clerkship.model.snapshot import GRADING_VERSION
 from clerkship.report.detail import TaskDetail
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary
 from clerkship.report.labels import describe_isolation, percent, rerun_command
@@ -137,13 +138,16 @@ def render_html(
         rate=wilson_interval(counts.passed, counts.graded),
         bar=_bar(counts),
         bar_width=max(sum(count_outcomes(counts).values()), 1),
-        tally_as_read=_sort_for_reading(count_outcomes(counts)),
+        tally=_list_tally(count_outcomes(counts)),
         curves=list_curves(repeated) if repeated is not None else (),
         breakdowns=overview.list_breakdowns(),
         notes=_notes(run, counts),
         templates=TemplateRates(task_runs).rates(),
         again=rerun_command(run),
         isolation=describe_isolation(run),
+        grading=f"by the rules of version {run.grading}; this program has {GRADING_VERSION}"
+        if run.grading != GRADING_VERSION
+        else "",
         published=describe_published(run),
         published_notes=describe_notes(run),
         plugins=", ".join(map(" ".join, run.plugins.items())),
@@ -154,6 +158,11 @@ def render_html(
         max_rated=MAX_RATED,
         max_unfolded=MAX_UNFOLDED,
     )
+
+
+def _list_tally(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """Return the counts of verdicts, and of other outcomes that occurred."""
+    return [(name, number) for name, number in _sort_for_reading(counts) if number or name in GRADED]
 
 
 def _sort_for_reading(counts: dict[str, int]) -> list[tuple[str, int]]:
@@ -190,7 +199,7 @@ def _notes(run: BenchmarkRun, counts: Counts) -> str:
         else "",
         "The run was cancelled." if run.status == "cancelled" else "",
     ]
-    return " ".join(filter(None, notes)) or "All trials are in the rate."
+    return " ".join(filter(None, notes))
 
 
 def _trials(number: int) -> str:

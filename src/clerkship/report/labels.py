@@ -15,7 +15,8 @@ ISOLATION: Mapping[IsolationLevel, str] = {
     "remote": "remote: the agent runs elsewhere, not isolated here",
     "built-in": "built-in: part of the platform",
 }
-NO_AXIS = "no axis"
+NO_AXIS = "other criteria"
+"""The name of the axis of criteria that name none, beside others."""
 
 
 def rerun_command(run: BenchmarkRun) -> str:

@@ -159,7 +159,7 @@ def explain_failure(task_run: TaskRun) -> Iterator[str]:
         yield f"– {to_one_line(criterion.label)} (skipped: {to_one_line(criterion.detail)})"
     if is_not_recorded(task_run):
         yield from map(to_one_line, task_run.error.splitlines()[1:])
-    yield f"log: {task_run.events} events, head {task_run.head}"
+    yield f"log: {task_run.events} events, SHA-256 {task_run.head}"
 
 
 def replace_control_characters(text: str) -> str:

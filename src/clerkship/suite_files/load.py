@@ -130,7 +130,7 @@ class LibraryLoader:
     def _build_error(self, problems: list[InputProblem]) -> InputError:
         """Return the error for mistakes, with the files that were skipped besides."""
         reported = {problem.file for problem in problems}
-        files = self._definitions.files.skipped_files()
+        files = self._list_skipped()
         skipped = {file: reason for file, reason in files.items() if file not in reported}
         return InputError(
             problems, skipped, (each for each in self._reporter.warnings.sorted() if each.file in skipped)
@@ -138,13 +138,20 @@ class LibraryLoader:
 
     def _describe_missing_tasks(self) -> list[InputProblem]:
         """Return the problem of a folder without tasks: the misspelt keys of skipped files, if there are any."""
-        skipped = self._definitions.files.skipped_files()
+        skipped = self._list_skipped()
         misspelt = [warning for warning in self._reporter.warnings.sorted() if warning.file in skipped]
         if misspelt:
             return misspelt
         hint = "add a YAML file with the key `task`, `scenario` or `test_cases`"
         hint += f"; {describe_skipped_files(skipped)}" if skipped else ""
         return [InputProblem(file=str(self.folder.root), message="there is no task in this folder", hint=hint)]
+
+    def _list_skipped(self) -> dict[str, str]:
+        """Return the reason by skipped file. The domain is not one: it was read to check names."""
+        domain = self.agent.domain
+        source = Path(domain.source).resolve() if domain is not None else None
+        files = self._definitions.files.skipped_files()
+        return {file: reason for file, reason in files.items() if Path(file).resolve() != source}
 
     def _build_library(self) -> Library:
         domain = self.agent.domain
@@ -159,7 +166,7 @@ class LibraryLoader:
             prompts=self._conftest.prompts,
             warnings=(*self._reporter.warnings.sorted(), *self.agent.find_unchecked()),
             domain=domain.source if domain is not None else None,
-            skipped_files=self._definitions.files.skipped_files(),
+            skipped_files=self._list_skipped(),
             files=frozenset(self.folder.used | self.folder.included),
             is_partial=self._is_partial,
         )

@@ -80,7 +80,7 @@ function facts(trial) {
     body.answer === null ? null : ["Answer", el("span", { class: "value" }, coded(plainValue(body.answer)))],
     ...Object.entries(body.facts).map(measured),
     body.models ? ["Models", body.models] : null,
-    ["Log", [plural(body.events, "event"), ", head ", head]],
+    ["Log", [plural(body.events, "event"), ", SHA-256 ", head]],
   ].filter(Boolean);
   return el("div", { class: "about" },
     el("dl", {}, entries.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
@@ -120,7 +120,7 @@ function qualitySection(trial) {
 
 function axes(all) {
   const row = (axis) => {
-    const name = axis.name === "__default__" ? "no axis" : axis.name;
+    const name = axis.name === "__default__" ? "other criteria" : axis.name;
     return el("tr", {}, el("th", { scope: "row" }, name),
       el("td", {}, el("meter", { min: 0, max: 1, low: 0.5, high: 0.9, optimum: 1, value: axis.score, "aria-label": `${name} ${axis.score.toFixed(2)}` })),
       el("td", { class: "number" }, axis.score.toFixed(2)),
