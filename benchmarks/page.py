@@ -35,6 +35,7 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "load": ("--picture", "docs/load.svg"),
     "slow": (),
     "serve": (),
+    "models": (),
     "fhir": (),
     "feeds": (),
     "x12": (),
