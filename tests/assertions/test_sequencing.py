@@ -176,7 +176,7 @@ def test_within_limits_time_since_step_before() -> None:
     assert check_sequence(log_builder, read("a"), read("b", within="1m")).passed
     found = check_sequence(log_builder, read("a"), read("b", within="59s"))
     assert found.detail == (
-        "step 2, `files.file.read` where path is 'b', happened at #2, but not within 59s of the step before (#1)"
+        "step 2, `files.file.read` where path is 'b', happened at #2, but not within 59 s of the step before (#1)"
     )
 
 
@@ -251,7 +251,7 @@ def test_step_that_came_early_and_late_is_reported_by_late_event() -> None:
     for at, path in [(0, "b"), (1, "a"), (100, "b")]:
         log_builder.read(path, at=at)
     found = check_sequence(log_builder, read("a"), read("b", within="5s"))
-    assert found.detail.endswith("happened at #3, but not within 5s of the step before (#2)")
+    assert found.detail.endswith("happened at #3, but not within 5 s of the step before (#2)")
 
 
 def test_an_empty_log_fails_at_the_first_step() -> None:

@@ -227,7 +227,7 @@ def test_task_is_selected_by_part_of_its_name_and_timeout_is_printed(capsys: pyt
     assert run(["run", "suite", "--agent", "python:looked_at:agent", "--task", "tw", "--timeout", "0.1"]) == 1
     said = capsys.readouterr().out
     assert "1 task " in said
-    assert "the time limit of 0.1 s passed" in said
+    assert "the time limit of 100 ms passed" in said
     assert run(["run", "suite", "--agent", "nop", "--task", "three"]) == 2
     assert "no task `three`" in capsys.readouterr().err
 
@@ -286,7 +286,7 @@ def test_axes_are_printed_below_the_task_on_a_narrow_terminal(monkeypatch: pytes
     done = subprocess.run([sys.executable, "-c", show], capture_output=True, env=environment, check=True, timeout=60)
     lines = done.stdout.decode().splitlines()
     row = next(number for number, line in enumerate(lines) if "Careful" in line)
-    assert "safety 0.00  task 1.00" in lines[row + 1]
+    assert "safety 0.00  task 1.00" in lines[row + 1].replace("\N{NO-BREAK SPACE}", " ")
     assert all(len(line) <= 80 for line in lines if not line.startswith("run it again:"))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from clerkship.model.duration import Seconds, parse_duration, render_duration
+from clerkship.model.duration import Seconds, describe_duration, parse_duration, render_duration
 
 
 @pytest.mark.parametrize(
@@ -65,3 +65,25 @@ def test_duration_out_of_range_is_rejected(written: Any) -> None:
 )
 def test_duration_is_rendered_in_the_largest_units(span: timedelta, text: str) -> None:
     assert render_duration(span) == text
+
+
+FOR_PEOPLE = {
+    0: "0 s",
+    0.0001: "1 ms",
+    0.35: "350 ms",
+    0.9999: "1 s",
+    4.2: "4.2 s",
+    42.4: "42 s",
+    59.7: "1 min",
+    125: "2 min 5 s",
+    3600: "1 h",
+    3599.6: "1 h",
+    5400: "1 h 30 min",
+    90_000: "1 d 1 h",
+    172_800: "2 d",
+}
+
+
+def test_duration_for_people_has_two_units_at_most() -> None:
+    assert {seconds: describe_duration(seconds) for seconds in FOR_PEOPLE} == FOR_PEOPLE
+    assert describe_duration(timedelta(minutes=30)) == "30 min"

@@ -10,10 +10,11 @@ from typing import Any
 import orjson
 import pytest
 
+from clerkship.model.duration import describe_duration
 from clerkship.model.environment import Environment
 from clerkship.model.run import CriterionRun
 from clerkship.report import calls
-from clerkship.report.call_moments import describe_duration, format_seconds
+from clerkship.report.call_moments import format_seconds
 from clerkship.report.call_strip import MAX_ROW_SECONDS
 from clerkship.report.detail import TaskDetail
 from clerkship.report.html import render_html
@@ -158,7 +159,7 @@ def test_twenty_minutes_on_hold_take_one_row() -> None:
     assert [label["text"] for label in drawn(call, "labels") if label["text"].startswith("on hold")] == [
         "on hold for 20 min, 19 repeated announcements"
     ]
-    assert [gap["text"] for gap in drawn(call, "gaps")] == [describe_duration(1200 - 5.5)]
+    assert [gap["text"] for gap in drawn(call, "gaps")] == [describe_duration(1194)]
 
 
 def test_transcript_has_every_announcement_on_hold() -> None:

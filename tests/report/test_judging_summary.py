@@ -393,8 +393,7 @@ def test_criteria_of_a_trial_without_a_verdict_are_not_failures(capsys: pytest.C
     assert "the platform" not in missed["reason"]
     print_run(out(), RunView(RUN, made_up.counts([one]), [one]))
     told = capsys.readouterr().out
-    [row] = [line for line in told.splitlines() if "ab" * 6 in line]
-    assert row.split()[-2:] == ["–", "ab" * 6]
+    assert [line.split()[-1] for line in told.splitlines() if line.rstrip().endswith("–")] == ["–"]
     assert "0/1" not in told
 
 

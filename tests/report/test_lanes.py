@@ -146,14 +146,14 @@ def test_hours_without_events_are_drawn_short_and_say_how_long(browser: Browser,
     assert text == "4 h"
     assert 40 < width < 60
     waits = "[...document.querySelectorAll('.lane-bar')].map((bar) => bar.ariaLabel)"
-    assert browser.evaluate(waits) == ["signed in as m.okafor, 4 seconds", "waits, 4 hours"]
+    assert browser.evaluate(waits) == ["signed in as m.okafor, 4 s", "waits, 4 h"]
 
 
 @in_browser
 def test_calls_and_holds_are_bars(browser: Browser, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(), CHART_READ)
     bars = browser.evaluate("[...document.querySelectorAll('.lane-bar')].map((bar) => [bar.ariaLabel, bar.hash])")
-    assert bars[:2] == [["Call to +15550100300, 5.1 minutes", "#t1c6"], ["on hold, 5 minutes", "#t1c6"]]
+    assert bars[:2] == [["Call to +15550100300, 5 min 7 s", "#t1c6"], ["on hold, 5 min", "#t1c6"]]
     assert browser.evaluate("document.getElementById('t1c6').className") == "call"
 
 

@@ -10,6 +10,7 @@ import pytest
 from clerkship.report.detail import TaskDetail
 from clerkship.report.html import render_html
 from clerkship.report.trial_card import build_body
+from tests.model.test_duration import FOR_PEOPLE
 from tests.report import made_up
 from tests.report.browser import PROGRAM, Browser
 
@@ -58,3 +59,14 @@ def test_page_shows_times_of_the_environment(browser: Browser, tmp_path: Path, n
     times = browser.evaluate(TIMES)
     assert [first[11:], f"{first} {zone}"] in times
     assert all(title.endswith(zone) for _, title in times)
+
+
+@pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
+def test_page_writes_durations_as_the_program_does(browser: Browser, tmp_path: Path) -> None:
+    page = tmp_path / "r.html"
+    details = [made_up.detail(made_up.task_run("One"))]
+    page.write_text(render_html(made_up.RUN, made_up.counts(details), details))
+    browser.open(page)
+    written = {seconds: browser.evaluate(f"lasting({seconds})") for seconds in FOR_PEOPLE}
+    assert written == FOR_PEOPLE
+    assert browser.evaluate("lasting(125, 1)") == "2 min"

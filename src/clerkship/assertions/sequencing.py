@@ -17,7 +17,7 @@ from clerkship.events.agent import SlotSet
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import compare_fields, describe_match, find_nearest, matches, matches_kind
-from clerkship.model.duration import render_duration
+from clerkship.model.duration import describe_duration
 from clerkship.model.matcher import matches_expected
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import EventMatch
@@ -160,7 +160,7 @@ class Sequencing(Assertion, TurnScope):
             other = evidence.events[between] if between is not None else event
             if (other.at, other.seq) < (event.at, event.seq):
                 return f"{happened}, but only after {describe_match(step.until)} ({evidence.place(other)})"
-        limit = render_duration(step.within or timedelta())
+        limit = describe_duration(step.within or timedelta())
         return f"{happened}, but not within {limit} of the step before ({after})"
 
 

@@ -71,7 +71,7 @@ class RunPresenter:
         repetitions = f" × {limit}{plan.run.trials}" if plan.run.trials > 1 else ""
         description = description or f"{count} task{'s' * (count != 1)}{repetitions}"
         agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
-        option_words = " ".join(plan.run.options)
+        option_words = shlex.join(plan.run.options)
         options = f"  [quiet]{escape(option_words)}[/]" if option_words else ""
         models = {"judge": plan.run.judge, "person": plan.run.person}
         names = [

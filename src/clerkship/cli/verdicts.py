@@ -13,6 +13,7 @@ from clerkship.cli.console import number_column, plain_table, print_changes, pri
 from clerkship.cli.outcome_style import style_outcome
 from clerkship.kit.command_option import REFRESH_HINT
 from clerkship.kit.statistics import Interval, wilson_interval
+from clerkship.model.duration import describe_duration
 from clerkship.model.errors import InputProblem
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
@@ -71,7 +72,8 @@ def render_verdict(task_run: TaskRun) -> str:
 def render_ending(task_run: TaskRun) -> str:
     """Return how a trial ended, as text."""
     if task_run.ending == "timed_out" and task_run.timeout is not None:
-        return f"the time limit of {task_run.timeout:g} s passed; `timeout` in the task, or --timeout, changes it"
+        limit = describe_duration(task_run.timeout)
+        return f"the time limit of {limit} passed; `timeout` in the task, or --timeout, changes it"
     if task_run.ending in _LIMIT_OPTIONS:
         return f"{ENDINGS[task_run.ending].lower()}; {_LIMIT_OPTIONS[task_run.ending]} changes it"
     text = describe_ending(task_run)
@@ -95,7 +97,8 @@ class AxisColumns:
     def below(self, axes: Mapping[str, float]) -> str:
         """Return the scores as a second line of the task's cell, if there are no columns for them."""
         names = [] if self._columns else list_axes([axes])
-        cells = [f"[quiet]{escape(_axis_title(axis))}[/] {_style_score(axes[axis])}" for axis in names]
+        # A no-break space, so that no score is on the next line.
+        cells = [f"[quiet]{escape(_axis_title(axis))}[/]\N{NO-BREAK SPACE}{_style_score(axes[axis])}" for axis in names]
         return f"\n{'  '.join(cells)}" if cells else ""
 
 

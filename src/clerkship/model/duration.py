@@ -2,6 +2,7 @@
 
 import re
 from datetime import timedelta
+from itertools import pairwise
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, PlainSerializer, WithJsonSchema
@@ -50,8 +51,26 @@ def _to_timedelta(seconds: float) -> timedelta:
     return timedelta(seconds=seconds)
 
 
+def describe_duration(value: timedelta | float) -> str:
+    """Return a duration for people: `350 ms`, `4.2 s`, `2 min 5 s`, `1 h`. A number is one of seconds.
+
+    Two units at most. The HTML report has the same rule in `page/value.js`.
+    """
+    seconds = value.total_seconds() if isinstance(value, timedelta) else value
+    if 0 < seconds < 0.9995:
+        return f"{max(round(seconds * 1000), 1)} ms"
+    if seconds < 9.95 and round(seconds, 1) % 1:
+        return f"{seconds:.1f} s"
+    units = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+    for (name, size), (lesser, step) in pairwise(units):
+        count, rest = divmod(int(seconds / step + 0.5), size // step)
+        if count:
+            return f"{count:,} {name} {rest} {lesser}" if rest else f"{count:,} {name}"
+    return f"{int(seconds + 0.5)} s"
+
+
 def render_duration(value: timedelta) -> str:
-    """Return a duration as text, in the largest units that represent it exactly."""
+    """Return a duration as it is written in files, in the largest units that represent it exactly."""
     parts: list[str] = []
     for unit in ("d", "h", "m", "s"):
         count, value = divmod(value, timedelta(seconds=_UNITS[unit]))

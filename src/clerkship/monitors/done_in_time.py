@@ -7,7 +7,7 @@ from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import AgentStarted, ClockAdvanced, StepRan
 from clerkship.events.query import field_check
-from clerkship.model.duration import render_duration
+from clerkship.model.duration import describe_duration
 from clerkship.model.task import Task
 from clerkship.sandbox.assertion import Check
 from clerkship.sandbox.monitor import Monitor, MonitorAxis
@@ -65,7 +65,7 @@ def _is_prompt(event: Event) -> bool:
 
 
 def _describe_delay(delay: timedelta) -> str:
-    return render_duration(delay - delay % _MINUTE) if delay > _MINUTE else "less than a minute"
+    return describe_duration(delay - delay % _MINUTE) if delay > _MINUTE else "less than a minute"
 
 
 def add_working_day(time: datetime) -> datetime:

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from clerkship.model.duration import describe_duration
 from clerkship.model.quality import TASK_COMPLETION, Quality
 from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
 from clerkship.model.scenario_file import build_label, build_plain_label
@@ -204,7 +205,7 @@ class _TrialResult:
         task_run = self.task_run
         error = task_run.error or task_run.agent_error
         if not error and task_run.status == "timed_out":
-            limit = "" if task_run.timeout is None else f" after {task_run.timeout:g} s"
+            limit = "" if task_run.timeout is None else f" after {describe_duration(task_run.timeout)}"
             error = f"timed out{limit}"
         if not error and is_errored(task_run):
             broken = [f"{c.label}: {c.detail}" for c in task_run.criteria if c.status == "error"]

@@ -7,12 +7,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from clerkship.events.event import Event, Payload
+from clerkship.model.duration import describe_duration
 from clerkship.report.call_moments import (
     OUTCOME_WORDS,
     CallMoment,
     ShownCall,
     ShownVoicemail,
-    describe_duration,
 )
 from clerkship.simulators.voice.call_log import read_calls
 from clerkship.simulators.voice.calls import CALL_EVENTS

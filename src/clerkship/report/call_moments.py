@@ -98,14 +98,6 @@ def format_seconds(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{whole % 60:02}" if hours else f"{minutes}:{whole % 60:02}"
 
 
-def describe_duration(seconds: float) -> str:
-    """Return a duration in words, such as `4 min 10 s`."""
-    if seconds < 60:
-        return f"{seconds:.1f} s" if seconds < 10 and seconds != round(seconds) else f"{round(seconds)} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-
-
 def describe_ending(call: ShownCall) -> str:
     """Return how a call ended, and who ended it."""
     if not call.outcome:

@@ -7,7 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from clerkship.report.call_moments import CallMoment, ShownCall, describe_duration, format_seconds
+from clerkship.model.duration import describe_duration
+from clerkship.report.call_moments import CallMoment, ShownCall, format_seconds
 
 MAX_QUIET = 9.0
 """Seconds in which nothing happens that are drawn as they are; a longer time is compressed."""

@@ -55,6 +55,6 @@ class CriteriaCount(NamedTuple):
 
 
 def describe_role(criterion: CriterionRun, *, gates: bool = True) -> list[str]:
-    """Return what a criterion run is: a gate, a warning, on every task. `gates` is whether those of the task are marked."""
+    """Return what a criterion run is: a gate (one of the task only with `gates`), a warning, on every task."""
     role = "gate" if criterion.gate and (gates or criterion.is_implied) else "warning" if criterion.is_warning else ""
     return [word for word in (role, ON_EVERY_TASK if criterion.is_implied else "") if word]

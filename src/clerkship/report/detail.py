@@ -8,6 +8,7 @@ import orjson
 
 from clerkship.events.event import BODY_FIELD, parse_line
 from clerkship.events.request_line import render_logged_request
+from clerkship.model.duration import describe_duration
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.costs import dollars
@@ -80,7 +81,7 @@ def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob
 def _describe_model_call(call: dict[str, Any]) -> str:
     """Return `1,200 tokens in, 80 out, $0.0012, 850 ms`."""
     cost = "cost not known" if call["cost"] is None else dollars(call["cost"])
-    took = f", {call['wall_ms']:,.0f} ms" if "wall_ms" in call else ""
+    took = f", {describe_duration(call['wall_ms'] / 1000)}" if "wall_ms" in call else ""
     return f"{call['prompt_tokens']:,} tokens in, {call['completion_tokens']:,} out, {cost}{took}"
 
 

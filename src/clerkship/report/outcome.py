@@ -2,6 +2,7 @@
 
 from typing import Literal
 
+from clerkship.model.duration import describe_duration
 from clerkship.model.run import Counts, CriterionRun, Ending, Status, TaskRun
 from clerkship.report.criteria import CriteriaCount
 
@@ -124,7 +125,7 @@ def describe_reason(task_run: TaskRun) -> str:
         case "fail" if task_run.ending == "turn_timed_out":
             return "One reply took too long, so the verdict is fail. The criteria are shown as they were then."
         case "fail" if task_run.status == "timed_out":
-            limit = "" if task_run.timeout is None else f" of {task_run.timeout:g} s"
+            limit = "" if task_run.timeout is None else f" of {describe_duration(task_run.timeout)}"
             return f"The time limit{limit} passed, so the verdict is fail. The criteria are shown as they were then."
         case "fail" if task_run.ending == "agent_failed":
             return "The agent crashed, so the verdict is fail. The criteria are shown as they were then."

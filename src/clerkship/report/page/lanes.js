@@ -279,12 +279,7 @@ function drawLaneAxis(chart) {
     date = day(trial, at);
     free = x + TICK_ROOM * (isNewDay ? 2.1 : 1);
   });
-  chart.axis.replaceChildren(...nodes, ...breaks.map((one) => inChart(chart, el("span", { class: "lane-gap" }, one.width > 34 ? shortLasting(one.seconds) : one.width > 10 ? "⋯" : ""), one.x, one.width)));
-}
-
-function shortLasting(seconds) {
-  const [size, name] = [[86400, "d"], [3600, "h"], [MINUTE, "min"]].find(([one]) => seconds >= one) || [1, "s"];
-  return `${Math.round((seconds / size) * 10) / 10} ${name}`;
+  chart.axis.replaceChildren(...nodes, ...breaks.map((one) => inChart(chart, el("span", { class: "lane-gap" }, one.width > 34 ? lasting(one.seconds, 1) : one.width > 10 ? "⋯" : ""), one.x, one.width)));
 }
 
 function laneLegend({ trial, lanes, spans, cited }) {

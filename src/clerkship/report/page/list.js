@@ -136,14 +136,8 @@ function trialRow(trial, name, columns) {
 }
 
 function cells(columns, result, { seconds, cost }) {
-  const values = { result, seconds: seconds === undefined ? "" : shortTime(seconds), cost: cost === undefined ? "" : dollars(cost) };
+  const values = { result, seconds: seconds === undefined ? "" : lasting(seconds), cost: cost === undefined ? "" : dollars(cost) };
   return columns.slice(1).map(({ by }) => el("span", { role: "cell", class: `column-${by}` }, values[by]));
-}
-
-function shortTime(seconds) {
-  if (seconds < 1) return `${Math.round(seconds * 1000)} ms`;
-  if (seconds < 100) return `${seconds.toFixed(1)} s`;
-  return `${Math.floor(seconds / MINUTE)} min ${Math.round(seconds % MINUTE)} s`;
 }
 
 // Two significant digits: a trial costs cents or less.

@@ -88,7 +88,7 @@ function facts(trial) {
 }
 
 function measured([name, value]) {
-  if (name === "wall_ms") return ["Took", value < 1000 ? `${value.toFixed(1)} ms` : lasting(value / 1000)];
+  if (name === "wall_ms") return ["Took", lasting(value / 1000)];
   return [name.replaceAll("_", " "), el("span", { class: "value" }, coded(plainValue(value)))];
 }
 

@@ -86,14 +86,18 @@ function rank(name) {
   return place < 0 ? TELLING.length : place;
 }
 
-const MINUTE = 60;
-
-function lasting(seconds) {
-  const units = [[86400, "day"], [3600, "hour"], [MINUTE, "minute"]];
-  for (const [size, name] of units) {
-    if (seconds >= size) return plural(Math.round((seconds / size) * 10) / 10, name);
+// A duration for people, as `describe_duration` of the program writes it: two units at most.
+function lasting(seconds, most = 2) {
+  if (seconds > 0 && seconds < 0.9995) return `${Math.max(Math.round(seconds * 1000), 1)} ms`;
+  if (seconds < 9.95 && Number(seconds.toFixed(1)) % 1) return `${seconds.toFixed(1)} s`;
+  const units = [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]];
+  for (const [place, [name, size]] of units.slice(0, 3).entries()) {
+    const [lesser, step] = units[place + 1];
+    const whole = Math.floor(seconds / step + 0.5);
+    const [count, rest] = [Math.floor(whole / (size / step)), whole % (size / step)];
+    if (count) return `${count.toLocaleString("en")} ${name}${rest && most > 1 ? ` ${rest} ${lesser}` : ""}`;
   }
-  return plural(Math.round(seconds * 10) / 10, "second");
+  return `${Math.floor(seconds + 0.5)} s`;
 }
 
 // Times are shown in the zone of the trial's environment, whatever the zone of the browser.

@@ -10,7 +10,7 @@ from clerkship.assertions.selection import Compared
 from clerkship.events.evidence import Evidence
 from clerkship.events.query import to_evidence_value
 from clerkship.model.closed import OneOf
-from clerkship.model.duration import Duration, render_duration
+from clerkship.model.duration import Duration, describe_duration
 from clerkship.model.matcher import describe_expected, matches_expected
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
@@ -62,7 +62,7 @@ class Hl7Acknowledged(MessageAssertion):
     def describe_expectation(self) -> str:
         text = f" acknowledged with {describe_expected(self.code)}"
         text += f" and the text {describe_expected(self.text)}" if self.text is not None else ""
-        return text + (f" within {render_duration(self.within)}" if self.within is not None else "")
+        return text + (f" within {describe_duration(self.within)}" if self.within is not None else "")
 
     def explain_failure(self, evidence: Evidence, compared: Sequence[Compared]) -> Iterator[str]:
         """Yield how the other messages were acknowledged, or what arrived if none is selected."""
@@ -102,6 +102,6 @@ def _describe_acks(entry: InboxEntry) -> str:
     if not entry.acks:
         return "never acknowledged" if entry.delivery_count else "never read"
     return ", then ".join(
-        f"{ack.code}{f' ({ack.text})' if ack.text else ''} after {render_duration(ack.at - entry.at)}"
+        f"{ack.code}{f' ({ack.text})' if ack.text else ''} after {describe_duration(ack.at - entry.at)}"
         for ack in entry.acks
     )
