@@ -27,6 +27,8 @@ from scripts.reference.build import find_stale_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = "src/clerkship/"
+PRINTED = ("docs/guide/", "docs/reference/", "docs/glossary.md", "docs/security.md")
+"""The pages that `clerkship docs` prints."""
 FIRST_COMMANDS = ("pip install uv && uv run --extra fax clerkship demo", "make test")
 SDIST_FILES = ("pyproject.toml", "README.md", "LICENSE", "CHANGELOG.md", ".gitignore", "PKG-INFO")
 BY_HAND = """\
@@ -172,6 +174,7 @@ def check_wheel(release: Release) -> Problems:
         names = {*wheel.namelist()}
     shipped = {f"clerkship/shipped/{name}.clerkship.gz" for name in json.loads(release.read("suites/published.json"))}
     expected = {name.removeprefix("src/") for name in release.tracked if name.startswith(PACKAGE)} | shipped
+    expected |= {f"clerkship/{name}" for name in release.tracked if name.startswith(PRINTED)}
     about = f"clerkship-{release.version}.dist-info/"
     expected |= {f"{about}{name}" for name in ("METADATA", "RECORD", "WHEEL", "entry_points.txt", "licenses/LICENSE")}
     return compare_names("the wheel", names, expected)
@@ -182,7 +185,7 @@ def check_sdist(release: Release) -> Problems:
     with tarfile.open(release.sdist) as sdist:
         names = {member.name.partition("/")[2] for member in sdist.getmembers() if member.isfile()}
     built = {"scripts/__init__.py", "scripts/build_backend.py", "scripts/publish.py", *SDIST_FILES}
-    expected = {name for name in release.tracked if name.startswith((PACKAGE, "suites/"))} | built
+    expected = {name for name in release.tracked if name.startswith((PACKAGE, "suites/", *PRINTED))} | built
     return compare_names("the sdist", names, expected)
 
 

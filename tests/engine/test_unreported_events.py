@@ -9,7 +9,8 @@ from clerkship.events import agent
 from tests.workbench import Workbench
 
 NOTE = (
-    "the agent reported no {} in this run, and only reported events can be checked: see docs/guide/connect_an_agent.md"
+    "the agent reported no {} in this run, and only reported events can be checked: "
+    "see `clerkship docs connect_an_agent`"
 )
 
 

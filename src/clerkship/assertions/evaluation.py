@@ -54,7 +54,7 @@ class NothingReported(ClerkshipError):
     """The agent reports no events of the kind that must not have happened, so that nothing can be said about them."""
 
 
-GUIDE = "docs/guide/connect_an_agent.md"
+GUIDE = "`clerkship docs connect_an_agent`"
 
 
 def explain_unreported(assertion: Assertion, check: Check, evidence: Evidence) -> Check:

@@ -70,6 +70,7 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.prompts:prompts",
         "List the built-in prompts, or print one.",
     ),
+    "docs": CommandEntry("clerkship.cli.docs:docs", "List the pages of the documentation, or print one."),
     "monitors": CommandEntry(
         "clerkship.cli.monitors:monitors",
         "List the monitors: checks that run on every task, whatever its criteria say.",

@@ -183,7 +183,7 @@ class Handle(TransportWrapper):
         if info is None:
             raise KeyError(
                 f"{name.upper()} is not available: install the extra in the environment of clerkship, with "
-                f"{describe_install(name)}, or with `uv tool install '/path/to/the/checkout[{name}]'`"
+                f"{describe_install(name)}"
             )
         return info
 
