@@ -432,10 +432,9 @@ def render_summary(run: BenchmarkRun, counts: Counts, unjudged: int = 0) -> str:
     interval = wilson_interval(counts.passed, counts.graded)
     rate = ""
     if interval is not None:
-        interval_text = (
-            f"[quiet](95 % interval {percent(interval.low)} to {percent(interval.high)}, {counts.graded} graded)[/]"
-        )
-        rate = f"   pass rate {percent(interval.rate)} {interval_text}"
+        trials = f"{counts.graded:,} graded trial{'s' * (counts.graded != 1)}"
+        interval_text = f"[quiet](95 % interval {percent(interval.low)} to {percent(interval.high)})[/]"
+        rate = f"   pass rate {percent(interval.rate)} of {trials} {interval_text}"
     missing = run.count_missing(counts)
     not_run = f"   [cancelled]{missing} not run[/]" if missing else ""
     crashed = f"   [fail]the agent crashed in {counts.agent_errors}[/]" if counts.agent_errors else ""
