@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 import pytest
 
 from clerkship.cli.app import run
-from clerkship.report.criteria import CriteriaCount, split_criteria
+from clerkship.report.outcome import CriteriaCount, split_criteria
 from tests.report.made_up import criterion
 
 AGENT = """

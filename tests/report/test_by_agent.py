@@ -7,7 +7,7 @@ from typing import Any
 
 import orjson
 
-from clerkship.report.by_agent import is_by_agent_itself
+from clerkship.report.trial_card import is_by_agent_itself
 from clerkship.service.exporting import write_reports
 from clerkship.service.report_targets import ReportTargets
 from tests.report import made_up

@@ -5,7 +5,7 @@ from typing import Annotated, ClassVar, Literal, cast
 
 from pydantic import Field
 
-from clerkship.events.event import Event, Utterance, is_done_by_agent
+from clerkship.events.event import Event, Utterance
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import is_agent_action
 from clerkship.events.lifecycle import AgentAnswered, AgentStarted, FaultInjected, RunForked
@@ -148,7 +148,7 @@ def _list_actions(evidence: Evidence, first: int, faults: set[int]) -> Iterator[
     for event in evidence.events:
         if event.actor != "agent" or event.seq <= first or event.cause in faults:
             continue
-        if isinstance(event.payload, Utterance) and is_done_by_agent(event):
+        if isinstance(event.payload, Utterance) and not event.payload.is_by_sandbox:
             yield event, "message"
         elif event.request is not None:
             yield event, "request"

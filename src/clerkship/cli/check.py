@@ -13,7 +13,7 @@ from clerkship.cli.options import Json, PlaygroundName
 from clerkship.cli.outcome_style import style_outcome
 from clerkship.cli.verdicts import print_criterion
 from clerkship.model.errors import InputError
-from clerkship.report.criteria import CriteriaCount, split_criteria
+from clerkship.report.outcome import CriteriaCount, split_criteria
 from clerkship.service.live_check import LiveCheck, StatedAnswer, check_now
 from clerkship.service.up_registry import find_playground, get_registry_folder
 from clerkship.settings import load_settings

@@ -16,9 +16,8 @@ from clerkship.cli.verdicts import (
 from clerkship.events.request_line import describe_unauthenticated_requests
 from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.task import Criterion
-from clerkship.report.criteria import CriteriaCount, split_criteria
 from clerkship.report.labels import Attachment, list_attachments
-from clerkship.report.outcome import why_undecided
+from clerkship.report.outcome import CriteriaCount, split_criteria, why_undecided
 from clerkship.report.plain_text import describe_blame, describe_error, has_optional_criteria, to_one_line
 from clerkship.report.trial_card import describe_variant
 from clerkship.service.redacting import build_run_redactor

@@ -18,11 +18,19 @@ from clerkship.model.errors import InputProblem
 from clerkship.model.quality import Quality
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, FieldCheck, TaskRun
 from clerkship.report.costs import render_used
-from clerkship.report.criteria import CriteriaCount, describe_role, split_criteria
 from clerkship.report.judge_evidence import describe_move, parse_judge_evidence
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary, describe_answer, is_judged_by_model
 from clerkship.report.labels import axis_name, describe_isolation, list_axes, percent
-from clerkship.report.outcome import ENDINGS, count_outcomes, describe_ending, outcome, why_undecided
+from clerkship.report.outcome import (
+    ENDINGS,
+    CriteriaCount,
+    count_outcomes,
+    describe_ending,
+    describe_role,
+    outcome,
+    split_criteria,
+    why_undecided,
+)
 from clerkship.report.plain_text import (
     comparisons,
     count_notes,

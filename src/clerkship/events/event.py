@@ -191,20 +191,17 @@ def find_conversations(event: Event) -> tuple[str, ...]:
     return tuple([f"{event.source}/{place}" for place in places]) if places else (event.source,)
 
 
-def is_own_act(actor: str, payload: Payload | type[Payload]) -> bool:
-    """Return whether the agent itself did what an event tells, and not a sandbox within a request of the agent."""
-    return actor == "agent" and not payload.is_by_sandbox
-
-
 def is_done_by_agent(event: Event) -> bool:
-    """Return whether the agent itself did, or said, what an event tells."""
-    return is_own_act(event.actor, event.payload)
+    """Return whether the agent itself did, or said, what an event tells, and not a sandbox within its request."""
+    return event.actor == "agent" and not event.payload.is_by_sandbox
 
 
 def is_by_agent(event: Event) -> bool:
     """Return whether an utterance is from the agent's side; all others are from a person."""
     payload = event.payload
-    return (isinstance(payload, Utterance) and payload.is_outgoing) or is_done_by_agent(event)
+    if isinstance(payload, Utterance) and payload.is_outgoing:
+        return True
+    return event.actor == "agent" and not payload.is_by_sandbox  # is_done_by_agent, without the cost of a call
 
 
 def freeze_payload(payload: Payload) -> Payload:

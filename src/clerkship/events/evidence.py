@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 
 from pydantic import BaseModel, JsonValue
 
-from clerkship.events.event import Event, Utterance, UtteranceCut, find_conversations, is_by_agent, is_done_by_agent
+from clerkship.events.event import Event, Utterance, UtteranceCut, find_conversations, is_by_agent
 from clerkship.events.states import find_state
 from clerkship.llm.contract import Model, ModelAnswer, NoModel, Question, is_instant
 from clerkship.llm.prompts import BUILT_IN, Prompts
@@ -126,7 +126,7 @@ class Evidence:
             for event in self.utterances
             if event.actor == actor
             and sandbox in (None, event.source)
-            and (actor != "agent" or is_done_by_agent(event))
+            and (actor != "agent" or not event.payload.is_by_sandbox)
         ]
 
     @lazy_property

@@ -22,9 +22,8 @@ from clerkship.model.run import BenchmarkRun, CriterionRun, TaskRun
 from clerkship.model.scenario_file import build_label, build_plain_label
 from clerkship.model.snapshot import Snapshot
 from clerkship.rasa.layout import TEMPLATES
-from clerkship.report.criteria import split_criteria
 from clerkship.report.detail import StoredTrial
-from clerkship.report.outcome import outcome
+from clerkship.report.outcome import outcome, split_criteria
 from clerkship.report.plain_text import to_one_line
 
 JUDGED_ASSERTION = "judged"

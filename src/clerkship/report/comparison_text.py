@@ -3,9 +3,9 @@
 from typing import Literal
 
 from clerkship.report.comparison import Change, Comparison, CriterionComparison, TaskComparison
-from clerkship.report.criteria import describe_role
 from clerkship.report.gates import MIN_TASKS, GatedComparison
 from clerkship.report.labels import axis_name
+from clerkship.report.outcome import describe_role
 from clerkship.report.plain_text import to_one_line
 from clerkship.report.published_version import describe_version_difference
 from clerkship.report.repeats import TaskRate

@@ -11,7 +11,6 @@ from typing import Any
 from clerkship.kit.statistics import wilson_interval
 from clerkship.model.run import BenchmarkRun, Counts, CriterionRun, TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.criteria import describe_role
 from clerkship.report.judge_evidence import parse_judge_evidence
 from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.labels import (
@@ -29,6 +28,7 @@ from clerkship.report.outcome import (
     classify_result,
     count_outcomes,
     describe_ending,
+    describe_role,
     is_not_recorded,
     urgency,
 )

@@ -7,8 +7,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from clerkship.model.run import CriterionRun, TaskRun
-from clerkship.report.criteria import split_criteria
-from clerkship.report.outcome import classify_result, describe_ending, is_not_recorded, outcome, why_undecided
+from clerkship.report.outcome import (
+    classify_result,
+    describe_ending,
+    is_not_recorded,
+    outcome,
+    split_criteria,
+    why_undecided,
+)
 from clerkship.report.pages import clip
 from clerkship.report.plain_text import failed_checks, failed_criteria
 from clerkship.report.repeats import TaskRate

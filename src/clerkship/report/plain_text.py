@@ -7,9 +7,16 @@ from typing import Any, Literal
 
 from clerkship.model.matcher import describe_expected
 from clerkship.model.run import CriterionRun, FieldCheck, PagePicture, TaskRun
-from clerkship.report.criteria import describe_role, split_criteria
 from clerkship.report.judge_evidence import describe_move, parse_judge_evidence
-from clerkship.report.outcome import OUTCOMES, describe_reason, is_not_recorded, outcome, why_undecided
+from clerkship.report.outcome import (
+    OUTCOMES,
+    describe_reason,
+    describe_role,
+    is_not_recorded,
+    outcome,
+    split_criteria,
+    why_undecided,
+)
 
 MAX_PAGES = 5
 """Pages named per criterion."""

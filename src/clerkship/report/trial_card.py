@@ -1,9 +1,12 @@
 """The data of one trial in the HTML report: a row for the list, a body, and its events."""
 
-from collections.abc import Iterator
-from datetime import datetime
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
 from typing import Any
 
+from clerkship.events.event import Event, Payload, is_done_by_agent
+from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.events.request_line import describe_unauthenticated_requests
 from clerkship.kit.zone import name_zone
 from clerkship.model.environment import utc_offset_minutes
@@ -12,25 +15,33 @@ from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.usage import MODEL_USAGE
-from clerkship.report.by_agent import is_by_agent_itself
 from clerkship.report.calls import build_calls, find_phone_names
 from clerkship.report.costs import render_used, total_cost
-from clerkship.report.criteria import CriteriaCount
 from clerkship.report.detail import TaskDetail
 from clerkship.report.fax_pages import StoredPage
 from clerkship.report.judge_evidence import is_citation
 from clerkship.report.judging_summary import is_judged_by_model
 from clerkship.report.labels import ATTACHED_FACTS, list_attachments
-from clerkship.report.outcome import describe_ending, describe_reason, describe_status, is_not_recorded, why_undecided
+from clerkship.report.outcome import (
+    CriteriaCount,
+    describe_ending,
+    describe_reason,
+    describe_status,
+    is_not_recorded,
+    why_undecided,
+)
 from clerkship.report.page_images import build_cited_pages
 from clerkship.report.pages import clip
 from clerkship.report.plain_text import failed_criteria
+from clerkship.simulators.registry import DOMAINS, KINDS, SpecEntry
 
 MAX_VALUE_LENGTH = 4_000
 MAX_EVIDENCE = 100
 MAX_NAME_LENGTH = 400
 """Characters of the name of a task or the label of a criterion."""
 MAX_TAGS = 20
+_NO_TIME = datetime.min.replace(tzinfo=UTC)
+"""The time of an event where it does not matter."""
 _HIDDEN_FACTS = ATTACHED_FACTS | {"handed", "handed_from", "unauthenticated", "model_calls", MODEL_USAGE}
 """Facts of the sidecar that are shown elsewhere, or not at all."""
 
@@ -236,3 +247,21 @@ def sort_events(events: list[dict[str, Any]]) -> list[dict[str, Any]]:
 def list_cited_events(detail: TaskDetail) -> set[int]:
     """Return the numbers of the events that the evidence cites."""
     return {check.seq for criterion in detail.task_run.criteria for check in criterion.evidence if check.seq}
+
+
+def is_by_agent_itself(event: Mapping[str, Any]) -> bool:
+    """Return whether the agent did what a parsed event tells.
+
+    An event of a plug-in counts as done by its actor, because plug-ins are not imported for a report.
+    """
+    kind, actor = event["kind"], event["actor"]
+    payload = _load_payloads(kind.partition(".")[0]).get(kind, Payload).model_construct()
+    return is_done_by_agent(Event(event["seq"], _NO_TIME, event["source"], kind, actor, None, payload))
+
+
+@cache
+def _load_payloads(family: str) -> Mapping[str, type[Payload]]:
+    """Return the payloads of the kinds of events with a first part, which is that of the simulator or domain."""
+    entries: tuple[SpecEntry[Any], ...] = (*KINDS, *DOMAINS)
+    entry = next((entry for entry in entries if entry.kind == family), None)
+    return {each.kind: each for each in (LIFECYCLE_EVENTS if entry is None else entry.load().events)}

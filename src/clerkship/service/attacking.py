@@ -15,7 +15,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
-from clerkship.report.criteria import CriteriaCount
+from clerkship.report.outcome import CriteriaCount
 from clerkship.sandbox.attack import SandboxAttack
 from clerkship.service.checking import load_domain
 from clerkship.service.planning.options import (

@@ -8,7 +8,7 @@ from statistics import fmean
 from clerkship.kit.wall import now
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import GRADING_VERSION, Snapshot
-from clerkship.report.criteria import CriteriaCount
+from clerkship.report.outcome import CriteriaCount
 from clerkship.service.attacking import AttackOptions, AttackOutcome, AttackReport, describe_missing_verdict
 from clerkship.service.mutating import MutationReport
 from clerkship.suite_files.published.archive import Archive, open_archive

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from clerkship.by_name import load
 from clerkship.kit.descriptors import pause_garbage_collection
-from clerkship.model.agent_domain import AgentCapabilities
+from clerkship.model.agent_domain import AgentCapabilities, AgentDomain
 from clerkship.model.calibration import LabelledFile
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
@@ -46,6 +46,7 @@ from clerkship.suite_files.environment_check import (
     has_known_components,
 )
 from clerkship.suite_files.file_keys import OWN_KEYS, top_keys
+from clerkship.suite_files.folder_files import FolderFiles
 from clerkship.suite_files.foreign import load_test_reader
 from clerkship.suite_files.library import Library, LoadedTask
 from clerkship.suite_files.published.places import find_suite, is_archive
@@ -130,7 +131,7 @@ class LibraryLoader:
     def _build_error(self, problems: list[InputProblem]) -> InputError:
         """Return the error for mistakes, with the files that were skipped besides."""
         reported = {problem.file for problem in problems}
-        files = self._list_skipped()
+        files = _list_skipped(self._definitions.files, self.agent.domain)
         skipped = {file: reason for file, reason in files.items() if file not in reported}
         return InputError(
             problems, skipped, (each for each in self._reporter.warnings.sorted() if each.file in skipped)
@@ -138,20 +139,13 @@ class LibraryLoader:
 
     def _describe_missing_tasks(self) -> list[InputProblem]:
         """Return the problem of a folder without tasks: the misspelt keys of skipped files, if there are any."""
-        skipped = self._list_skipped()
+        skipped = _list_skipped(self._definitions.files, self.agent.domain)
         misspelt = [warning for warning in self._reporter.warnings.sorted() if warning.file in skipped]
         if misspelt:
             return misspelt
         hint = "add a YAML file with the key `task`, `scenario` or `test_cases`"
         hint += f"; {describe_skipped_files(skipped)}" if skipped else ""
         return [InputProblem(file=str(self.folder.root), message="there is no task in this folder", hint=hint)]
-
-    def _list_skipped(self) -> dict[str, str]:
-        """Return the reason by skipped file. The domain is not one: it was read to check names."""
-        domain = self.agent.domain
-        source = Path(domain.source).resolve() if domain is not None else None
-        files = self._definitions.files.skipped_files()
-        return {file: reason for file, reason in files.items() if Path(file).resolve() != source}
 
     def _build_library(self) -> Library:
         domain = self.agent.domain
@@ -166,7 +160,7 @@ class LibraryLoader:
             prompts=self._conftest.prompts,
             warnings=(*self._reporter.warnings.sorted(), *self.agent.find_unchecked()),
             domain=domain.source if domain is not None else None,
-            skipped_files=self._list_skipped(),
+            skipped_files=_list_skipped(self._definitions.files, self.agent.domain),
             files=frozenset(self.folder.used | self.folder.included),
             is_partial=self._is_partial,
         )
@@ -409,6 +403,12 @@ def _find_call_depth(path: list[int | str]) -> int:
         if part == "assertion" or (isinstance(part, int) and path[place - 1] in ("steps", "scenario")):
             return place + 2
     return len(path)
+
+
+def _list_skipped(files: FolderFiles, domain: AgentDomain | None) -> dict[str, str]:
+    """Return the reason by skipped file. The domain is not one: it was read to check names."""
+    source = Path(domain.source).resolve() if domain is not None else None
+    return {file: reason for file, reason in files.skipped_files().items() if Path(file).resolve() != source}
 
 
 def describe_skipped_files(files: Collection[str]) -> str:
