@@ -104,8 +104,8 @@ def test_failed_assertion_says_why(session: pytest.Pytester) -> None:
             "E         ✗ It is there",
             "E               expected at least 1",
             "E               actual   0",
-            "E         log: * events, head *",
-            "E         closer: clerkship show run-* 'Move a file' --events --store *store.db*",
+            "E         log: * events, SHA-256 *",
+            "E         details: *clerkship show run-* 'Move a file' --events --store *store.db*",
             "test_failed_assertion_says_why.py:2: AssertionError",
             "FAILED test_failed_assertion_says_why.py::test_it - *assert *",
         ]

@@ -58,7 +58,7 @@ def test_each_task_is_an_item_with_its_result(project: pytest.Pytester) -> None:
             "✗ It is there",
             "      expected at least 1",
             "      actual   0",
-            "closer: clerkship show run-* 'Move a file' --events --store *store.db*",
+            "details: *clerkship show run-* 'Move a file' --events --store *store.db*",
             "ERROR practice/desk.yml::Be polite - Failed: Inconclusive: *",
             "FAILED practice/desk.yml::Move a file - Failed: Fail: *",
         ]

@@ -34,7 +34,7 @@ from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import ReportTargets
 from clerkship.service.running import execute
 from clerkship.service.task_view import show_task
-from clerkship.settings import Settings, load_settings, override_settings
+from clerkship.settings import Settings, get_command_prefix, load_settings, override_settings
 from clerkship.store.sqlite import SqliteStore, open_store
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.published.places import is_published_name
@@ -169,10 +169,10 @@ class Result:
             yield trial_name(task_run)
             yield f"  {headline(task_run)}"
             yield from (f"  {line}" for line in explain_failure(task_run))
-            yield f"  closer: {show_command(task_run)}{store}"
+            yield f"  details: {show_command(task_run)}{store}"
         if len(failed) > MAX_FAILURES:
             yield ""
-            yield f"… and {len(failed) - MAX_FAILURES} more: clerkship show {self.run.id} --failed{store}"
+            yield f"… and {len(failed) - MAX_FAILURES} more: {get_command_prefix()} show {self.run.id} --failed{store}"
         if self.run.status == "cancelled":
             yield f"the run was interrupted after {self.counts.done} of {self.run.total} trials"
 
