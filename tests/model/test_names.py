@@ -16,7 +16,7 @@ MEANT: dict[tuple[str, ...], str] = {
         messages.received messages.message.arrived, voice.call.placed voice.call.started, fax.bogus -,
         phone.call.finished voice.call.ended, fhir.patient.read fhir.resource.read, fhir.create fhir.resource.created,
         fhir.resource.updatd fhir.resource.updated, file.uploaded files.file.written, portal.login portal.signed_in,
-        hl7.adt.received hl7.adt.arrived, agent.tool.used agent.tool.executed, hl7.message.sent -
+        hl7.adt.received hl7.adt.arrived, agent.tool.used agent.tool.executed, hl7.message.sent hl7.adt.sent
     """,
     CRITERIA: """
         fax_delivered fax_sent, fax_was_sent fax_sent, email_sent message_sent, sms_contains message_sent,

@@ -117,7 +117,7 @@ def test_task_is_frozen_at_every_level() -> None:
         ("name", 5),
         ("task_item", "text"),
         ("tags", "x"),
-        ("timeout", "5"),
+        ("timeout", "soon"),
         ("timeout", 0),
         ("timeout", 86_401),
         ("timeout", True),

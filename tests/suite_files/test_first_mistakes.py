@@ -90,8 +90,7 @@ def test_entity_with_a_misspelt_id_is_reported_once(folder: LibraryFolder) -> No
   task_item: {instruction: "Write to {{ pat.name }}, not to {{ pta.name }}"}
 """
     assert mistakes(folder, task) == [
-        "4:14 `id` is missing",
-        "4:15 unknown key `name`; known: dataset, id, type, where",
+        "4:15 unknown key `name`; did you mean `id`, which is missing?",
         "5:28 unknown name `pta` in `pta.name`; did you mean `pat`?",
     ]
 

@@ -24,7 +24,7 @@ _NEAR_WHOLE, _NEAR_PAIR = 0.9, 0.65
 _FEW_WORDS = 2
 _LISTED_NAMES = 12
 _NEGATIONS = frozenset(("not", "never", "no", "none", "without"))
-_SAME, _SAME_STEM, _RELATED = 1.0, 0.97, 0.95
+_SAME, _SAME_STEM, _RELATED, _START = 1.0, 0.97, 0.95, 0.77
 _LESS_LIKELY = 0.01
 """By how much each next word of a list of related words is less likely."""
 _ENDINGS = ("s", "es", "ed", "d", "ing")
@@ -84,6 +84,9 @@ class _WrittenName:
         if _NEGATIONS.intersection((*(self.words[place] for place in here), *(words[other] for other in there))):
             return 0.0
         contradictions = min(len(here), len(there))
+        ends_match = min(len(self.words), len(words)) > _FEW_WORDS and not {0, len(self.words) - 1} & here
+        if contradictions == 1 and ends_match and not {0, len(words) - 1} & there:
+            return _NEAR
         if contradictions and max(len(self.words), len(words)) == _FEW_WORDS and 0 not in here & there:
             return _NEAR if _compare_spelling(self._whole, "".join(words), _NEAR_PAIR) else 0.0
         if 0 in here and 0 in there:
@@ -101,7 +104,8 @@ class _WrittenName:
         related = list_related_words(written)
         if word in related:
             return _RELATED - _LESS_LIKELY * related.index(word)
-        return _compare_spelling(self._spellings[place], word, self._near[place])
+        start = _START if len(written) > _FEW_WORDS and word.startswith(written) else 0.0
+        return max(start, _compare_spelling(self._spellings[place], word, self._near[place]))
 
 
 def _get_near(word: str) -> float:
@@ -110,6 +114,7 @@ def _get_near(word: str) -> float:
 
 
 def _split_words(name: str) -> tuple[str, ...]:
+    name = name.lower() if "." in name else name  # a type in the name of an event is one word
     words = tuple(word.lower() for word in _WORD.findall(name))
     return tuple(word for word in words if word not in _FILLERS) or words or (name.lower(),)
 

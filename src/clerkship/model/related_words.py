@@ -75,7 +75,19 @@ prompt goal question description task instructions instruction input text > inst
 title id description summary text > label name summary
 category categories label labels > tags
 steps > scenario
-title label > name label title
+title label name > label name title
+persona context background > simulation_context
+says say text message first > opening
+if match pattern on > when
+then reply response answer > say
+default otherwise else > fallback
+entity entity_id patient > input_entity_id
+text texts > sms
+routine normal > standard
+accepted granted > approved
+covered valid > active
+f woman > female
+m man > male
 points score importance > weight
 required mandatory must critical blocking hard > gate
 dimension > axis

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, JsonValue, model_validator
 
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
 from clerkship.model.duration import Seconds
@@ -103,6 +103,13 @@ def _build_criterion(call: AssertionCall, names: str, *, gate: bool) -> Criterio
     return Criterion(label=f"{call.name}({names})", assertion=call, gate=gate, weight=1.0 if gate else 0.0)
 
 
+def _check_sentences(value: Any) -> Any:
+    """Reject assertions among the sentences for a judge, once for all of them."""
+    if isinstance(value, list) and any(isinstance(each, dict) for each in value):
+        raise ValueError("expected sentences for a judge; put assertions, such as `bot_uttered`, under `assertions`")
+    return value
+
+
 class Goals(Frozen):
     """What a good conversation looks like."""
 
@@ -111,6 +118,7 @@ class Goals(Frozen):
     ] = ()
     criteria: Annotated[
         tuple[Annotated[str, Field(min_length=1), AfterValidator(check_not_blank)], ...],
+        BeforeValidator(_check_sentences),
         Field(description="required behaviour in plain language, judged by a model"),
     ] = ()
     expected_tools: Annotated[tuple[ExpectedTool, ...], Field(description="tools that should be called")] = ()

@@ -345,7 +345,8 @@ class CallCheck:
             is_open = is_criterion and marker.or_mentioned and marker.has_form(name)
             if not is_open or not self._is_mentioned(name, marker):
                 form = f"expected {marker.form}" if marker.form and not marker.has_form(name) else ""
-                hint = did_you_mean(wanted, known) or form or ("" if known else "none is defined")
+                own = self.task.find(marker.sort) or ()
+                hint = did_you_mean(wanted, {*own, *known}) or form or ("" if known else "none is defined")
                 note = "one that the task or a dataset mentions is accepted too"
                 hint = hint if not is_open else f"{hint} ({note})" if hint else note
                 self.definition.problem(here, f"no {marker.sort} `{name[:60]}`{where}", hint)

@@ -12,6 +12,7 @@ from clerkship.kit.registry import UnknownName
 from clerkship.model.dataset import Dataset, DatasetFile
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment
 from clerkship.model.errors import InputProblem
+from clerkship.model.names import find_nearest_name
 from clerkship.suite_files.catalog import Catalog, ComponentEntry
 from clerkship.suite_files.conftest import CONFTEST_STEM
 from clerkship.suite_files.dataset_type import CachedFinder, ConflictingTimes, DatasetCache, DatasetSource, SearchCache
@@ -42,6 +43,11 @@ class DatasetLoader:
     def load(self, definition: Definition) -> None:
         """Load a dataset that a file defines; report every mistake."""
         type = definition.fields.get("type")
+        others = () if type is not None else definition.fields.keys() - DatasetFile.model_fields
+        misspelled = next((key for key in sorted(others) if find_nearest_name(key, ["type"])), None)
+        if misspelled is not None:
+            definition.problem([misspelled], f"unknown key `{misspelled[:60]}`", "did you mean `type`?", key=True)
+            return
         try:
             model = self.catalog.dataset_type(type).model if isinstance(type, str) else DatasetFile
         except UnknownName as unknown:

@@ -13,6 +13,7 @@ from clerkship.suite_files.validation_message import describe_validation_error
 from clerkship.suite_files.yaml import KeyPath, SourceLocation, YamlTree
 
 M = TypeVar("M", bound=BaseModel)
+_SCENARIO_KEYS = ("simulation_context", "setup", "goals")
 
 
 def as_list(value: Any) -> list[Any]:
@@ -98,6 +99,11 @@ class Definition:
 
     def read(self, model: type[M], data: Any, path: KeyPath | None = None) -> M | None:
         """Return data at a path in it as a model. If it is invalid, report every mistake and return None."""
+        foreign = [key for key in _SCENARIO_KEYS if key in self.fields] if self.kind == "task" and not path else []
+        if foreign:
+            listing = ", ".join(f"`{key}`" for key in foreign)
+            self.problem([], f"{listing}: no keys of a task, but of a scenario", "write `scenario:` instead of `task:`")
+            return None
         try:
             return model.model_validate(data)
         except ValidationError as error:

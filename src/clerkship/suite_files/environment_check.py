@@ -20,6 +20,7 @@ from clerkship.model.environment import (
 )
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.frozen import Frozen
+from clerkship.model.located_error import CheckedModel
 from clerkship.model.monitor_settings import ALL
 from clerkship.model.names import did_you_mean, find_nearest_name
 from clerkship.suite_files.catalog import Catalog, ComponentEntry
@@ -99,7 +100,9 @@ def collect_environment_names(
         except UnknownName:
             return EnvironmentNames(is_complete=False)
         config = read_as(entry.config, choice.config)
-        if config is None or any(each not in datasets for each in named):
+        kinds = [domain.kind for domain in environment.domains.values()]
+        is_wrong = config is None or (isinstance(config, CheckedModel) and any(config.find_mistakes(kinds)))
+        if is_wrong or any(each not in datasets for each in named):
             return EnvironmentNames(is_complete=False)
         matching = [datasets[each] for each in named if entry.is_loaded_from(datasets[each].type)]
         base = cache(partial(entry.prepare, matching))
@@ -162,8 +165,11 @@ def has_known_components(data: Mapping[str, object]) -> bool:
 
     They are not if their key is misspelled, or is no map: what names them cannot be checked until that is mended.
     """
-    misspelled = (find_nearest_name(key, Environment.model_fields) for key in data.keys() - Environment.model_fields)
-    return all(isinstance(data.get(key, {}), dict) for key in _COMPONENTS) and not _COMPONENTS.keys() & misspelled
+    unknown = data.keys() - Environment.model_fields
+    if unknown and "simulators" not in data:
+        return False
+    meant = {find_nearest_name(key, Environment.model_fields) for key in unknown}
+    return all(isinstance(data.get(key, {}), dict) for key in _COMPONENTS) and not _COMPONENTS.keys() & meant
 
 
 def is_known(lookup: Callable[[str], object], name: str) -> bool:

@@ -5,11 +5,13 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 from yaml.nodes import Node
 
 from clerkship.model.errors import InputError, InputProblem
+from clerkship.model.names import find_nearest_name
 from clerkship.suite_files.yaml import (
     InvalidYaml,
     KeyPath,
@@ -27,6 +29,7 @@ MAX_INCLUDE_DEPTH = 20
 MAX_INCLUDES = 1000
 MAX_DATASET_BYTES = 200_000_000
 SUFFIXES = (".yml", ".yaml")
+_LISTED_SIBLINGS = 1000
 _BROKEN_LINK = "it is a broken link"
 
 
@@ -282,10 +285,17 @@ def is_existing_folder(path: Path, missing: str, hint: str = "") -> bool:
     """Return whether a path is a folder. Raise InputError if it does not exist or cannot be read."""
     try:
         if not path.exists():
-            raise InputError.of(missing, file=str(path), hint=hint)
+            raise InputError.of(missing, file=str(path), hint=_suggest_sibling(path) or hint)
         return path.is_dir()
     except OSError as error:
         raise InputError.of(f"it cannot be read: {error.strerror}", file=str(path)) from None
+
+
+def _suggest_sibling(path: Path) -> str:
+    """Return a hint with the path beside a missing one that is meant; empty if there is none."""
+    siblings = islice(path.parent.iterdir(), _LISTED_SIBLINGS) if path.parent.is_dir() else ()
+    nearest = find_nearest_name(path.name, [each.name for each in siblings])
+    return f"did you mean `{path.parent / nearest}`?" if nearest is not None else ""
 
 
 def read_text(path: Path) -> str:

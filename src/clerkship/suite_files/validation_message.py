@@ -15,6 +15,7 @@ from clerkship.model.names import did_you_mean, find_nearest_name
 from clerkship.suite_files.yaml import KeyPath, YamlTree
 
 _TIME = "a time with its zone, such as 2026-03-02T09:00:00-05:00"
+_DATE = "a date such as 2026-03-02"
 _EXPECTED = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -25,6 +26,10 @@ _EXPECTED = {
     "dict_type": "a map",
     "model_type": "a map",
     "model_attributes_type": "a map",
+    "date_type": _DATE,
+    "date_parsing": _DATE,
+    "date_from_datetime_parsing": _DATE,
+    "date_from_datetime_inexact": _DATE,
     "timezone_aware": _TIME,
     "datetime_type": _TIME,
     "datetime_from_date_parsing": _TIME,
@@ -35,6 +40,7 @@ _WORD = re.compile(r"[A-Za-z][\w.-]*")
 _MAX_ITEM = 60
 """Characters of a text that are shown in a suggested list."""
 _MAX_UNKNOWN_KEYS = 100
+_MAX_LISTED_KEYS = 40
 _LIMITS = {
     "greater_than": ("gt", "more than"),
     "greater_than_equal": ("ge", "at least"),
@@ -60,8 +66,13 @@ def describe_validation_error(
     errors = [detail for detail in error.errors(include_url=False) if not _is_redundant(detail)]
     relevant = _select_relevant(errors, tree, prefix)
     unknown = [detail["loc"] for detail in relevant if detail["type"] == "extra_forbidden"][:_MAX_UNKNOWN_KEYS]
+    missing = [detail["loc"] for detail in relevant if detail["type"] == "missing"]
     for detail in relevant:
-        if detail["type"] != "missing" or not _is_misspelled(detail["loc"], unknown):
+        place = detail["loc"]
+        if detail["type"] == "extra_forbidden" and _is_alone(place, unknown) and _is_alone(place, missing):
+            named = next(each[-1] for each in missing if each[:-1] == place[:-1])
+            yield partial(_build_problem, detail, model, tree, prefix, missing=str(named))
+        elif detail["type"] != "missing" or not _is_misspelled(place, unknown):
             yield partial(_build_problem, detail, model, tree, prefix)
 
 
@@ -70,19 +81,30 @@ def _is_redundant(error: Any) -> bool:
     return bool(error["type"] == "too_short" and len(error["input"]) >= error["ctx"]["min_length"])
 
 
+def _is_alone(place: Sequence[Any], places: Sequence[Sequence[Any]]) -> bool:
+    """Return whether one of the places is in the same map as a place, and only one."""
+    return sum(other[:-1] == place[:-1] for other in places) == 1
+
+
 def _is_misspelled(missing: Sequence[Any], unknown: Sequence[Sequence[Any]]) -> bool:
-    """Return whether a missing key was written with another spelling, which is reported already."""
+    """Return whether a missing key was written with another name, which is reported already."""
     here = [str(other[-1]) for other in unknown if other[:-1] == missing[:-1]]
-    return any(find_nearest_name(name, [str(missing[-1])]) is not None for name in here)
+    return len(here) == 1 or any(find_nearest_name(name, [str(missing[-1])]) is not None for name in here)
 
 
-def _build_problem(error: Any, model: type[BaseModel], tree: YamlTree, prefix: KeyPath) -> InputProblem:
+def _build_problem(
+    error: Any, model: type[BaseModel], tree: YamlTree, prefix: KeyPath, missing: str = ""
+) -> InputProblem:
     location = list(_location(error))
     kind = error["type"]
     name = str(error["loc"][-1]) if error["loc"] else ""
     message, hint = describe_error(error)
     if kind == "extra_forbidden":
-        message, hint = f"unknown key `{name[:60]}`", did_you_mean(name, _fields_at(model, location[:-1]))
+        known = _fields_at(model, location[:-1])
+        message, hint = f"unknown key `{name[:60]}`", did_you_mean(name, known)
+        if missing and find_nearest_name(name, known) is None:
+            hint = f"did you mean `{missing}`, which is missing?"
+        hint = hint or f"known: {', '.join(known[:_MAX_LISTED_KEYS])}"
     elif kind == "missing":
         message = f"`{name}` is missing"
     elif kind in _LIST_KINDS and isinstance(error["input"], str) and _is_list_of_text(model, location):

@@ -165,8 +165,11 @@ def _find_unset_names(tree: IvrTree, values: Collection[str]) -> Iterator[FoundM
 
 
 def _find_unknown_places(tree: IvrTree, places: TreePlaces) -> Iterator[FoundMistake]:
+    """Return the mailboxes and representatives that the line does not have; each mailbox once."""
+    reported: set[str] = set()
     for name, node in tree.nodes.items():
-        if isinstance(node, VoicemailNode) and node.mailbox not in places.mailboxes:
+        if isinstance(node, VoicemailNode) and node.mailbox not in {*places.mailboxes, *reported}:
+            reported.add(node.mailbox)
             nearest = find_nearest_name(node.mailbox, places.mailboxes)
             added = f"add `{{name: {node.mailbox}, is_own: false}}` under `mailboxes`"
             hint = f"did you mean `{nearest}`?" if nearest is not None else added
