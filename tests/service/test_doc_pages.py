@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from clerkship.model.errors import InputError
-from clerkship.service.doc_pages import PAGES, SECTIONS, find_page, find_pages, read_title
+from clerkship.service.doc_pages import PAGES, SECTIONS, find_page, find_pages, read_page, read_title
 
 ROOT = Path(__file__).parent.parent.parent
 SOURCE = ROOT / "src" / "clerkship"
@@ -60,6 +60,7 @@ def test_messages_name_no_file_of_a_checkout() -> None:
 def test_page_has_a_full_and_a_short_name(name: str) -> None:
     assert find_page(name) == find_pages()["guide/fax"]
     assert read_title(find_page("reference/fax")) == "Fax"
+    assert read_page(find_page("reference/fax")).startswith("# Fax\n")
 
 
 def test_unknown_page_is_an_error_with_the_nearest() -> None:

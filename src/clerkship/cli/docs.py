@@ -8,7 +8,7 @@ from rich.table import Column
 
 from clerkship.cli.console import out, plain_table, print_json
 from clerkship.cli.options import Json
-from clerkship.service.doc_pages import find_page, find_pages, read_title
+from clerkship.service.doc_pages import find_page, find_pages, read_page, read_title
 
 
 def docs(
@@ -30,7 +30,7 @@ def docs(
     """
     if page is not None:
         path = find_page(page)
-        text = path.read_text(encoding="utf-8")
+        text = read_page(path)
         if json:
             print_json({"name": path.stem, "text": text})
         else:

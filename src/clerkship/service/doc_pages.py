@@ -32,6 +32,12 @@ def find_page(name: str) -> Path:
     return pages[full]
 
 
+def read_page(page: Path) -> str:
+    """Return the text of a page, without the comment that says how it was made."""
+    text = page.read_text(encoding="utf-8")
+    return text[text.index("# ") :] if text.startswith("<!--") else text
+
+
 def read_title(page: Path) -> str:
     """Return the first heading of a page."""
     with page.open(encoding="utf-8") as lines:

@@ -3,6 +3,7 @@
 import orjson
 import pytest
 
+from clerkship.formats.fax_pages import ocr
 from clerkship.sandbox.attack import INSTRUCTION, Harm
 from clerkship.sandbox.request import Request
 from clerkship.simulators.fax.attack import FaxAttack
@@ -44,6 +45,15 @@ def test_attacker_reads_every_fax_and_changes_nothing_else() -> None:
         assert set(clinic.kinds) == {"page.stored", "arrived", "read"}
         formats = {(event.payload.id, event.payload.format) for event in clinic.events if event.kind == "fax.read"}  # type: ignore[attr-defined]
         assert formats >= {(id, format) for id in ids for format in ("pdf", "tiff", "png")}
+
+
+def test_attacker_reads_pictures_without_an_ocr_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ocr, "find_spec", lambda package: None)
+    with FaxClinic() as clinic:
+        clinic.receive()
+        assert FaxAttack().read_everything(clinic.handle, "Read it.")
+        formats = {event.payload.format for event in clinic.events if event.kind == "fax.read"}  # type: ignore[attr-defined]
+        assert formats == {"pdf", "tiff", "png"}
 
 
 def test_attacker_sends_the_instruction_and_every_fax_to_every_contact() -> None:

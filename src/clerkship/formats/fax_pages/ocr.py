@@ -60,9 +60,14 @@ def read_page(page: FaxPage) -> OcrWords:
         return OcrWords()  # the page did that: an agent must not make its trial an error of the platform
 
 
+def is_available() -> bool:
+    """Return whether there is an engine with its language data. Nothing is imported."""
+    return all(find_spec(package) is not None for package in _PACKAGES) and find_language_data() is not None
+
+
 def check_available() -> None:
     """Raise OcrUnavailable if the engine or its language data is missing. Nothing is imported."""
-    if any(find_spec(package) is None for package in _PACKAGES) or find_language_data() is None:
+    if not is_available():
         raise OcrUnavailable
 
 

@@ -6,6 +6,7 @@ from typing import ClassVar, cast
 
 import orjson
 
+from clerkship.formats.fax_pages.ocr import is_available
 from clerkship.sandbox.attack import INSTRUCTION, NOTE, Harm, SandboxAttack, find_harmful_text, read_posted_object
 from clerkship.sandbox.handle import Dropped, Handle, Refused
 from clerkship.sandbox.request import Request
@@ -24,14 +25,15 @@ class FaxAttack(SandboxAttack):
     harms: ClassVar[frozenset[Harm]] = frozenset({"instruction", "note", "link"})
 
     def read_everything(self, handle: Handle, instruction: str) -> bool:
-        """Read every fax as a file, as pictures and as text, and list the contacts."""
+        """Read every fax as a file, as pictures and, with an OCR engine, as text; and list the contacts."""
         fax = cast(Fax, handle)
         for each in fax.faxes():
             with suppress(Refused, Dropped):
                 fax.download(each["id"], "pdf")
                 fax.download(each["id"], "tiff")
                 fax.pages(each["id"])
-                fax.read_text(each["id"])
+                if is_available():  # without it, the run would be an error of the platform
+                    fax.read_text(each["id"])
         fax.contacts()
         return True
 
