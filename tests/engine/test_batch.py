@@ -11,9 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.spec import FinishedTrial
+from clerkship.engine.trial_grader import TrialGrader
 from clerkship.sandbox.request import Reply
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -164,3 +167,13 @@ def test_concurrency_above_the_limit_of_the_system_is_lowered(tmp_path: Path) ->
     )
     assert done.returncode == 0, done.stderr
     assert orjson.loads(done.stdout)["counts"]["verdicts"] == {"pass": 100}
+
+
+def test_trial_whose_record_cannot_be_built_is_errored(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> FinishedTrial:
+        raise ZeroDivisionError("a bug of ours")
+
+    monkeypatch.setattr(TrialGrader, "_build", fail)
+    bench.write("a.yml", TASK)
+    [task_run] = bench.run(lambda task_item: None)
+    assert (task_run.status, task_run.error) == ("errored", "ZeroDivisionError: a bug of ours")

@@ -266,12 +266,15 @@ def _was_judge_stopped(task_run: TaskRun) -> bool:
 
 
 def finish_trial(trial: Trial, ending: Ending, error: str = "") -> FinishedTrial:
-    """Finish a claimed trial; if that fails, the trial is errored."""
+    """Finish a claimed trial; if that fails, the trial is errored, and without its log if that fails, too."""
     try:
         return trial.finish(ending, error)
     except Exception as failure:  # any error becomes the result of the trial
         trial.save_traceback(render_bug_traceback(failure))
-        return trial.build_errored(describe_failure(failure))
+        try:
+            return trial.build_errored(describe_failure(failure))
+        except Exception:  # else the run would wait for the trial forever
+            return build_unstarted(trial.spec, describe_failure(failure), traceback=render_bug_traceback(failure))
 
 
 def describe_failure(error: BaseException) -> str:
