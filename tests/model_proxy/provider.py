@@ -3,7 +3,7 @@
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
@@ -58,6 +58,8 @@ class ModelProvider:
     answers: list[Prescribed]
     received: list[ReceivedCall] = field(default_factory=list)
     knows_stream_options: bool = True
+    repeat: Callable[[dict[str, Any]], str] | None = None
+    """Returns the answer to a request; without it, the prescribed answers are given."""
 
     def __init__(self, *answers: Prescribed, knows_stream_options: bool = True) -> None:
         self.answers, self.received, self.knows_stream_options = list(answers), [], knows_stream_options
@@ -96,6 +98,8 @@ class ModelProvider:
             self.received.append(received)
             number = len(self.received) - 1
             answer = self.answers[min(number, len(self.answers) - 1)]
+        if self.repeat is not None:
+            answer = self.repeat(received.data)
         if not self.knows_stream_options and b"stream_options" in received.body:
             self.received.pop()
             answer = Raw(400, b'{"error": {"message": "unknown field stream_options"}}')

@@ -1,7 +1,9 @@
 """The official Python clients of the providers call models through the proxy, streaming and not, with tools."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from typing import Any
 
 import pytest
 
@@ -14,6 +16,7 @@ openai = pytest.importorskip("openai")
 
 SUM = Call("add", {"a": 6, "b": 7})
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+CloseLater = Callable[[Any], Any]
 QUESTION = [{"role": "user", "content": "six plus seven?"}]
 
 
@@ -21,6 +24,13 @@ QUESTION = [{"role": "user", "content": "six plus seven?"}]
 def desk() -> Iterator[ModelDesk]:
     with ModelProvider(SUM, "It is 13.") as provider, ModelDesk(provider) as opened:
         yield opened
+
+
+@pytest.fixture
+def closed_later() -> Iterator[CloseLater]:
+    """Close clients at the end of the test."""
+    with ExitStack() as stack:
+        yield lambda client: stack.enter_context(closing(client))
 
 
 def check_log(desk: ModelDesk, operation: str) -> None:
@@ -37,8 +47,8 @@ def check_log(desk: ModelDesk, operation: str) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_openai_chat(desk: ModelDesk, stream: bool) -> None:
-    client = openai.OpenAI(base_url=desk.openai.base_url, api_key=desk.openai.api_key)
+def test_openai_chat(desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
+    client = closed_later(openai.OpenAI(base_url=desk.openai.base_url, api_key=desk.openai.api_key))
     tools = [{"type": "function", "function": {"name": "add", "parameters": SCHEMA}}]
     messages: list[object] = list(QUESTION)
     asked = {"model": "gpt-4o", "messages": messages, "tools": tools}
@@ -63,8 +73,8 @@ def test_openai_chat(desk: ModelDesk, stream: bool) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_openai_responses(desk: ModelDesk, stream: bool) -> None:
-    client = openai.OpenAI(base_url=desk.openai.base_url, api_key=desk.openai.api_key)
+def test_openai_responses(desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
+    client = closed_later(openai.OpenAI(base_url=desk.openai.base_url, api_key=desk.openai.api_key))
     tools = [{"type": "function", "name": "add", "parameters": SCHEMA, "strict": False}]
 
     def ask(items: object) -> object:
@@ -83,8 +93,8 @@ def test_openai_responses(desk: ModelDesk, stream: bool) -> None:
     check_log(desk, "responses")
 
 
-def test_openai_embeddings_and_models(desk: ModelDesk) -> None:
-    client = openai.OpenAI(base_url=desk.openai.base_url, api_key=desk.openai.api_key)
+def test_openai_embeddings_and_models(desk: ModelDesk, closed_later: CloseLater) -> None:
+    client = closed_later(openai.OpenAI(base_url=desk.openai.base_url, api_key=desk.openai.api_key))
     vector = client.embeddings.create(model="text-embedding-3-small", input="x", encoding_format="float")
     assert vector.data[0].embedding == [0.5, 0.25]
     assert [model.id for model in client.models.list()] == ["gpt-4o-2024-08-06"]
@@ -93,8 +103,8 @@ def test_openai_embeddings_and_models(desk: ModelDesk) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_anthropic_messages(desk: ModelDesk, stream: bool) -> None:
-    client = anthropic.Anthropic(base_url=desk.anthropic.base_url, api_key=desk.anthropic.api_key)
+def test_anthropic_messages(desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
+    client = closed_later(anthropic.Anthropic(base_url=desk.anthropic.base_url, api_key=desk.anthropic.api_key))
     messages: list[object] = list(QUESTION)
     asked = {"model": "claude-sonnet-4-6", "max_tokens": 100, "messages": messages}
     asked["tools"] = [{"name": "add", "input_schema": SCHEMA}]
@@ -117,9 +127,9 @@ def test_anthropic_messages(desk: ModelDesk, stream: bool) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_gemini(desk: ModelDesk, stream: bool) -> None:
+def test_gemini(desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
     options = genai.types.HttpOptions(base_url=desk.gemini.base_url)
-    client = genai.Client(api_key=desk.gemini.api_key, http_options=options)
+    client = closed_later(genai.Client(api_key=desk.gemini.api_key, http_options=options))
     types = genai.types
     declaration = types.FunctionDeclaration(name="add", parameters_json_schema=SCHEMA)
     config = types.GenerateContentConfig(tools=[types.Tool(function_declarations=[declaration])], temperature=0)
@@ -143,10 +153,10 @@ def test_gemini(desk: ModelDesk, stream: bool) -> None:
     assert desk.provider.received[0].headers["x-goog-api-key"] == "sk-provider-key-of-the-test"
 
 
-def test_clients_report_a_refused_token_at_once(desk: ModelDesk) -> None:
-    client = openai.OpenAI(base_url=desk.openai.base_url, api_key="wrong")
+def test_clients_report_a_refused_token_at_once(desk: ModelDesk, closed_later: CloseLater) -> None:
+    client = closed_later(openai.OpenAI(base_url=desk.openai.base_url, api_key="wrong"))
     with pytest.raises(openai.AuthenticationError, match="not the model token of this run"):
         client.chat.completions.create(model="gpt-4o", messages=QUESTION)
-    other = anthropic.Anthropic(base_url=desk.anthropic.base_url, api_key="wrong")
+    other = closed_later(anthropic.Anthropic(base_url=desk.anthropic.base_url, api_key="wrong"))
     with pytest.raises(anthropic.AuthenticationError, match="not the model token of this run"):
         other.messages.create(model="claude-sonnet-4-6", max_tokens=1, messages=QUESTION)

@@ -1,7 +1,7 @@
 """Build a model from its name, the settings, the keys in the environment, scripts and price lists."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
@@ -99,14 +99,19 @@ def find_prices(reference: ModelReference, settings: Settings) -> Prices | None:
     return next((prices[name] for name in names if name in prices), None)
 
 
-def open_model_proxy(settings: Settings) -> "ModelProxy | None":
-    """Return the proxy for agents' model calls; None if it is off, or if no provider has a key or another address."""
+def open_model_proxy(settings: Settings, recorded: Collection[str] | None = None) -> "ModelProxy | None":
+    """Return the proxy for agents' model calls; None if it is off, or if no provider has a key or another address.
+
+    A replay has the providers of the recording, and no keys.
+    """
     addresses = {
         OPENAI: (settings.openai_base_url, DEFAULT_ADDRESSES[OPENAI], settings.openai_api_key),
         ANTHROPIC: (settings.anthropic_base_url, DEFAULT_ADDRESSES[ANTHROPIC], settings.anthropic_api_key),
         GEMINI: (settings.gemini_base_url, Settings.gemini_base_url, settings.gemini_api_key),
     }
     used = {name: (url, key) for name, (url, default, key) in addresses.items() if key or url != default}
+    if recorded is not None:
+        used = {name: (default, "") for name, (_, default, _) in addresses.items() if name in recorded}
     if settings.model_proxy == "off" or not used:
         return None
     account = load("clerkship.model_proxy.provider:ProviderAccount")

@@ -1,6 +1,6 @@
 """The models of a run: which of them a trial asks, in which role, through which recording."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Any, cast
@@ -21,15 +21,19 @@ from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.usage import Role
+from clerkship.recording.cassette import RecordedModelCall
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.request import Request
 
 if TYPE_CHECKING:
     from clerkship.model_proxy.proxy import ModelProxy
+    from clerkship.playground.playground import Playground
+    from clerkship.recording.recorded_calls import CallRecording
     from clerkship.sandbox.model_access import ModelAddress
 
 _JUDGED = "judged"
+_CALL_RECORDING = "clerkship.recording.recorded_calls:CallRecording"
 SubscribeRequests = Callable[[Callable[[str, Request | CallRecord], None]], None]
 """Registers a function to call with each request to a sandbox."""
 
@@ -64,8 +68,8 @@ class ModelSelection:
     session: RecordingSession = field(default_factory=RecordingSession)
     not_rated: str = ""
     """Why scenarios are not rated, although a conftest names a judge; empty if they are rated or need not be."""
-    build_proxy: "Callable[[], ModelProxy | None]" = lambda: None
-    """Builds the proxy for the agents' own model calls; None if there is none."""
+    build_proxy: "Callable[[Collection[str] | None], ModelProxy | None]" = lambda recorded: None
+    """Builds the proxy for the agents' own model calls, for a replay with its providers; None if there is none."""
 
     @cached_property
     def prompts(self) -> Prompts:
@@ -144,7 +148,18 @@ class ModelSelection:
     def open_proxy(self, solver: Solver) -> "ModelProxy | None":
         """Return the proxy for the model calls of an agent that is the user's own code; None if there is none."""
         is_code = getattr(solver, "uses_protocols", False) or getattr(solver, "agent_process", False)
-        return self.build_proxy() if is_code and not self.replays else None
+        if not is_code or isinstance(solver, RecordedSolver):
+            return None
+        if not self.replays:
+            return self.build_proxy(None)
+        calls = [entry for entry in self.session.entries() if isinstance(entry, RecordedModelCall)]
+        return self.build_proxy({entry.provider for entry in calls}) if calls else None
+
+    def record_calls(self, task: str, trial: int, playground: "Playground") -> "CallRecording | None":
+        """Return the recording of a trial's model calls; None if nothing is recorded or replayed."""
+        if self.session.mode is None:
+            return None
+        return cast("CallRecording", load(_CALL_RECORDING)(self.session, (task, trial), playground))
 
     def recording_error(self, task: str, trial: int) -> str:
         """Return what a trial needed that is not recorded, or why it cannot be recorded; empty if neither."""

@@ -137,7 +137,10 @@ class Trial:
         starts = built.scenario.starts
         entry: EntryPointName = "on_turn" if starts == "person" else "on_task"
         proxy = context.gateway.models
-        models = proxy.open_trial(playground, context.base_url) if proxy is not None else None
+        models = None
+        if proxy is not None:
+            recording = context.models.record_calls(built.snapshot.task.name, self.spec.trial, playground)
+            models = proxy.open_trial(playground, context.base_url, recording)
         agent = self._keep_agent(self._open_agent(models))
         if entry not in agent.entries:
             raise InputError.of(f"{context.solver.name} has no {entry}, and this task starts with the {starts}")

@@ -128,7 +128,9 @@ class ModelCalled(Payload, kind="agent.model.called"):
     error: str = ""
     """Why there is no complete response."""
     request: str = ""
-    """The body of the request as it was sent, without secrets; cut if it is very long."""
+    """The body of the request without secrets, cut if it is very long. While model calls are recorded or replayed, its
+    parts one per line, without what differs in every run.
+    """
     response: str = ""
 
 

@@ -55,6 +55,7 @@ class ProviderResponse:
         self, host: "ProviderHost", connection: http.client.HTTPConnection, given: http.client.HTTPResponse
     ) -> None:
         self._host, self._connection, self._response = host, connection, given
+        self._socket = connection.sock or getattr(getattr(given.fp, "raw", None), "_sock", None)
         self.status = given.status
         self.headers = {name.lower(): value for name, value in given.getheaders()}
 
@@ -75,9 +76,10 @@ class ProviderResponse:
 
     def close(self) -> None:
         """Stop reading. Can be called from any thread: a thread that waits for data is woken."""
-        if self._connection.sock is not None:
+        if self._socket is not None:  # a response that ends with its connection has taken it over
             with suppress(OSError):
-                self._connection.sock.shutdown(2)
+                self._socket.shutdown(2)
+        self._response.close()
         self._connection.close()
 
 

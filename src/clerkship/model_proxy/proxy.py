@@ -4,7 +4,7 @@ The bytes of requests and responses are passed on as they are. See docs/decision
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -27,6 +27,7 @@ from clerkship.model_proxy.openai import OpenAiWire, ask_for_usage, is_usage_onl
 from clerkship.model_proxy.provider import ProviderAccount, ProviderFailed, ProviderHost, ProviderResponse
 from clerkship.model_proxy.server_sent_events import EventSplitter
 from clerkship.model_proxy.trial_calls import FindPrices, OpenCall, TrialCalls
+from clerkship.recording.recorded_calls import AskedCall, CallRecording
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
 from clerkship.sandbox.model_access import ModelAccess, ModelAddress
 from clerkship.sandbox.request import JSON, ByteStream, Refusal, Reply, Request
@@ -42,6 +43,7 @@ _PASSED_ON_PREFIXES = ("anthropic-", "openai-", "x-stainless-", "x-goog-api-clie
 _PASSED_BACK = frozenset({"retry-after", "retry-after-ms", "request-id", "x-request-id", "x-should-retry"})
 _PASSED_BACK_PREFIXES = ("anthropic-", "openai-", "x-ratelimit-")
 _EVENT_STREAM = "text/event-stream"
+EMPTY_BODY: Mapping[str, Any] = {}
 UNREACHABLE = 502
 
 
@@ -50,6 +52,7 @@ class OpenTrial(NamedTuple):
 
     token: str
     calls: TrialCalls
+    recording: CallRecording | None
 
 
 class ModelProxy:
@@ -63,7 +66,9 @@ class ModelProxy:
         self._trials: dict[str, OpenTrial] = {}
         self._names: dict[int, str] = {}
 
-    def open_trial(self, trial: TrialHost, base_url: Callable[[], str]) -> ModelAccess:
+    def open_trial(
+        self, trial: TrialHost, base_url: Callable[[], str], recording: CallRecording | None = None
+    ) -> ModelAccess:
         """Accept the model calls of a trial; return where its agent sends them, and the token that it needs."""
         name, token = new_name("trial"), new_token(TOKEN_PREFIX)
 
@@ -72,7 +77,7 @@ class ModelProxy:
         def redact(text: str) -> str:
             return trial.redact(self._redactor.text(text))
 
-        self._trials[name] = OpenTrial(token, TrialCalls(trial, redact, self._find_prices))
+        self._trials[name] = OpenTrial(token, TrialCalls(trial, redact, self._find_prices), recording)
         self._names[id(trial)] = name
 
         def build_addresses() -> dict[str, ModelAddress]:
@@ -112,7 +117,7 @@ class ModelProxy:
                 raise Refusal(404, "unknown_provider", f"no provider `{provider[:40]}` here (expected one of {known})")
         except Refusal as refusal:
             return _refuse(api, refusal)
-        return ProxiedCall(self, api, host, trial.calls).answer(request, f"/{rest}", objection)
+        return ProxiedCall(self, api, host, trial).answer(request, f"/{rest}", objection)
 
     def _authenticate(self, name: str, request: Request) -> OpenTrial:
         """Return the trial of a request; its token is in one of the headers in which the providers expect a key."""
@@ -136,13 +141,15 @@ _VERSION = {"openai": "/v1"}
 class ProxiedCall:
     """One model call."""
 
-    def __init__(self, proxy: ModelProxy, api: ProviderApi, host: ProviderHost, calls: TrialCalls) -> None:
-        self._proxy, self._api, self._host, self._calls = proxy, api, host, calls
+    def __init__(self, proxy: ModelProxy, api: ProviderApi, host: ProviderHost, trial: OpenTrial) -> None:
+        self._proxy, self._api, self._host, self._calls = proxy, api, host, trial.calls
+        self._recording = trial.recording
+        self._asked: AskedCall | None = None
 
     def answer(self, request: Request, path: str, objection: Refusal | None) -> Reply:
         """Pass the request on, and return the response. Each call is logged, also one that is refused here."""
         operation = self._api.find_operation(request.method, path)
-        summary, body = RequestSummary("", {}, ()), request.body
+        summary, body, data = RequestSummary("", {}, ()), request.body, EMPTY_BODY
         try:
             if operation is None:
                 raise _refuse_path(request, path)
@@ -159,8 +166,13 @@ class ProxiedCall:
             call = self._calls.begin(self._api.name, operation.name, summary, request.body)
         except Refusal as refusal:
             return _refuse(self._api, refusal)
+        if self._recording is not None:
+            self._asked = self._recording.ask(self._api.name, operation.path, data)
+            call.body = "\n".join(self._asked.texts).encode()  # so that the log of a replay is the same
         try:
-            return self._pass_on(call, operation, request, body)
+            return self._replay(call, operation, drops_usage=body is not request.body) or self._pass_on(
+                call, operation, request, body
+            )
         except BaseException as error:
             call.end(AnswerSummary(), f"the proxy failed: {error}")
             raise
@@ -174,6 +186,30 @@ class ProxiedCall:
         call.status = refusal.status
         call.end(AnswerSummary(), refusal.reason)
         return _refuse(self._api, refusal)
+
+    def _replay(self, call: OpenCall, operation: ModelOperation, *, drops_usage: bool) -> Reply | None:
+        """Return the recorded response, or in a replay the refusal of a request that is not recorded."""
+        if self._recording is None or self._asked is None:
+            return None
+        recorded = self._recording.find(self._asked)
+        if recorded is None and self._recording.replays:
+            missed = self._recording.miss(self._asked)
+            call.status = 400
+            call.end(AnswerSummary(), str(missed))
+            return _refuse(self._api, Refusal(400, "not_recorded", str(missed)))
+        if recorded is None:
+            return None
+        call.status, data = recorded.status, recorded.response.encode()
+        if not recorded.media.startswith(_EVENT_STREAM):
+            return self._finish(call, operation, recorded.media, recorded.headers, data)
+        call.add_bytes(data)
+        reader, splitter, parts = self._api.open_reader(operation, is_stream=True), EventSplitter(), []
+        for event in splitter.feed(data):
+            reader.read(event.data or {})
+            if not (drops_usage and is_usage_only(event.data)):
+                parts.append(event.raw)
+        call.end(reader.build_summary())
+        return Reply(recorded.status, b"".join([*parts, splitter.take_rest()]), recorded.media, recorded.headers)
 
     def _pass_on(self, call: OpenCall, operation: ModelOperation, request: Request, body: bytes) -> Reply:
         asks_for_usage = body is not request.body
@@ -189,12 +225,21 @@ class ProxiedCall:
             call.end(AnswerSummary(), str(failed))
             return _refuse(self._api, Refusal(UNREACHABLE, "provider_failed", str(failed)))
         call.status = response.status
+        headers, media = _select_headers(response), response.headers.get("content-type", JSON)
+
+        def save(body: bytes) -> None:
+            if self._recording is not None and self._asked is not None:
+                self._recording.save(self._asked, response.status, media, headers, body)
+
         if data is not None:
-            return self._finish(call, operation, response, data)
+            data = self._proxy.hide_keys(data)
+            save(data)
+            return self._finish(call, operation, media, headers, data)
         call.response = response
-        stream = StreamedResponse(self._proxy, call, self._api.open_reader(operation, is_stream=True), response)
+        reader = self._api.open_reader(operation, is_stream=True)
+        stream = StreamedResponse(self._proxy, call, reader, response, save)
         chunks = ByteStream(stream.read(drops_usage=asks_for_usage))
-        return Reply(response.status, b"", _EVENT_STREAM, _select_headers(response), stream=chunks)
+        return Reply(response.status, b"", _EVENT_STREAM, headers, stream=chunks)
 
     def _send(self, operation: ModelOperation, request: Request, body: bytes) -> ProviderResponse:
         headers = {
@@ -205,27 +250,41 @@ class ProxiedCall:
         query = {name: value for name, value in request.query.items() if name != "key"}
         return self._host.send(request.method, operation.path, query, headers, body)
 
-    def _finish(self, call: OpenCall, operation: ModelOperation, response: ProviderResponse, data: bytes) -> Reply:
+    def _finish(
+        self, call: OpenCall, operation: ModelOperation, media: str, headers: Mapping[str, str], data: bytes
+    ) -> Reply:
         """Log a response that has arrived, and return it."""
-        data = self._proxy.hide_keys(data)
         call.add_bytes(data)
         reader, error = self._api.open_reader(operation, is_stream=False), ""
-        if response.status < 400:
+        if call.status < 400:
             try:
                 for part in _list_bodies(orjson.loads(data)):
                     reader.read(part)
             except orjson.JSONDecodeError:
                 error = f"the response of {self._host.name} is not JSON"
         call.end(reader.build_summary(), error)
-        media = response.headers.get("content-type", JSON)
-        return Reply(response.status, data, media, _select_headers(response))
+        return Reply(call.status, data, media, headers)
 
 
 class StreamedResponse:
     """The response of a provider that comes as a stream of events."""
 
-    def __init__(self, proxy: ModelProxy, call: OpenCall, reader: AnswerReader, response: ProviderResponse) -> None:
-        self._proxy, self._call, self._reader, self._response = proxy, call, reader, response
+    def __init__(
+        self,
+        proxy: ModelProxy,
+        call: OpenCall,
+        reader: AnswerReader,
+        response: ProviderResponse,
+        save: Callable[[bytes], None],
+    ) -> None:
+        self._proxy, self._call, self._reader, self._response, self._save = proxy, call, reader, response, save
+        self._raw: list[bytes] = []
+
+    def _end(self, error: str = "") -> None:
+        """Log the call, and record it if it is complete; nothing happens the second time."""
+        if not self._call.is_ended and not error:
+            self._save(b"".join(self._raw))
+        self._call.end(self._reader.build_summary(), error)
 
     def read(self, *, drops_usage: bool) -> Iterator[bytes]:
         """Yield the bytes as they arrive. The call is logged before the client gets the last event, upon which it acts.
@@ -242,20 +301,24 @@ class StreamedResponse:
                     raise ProviderFailed(error)
                 parts = []
                 for event in splitter.feed(data):
+                    raw = self._proxy.hide_keys(event.raw)
+                    self._raw.append(raw)
                     if event.data is not None:
                         reader.read(event.data)
                     if event.is_done or reader.is_complete:
-                        call.end(reader.build_summary())
+                        self._end()
                     if not (drops_usage and is_usage_only(event.data)):
-                        parts.append(self._proxy.hide_keys(event.raw))
+                        parts.append(raw)
                 yield b"".join(parts)
-            error = ""
-            yield splitter.take_rest()
+            error, rest = "", splitter.take_rest()
+            self._raw.append(rest)
+            self._end()
+            yield rest
         except ProviderFailed as failed:
             error = str(failed)
             raise StreamBroken(error) from None
         finally:
-            call.end(reader.build_summary(), error)
+            self._end(error)
             if error:
                 self._response.close()
 

@@ -442,6 +442,10 @@ class Playground:
         """Replace credentials, and text that differs between machines: neither may get into the log."""
         return self.redactor()(text)
 
+    def restore(self, text: str) -> str:
+        """Put back what `redact` replaced, with the values of this run."""
+        return self.redactor().restore(text)
+
     def redactor(self) -> CredentialRedactor:
         """Return the redactor for all credentials and addresses that exist so far."""
         sandboxes = [

@@ -56,6 +56,16 @@ class CredentialRedactor:
                 return replace_secrets(text, self._hidden, self._ports)
         return text
 
+    def restore(self, text: str) -> str:
+        """Put back what was replaced. If two secrets have the same name, the first one is taken."""
+        if "[" not in text:
+            return text
+        for secret, label in reversed(self._hidden.items()):
+            text = text.replace(label, secret)
+        for port, name in self._ports.items():
+            text = text.replace(f"[{name}]", str(port))
+        return text
+
 
 NO_SECRETS = CredentialRedactor({}, {})
 

@@ -195,10 +195,33 @@ class RecordedTurn(RecordedEntry):
         return super().hashed() | {"trial": self.of[0][1]}
 
 
-CassetteEntry = RecordedQuestion | RecordedEmbedding | RecordedTurn
+class RecordedModelCall(RecordedEntry):
+    """A call that an agent sent to a model through the run's proxy, and the response."""
+
+    HASHED = ("provider", "operation", "request", "number")
+    TEXTS = ("request",)
+    kind: Literal["call"] = "call"
+    provider: str
+    operation: str
+    """The path of the operation; for Gemini it names the model."""
+    request: tuple[str, ...]
+    """The request in parts, without what differs in every run: its options, and each message and tool."""
+    number: int = 1
+    """Which of equal requests of the trial it is."""
+    status: int
+    media: str
+    headers: dict[str, str] = {}
+    response: str
+
+    def hashed(self) -> Any:
+        """Return what its key is a hash of."""
+        return super().hashed() | {"trial": self.of[0][1]}
+
+
+CassetteEntry = RecordedQuestion | RecordedEmbedding | RecordedTurn | RecordedModelCall
 _LINE: TypeAdapter[CassetteHeader | StoredText | RecordedMessage | CassetteEntry] = TypeAdapter(
     Annotated[
-        CassetteHeader | StoredText | RecordedMessage | RecordedQuestion | RecordedEmbedding | RecordedTurn,
+        CassetteHeader | StoredText | RecordedMessage | CassetteEntry,
         Field(discriminator="kind"),
     ],
     config=ConfigDict(defer_build=True),
@@ -352,6 +375,8 @@ def _order(entry: CassetteEntry) -> tuple[Any, ...]:
     """Sort by task and trial, so that what changes together is together in a diff."""
     if isinstance(entry, RecordedTurn):
         return (entry.of, "agent", entry.solver, entry.number, entry.key)
+    if isinstance(entry, RecordedModelCall):
+        return (entry.of, "agent", entry.provider, len(entry.request), entry.key)
     about = (entry.about, entry.sample) if isinstance(entry, RecordedQuestion) else ("", "")
     return (entry.of, entry.role, *about, entry.key)
 

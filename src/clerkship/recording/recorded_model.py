@@ -17,6 +17,7 @@ from clerkship.recording.cassette import (
     CassetteEntry,
     RecordedEmbedding,
     RecordedMessage,
+    RecordedModelCall,
     RecordedQuestion,
     RecordedTurn,
     TrialKey,
@@ -73,7 +74,7 @@ def describe_nearest_question(
         "talk": (_render_messages(cassette.talk(near.talk)), _render_messages(talk)),
         "prompt": (cassette.whole(near.prompt), prompt),
     }
-    shown = "".join(_render_diff(name, *parts[name]) for name in parts if name in differs)
+    shown = "".join(render_diff(name, *parts[name]) for name in parts if name in differs)
     named = ", ".join((*differences, *(f"its {name}" for name in parts if name in differs)))
     whose = f"{near.of[0][0]!r}, trial {near.of[0][1]}"
     return f"; the nearest recorded request is of {whose}, and differs in {named}{shown}"
@@ -141,7 +142,8 @@ def _render_messages(talk: Iterable[RecordedMessage]) -> str:
     return "\n".join(f"{message.role}: {message.text}" for message in talk)
 
 
-def _render_diff(name: str, recorded: str, current: str) -> str:
+def render_diff(name: str, recorded: str, current: str) -> str:
+    """Return how what is asked differs from what is recorded, on lines of its own."""
     diff = difflib.unified_diff(
         recorded.splitlines(), current.splitlines(), f"{name}, as recorded", f"{name}, as asked", n=1, lineterm=""
     )
@@ -282,7 +284,7 @@ class RecordedModel:
 
 def _without_retries(entry: CassetteEntry) -> CassetteEntry:
     """Return an entry without the requests that were sent again: the same answers give the same cassette."""
-    if isinstance(entry, RecordedTurn) or not entry.usage.retries:
+    if isinstance(entry, RecordedTurn | RecordedModelCall) or not entry.usage.retries:
         return entry
     return entry.model_copy(update={"usage": entry.usage.with_retries({})})
 

@@ -29,6 +29,7 @@ from clerkship.recording.cassette import (
     CassetteFailed,
     DamagedCassette,
     RecordedMessage,
+    RecordedModelCall,
     RecordedQuestion,
     RecordedTurn,
     TrialKey,
@@ -36,7 +37,7 @@ from clerkship.recording.cassette import (
 )
 
 _RUN_SPECIFIC = (
-    ("clk_", re.compile(r"clk_(?:sbx|ses|oat)_[A-Za-z0-9_-]{43}"), "[token]"),
+    ("clk_", re.compile(r"clk_(?:sbx|ses|oat|mdl)_[A-Za-z0-9_-]{43}"), "[token]"),
     ("/pg-", re.compile(r"(?:127\.0\.0\.1|localhost|\[::1\]):\d+/pg-[0-9a-f]{16}"), "[address]/[playground]"),
     ("pg-", re.compile(r"\bpg-[0-9a-f]{16}\b"), "[playground]"),
     ("earer", re.compile(r"(?i)\b(bearer)\s+[A-Za-z0-9._~+/-]{16,}=*"), r"\1 [token]"),
@@ -45,6 +46,8 @@ _RUN_SPECIFIC = (
 """What differs in every run, and credentials of any issuer: a text that is searched for first, because that is fast,
 the pattern, and what replaces it."""
 _REFERENCE = re.compile(r"(\$+)\{([A-Za-z_][A-Za-z0-9_]*)\}")
+AGENT_CALLS = "agent calls"
+"""The role of the agent's own model calls."""
 SAVE_EVERY = 5.0
 """Seconds between saves."""
 
@@ -234,6 +237,8 @@ class OpenCassette:
 
 def role_of(entry: CassetteEntry) -> str:
     """Return the role in which a model was asked, or the agent's name."""
+    if isinstance(entry, RecordedModelCall):
+        return AGENT_CALLS
     return f"agent {entry.solver}" if isinstance(entry, RecordedTurn) else entry.role
 
 
@@ -410,7 +415,7 @@ class RecordingSession:
 
     def trial_completed(self, owner: TrialKey) -> None:
         """Note a completed trial: entries that it did not use are stale."""
-        roles = (*self.roles.get(owner[0], ()), *([f"agent {self.solver}"] if self.solver else ()))
+        roles = (*self.roles.get(owner[0], ()), *([f"agent {self.solver}"] if self.solver else ()), AGENT_CALLS)
         with self._lock:
             if owner not in self._interrupted:
                 self._cassette(owner).ended.update((owner, role) for role in roles)

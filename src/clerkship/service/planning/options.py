@@ -106,7 +106,13 @@ _RECORDED: dict[str, tuple[str | bool, str]] = {
 RecordingModeOption = Annotated[
     RecordingMode | None,
     _recording(
-        flags={"--record": ("record", "Record the answers of models in cassettes beside the files."), **_RECORDED}
+        flags={
+            "--record": (
+                "record",
+                "Record the answers of models in cassettes beside the files, also those to the agent.",
+            ),
+            **_RECORDED,
+        }
     ),
 ]
 KeepRecordings = Annotated[RecordingMode | None, _recording(flags=_RECORDED)]

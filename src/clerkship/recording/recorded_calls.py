@@ -1,0 +1,217 @@
+"""An agent's model calls while they are recorded, and recorded calls.
+
+A call is found by everything that the agent sent, without what differs in every run. Equal requests of a trial get
+their responses in the order in which they were recorded.
+
+See docs/decisions/0037-record-model-calls.md.
+"""
+
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+
+from clerkship.kit.wall import now
+from clerkship.recording.cassette import Cassette, RecordedModelCall, TrialKey, content_key
+from clerkship.recording.recorded_model import render_diff
+from clerkship.recording.session import NotRecorded, RecordingSession
+
+IGNORED = frozenset({"client_metadata", "metadata", "prompt_cache_key", "safety_identifier", "stream_options", "user"})
+"""Fields that identify a session or a user, and do not change the answer."""
+LISTS = ("system", "instructions", "tools", "messages", "input", "contents")
+"""Fields whose entries are compared one by one."""
+PASSING = frozenset({408, 409, 425, 429})
+"""Statuses, besides those from 500 on, upon which a client tries again. They are not recorded."""
+_UUID = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}(?![0-9a-fA-F])")
+_TEMPORARY = re.compile(rf"{re.escape(tempfile.gettempdir())}/[^\s\"'\\/]+")
+
+
+class RedactedTrial(Protocol):
+    """The part of a playground that recordings use."""
+
+    def redact(self, text: str) -> str:
+        """Replace the credentials and addresses of the trial."""
+
+    def restore(self, text: str) -> str:
+        """Put the credentials and addresses of the trial back."""
+
+
+class AskedCall(NamedTuple):
+    """A request as it is looked for."""
+
+    key: str
+    texts: tuple[str, ...]
+    entry: RecordedModelCall
+    """Without the response."""
+
+
+class CallRecording:
+    """The recorded model calls of one trial."""
+
+    def __init__(self, session: RecordingSession, owner: TrialKey, trial: RedactedTrial) -> None:
+        self._session, self._owner, self._trial = session, owner, trial
+        self._redactor = session.redactor_for(owner[0])
+        self._counts: Counter[str] = Counter()
+
+    @property
+    def replays(self) -> bool:
+        """Whether nothing is sent to a provider."""
+        return self._session.replays
+
+    def ask(self, provider: str, operation: str, body: Mapping[str, Any]) -> AskedCall:
+        """Return the call to look for: the next one with this request."""
+        texts = tuple(split_request(body, self._hide))
+        base = content_key([provider, operation, *texts])
+        self._counts[base] += 1
+        entry = RecordedModelCall(
+            key="",
+            of=(self._owner,),
+            provider=provider,
+            operation=operation,
+            request=tuple(map(content_key, texts)),
+            number=self._counts[base],
+            status=0,
+            media="",
+            response="",
+        )
+        key = content_key(entry.hashed())
+        return AskedCall(key, texts, entry.model_copy(update={"key": key}))
+
+    def find(self, asked: AskedCall) -> RecordedModelCall | None:
+        """Return the recorded call with its response as this run would have got it; None if it must be asked for."""
+        if self._session.mode == "record":
+            return None
+        found = self._session.find(self._owner, asked.key)
+        if not isinstance(found, RecordedModelCall):
+            return None
+        return found.model_copy(update={"response": self._trial.restore(self._redactor.show(found.response))})
+
+    def miss(self, asked: AskedCall) -> NotRecorded:
+        """Return the error for a request that is not recorded."""
+        number = f" (number {asked.entry.number} of equal ones)" if asked.entry.number > 1 else ""
+        what = f"a call of the agent to {asked.entry.provider}{asked.entry.operation}{number}"
+        return self._session.miss(self._owner, asked.key, what, partial(describe_nearest_call, asked))
+
+    def save(self, asked: AskedCall, status: int, media: str, headers: Mapping[str, str], response: bytes) -> None:
+        """Record a response, unless a client would ask again upon it."""
+        if status >= 500 or status in PASSING:
+            self._counts[content_key([asked.entry.provider, asked.entry.operation, *asked.texts])] -= 1
+            return
+        try:
+            text = response.decode()
+        except UnicodeDecodeError:
+            self._session.refuse(self._owner, "a model answered the agent with bytes that are not UTF-8")
+            return
+        is_stream = media.startswith("text/event-stream")
+        hidden = "".join(hide_stream(text, self._hide)) if is_stream else self._hide(text)
+        known = {"status": status, "media": media, "headers": dict(headers), "response": hidden}
+        self._session.put(self._owner, asked.entry.model_copy(update=known), asked.texts)
+
+    def _hide(self, text: str) -> str:
+        hidden: str = self._redactor.hide(self._trial.redact(text))
+        return hidden
+
+
+def split_request(body: Mapping[str, Any], hide: Callable[[str], str]) -> Iterator[str]:
+    """Yield the parts of a request: its options, then each message and tool, redacted.
+
+    Ids that the client makes up are numbered in the order of their first appearance.
+    """
+    options = {name: value for name, value in body.items() if name not in IGNORED and name not in LISTS}
+    parts: list[Any] = [options]
+    for name in LISTS:
+        value = body.get(name)
+        parts += [{name: entry} for entry in value] if isinstance(value, list) else [{name: value}] if value else []
+    numbers: dict[str, str] = {}
+    today = now().date().isoformat()
+
+    def number(match: "re.Match[str]") -> str:
+        return numbers.setdefault(match[0], f"[id {len(numbers) + 1}]")
+
+    folder = str(Path.cwd())
+    for part in parts:
+        text = hide(orjson.dumps(part, option=orjson.OPT_SORT_KEYS).decode())
+        text = _TEMPORARY.sub("[temporary file]", text).replace(folder, "[folder]").replace(today, "[today]")
+        yield _UUID.sub(number, text)
+
+
+def hide_stream(text: str, hide: Callable[[str], str]) -> Iterator[str]:
+    """Yield the events of a stream, redacted. A secret that several events share moves into the first of them."""
+    events = re.split(r"(?<=\n\n)|(?<=\r\n\r\n)", text)
+    parsed = [_parse_data(event) for event in events]
+    leaves: dict[str, list[tuple[Any, Any]]] = {}
+    for data in parsed:
+        for name, holder, field in _list_texts(data, ""):
+            leaves.setdefault(name, []).append((holder, field))
+    changed: set[int] = set()
+    for places in leaves.values():
+        joined = "".join(holder[field] for holder, field in places)
+        hidden = hide(joined)
+        if len(places) > 1 and hidden != joined and hidden != "".join(hide(holder[field]) for holder, field in places):
+            for place, (holder, field) in enumerate(places):
+                holder[field] = hidden if place == 0 else ""
+                changed.add(id(holder))
+    for event, data in zip(events, parsed, strict=True):
+        if any(id(holder) in changed for _, holder, _ in _list_texts(data, "")):
+            head = "".join(line for line in event.splitlines(keepends=True) if not line.startswith("data:")).strip()
+            lines = f"{head}\n" if head else ""
+            yield f"{lines}data: {orjson.dumps(data).decode()}\n\n"
+        else:
+            yield hide(event)
+
+
+def _parse_data(event: str) -> Any:
+    data = "\n".join(line[5:].strip() for line in event.splitlines() if line.startswith("data:"))
+    try:
+        return orjson.loads(data) if data else None
+    except orjson.JSONDecodeError:
+        return None
+
+
+_PIECES = frozenset({"content", "arguments", "text", "partial_json", "thinking", "delta"})
+"""The fields of events that hold the next piece of a text."""
+
+
+def _list_texts(data: Any, place: str) -> Iterator[tuple[str, Any, Any]]:
+    """Yield each piece of a text in an event: its place, which is the same in all events of a text, and its holder."""
+    if isinstance(data, dict):
+        number = "/".join(str(data[name]) for name in ("index", "output_index", "content_index") if name in data)
+        for name, value in data.items():
+            where = f"{place}/{number}/{name}"
+            if name in _PIECES and isinstance(value, str):
+                yield where, data, name
+            else:
+                yield from _list_texts(value, where)
+    elif isinstance(data, list):
+        for position, value in enumerate(data):
+            yield from _list_texts(value, f"{place}/{position}")
+
+
+def describe_nearest_call(asked: AskedCall, cassette: Cassette, used: Collection[str]) -> str:
+    """Describe how a request differs from the most similar recorded one."""
+    calls = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedModelCall)]
+    own = [entry for entry in calls if entry.of == asked.entry.of] or calls
+    if not own:
+        return "; no model call of an agent is recorded there"
+    same = [entry for entry in own if entry.request == asked.entry.request and entry.provider == asked.entry.provider]
+    if same:
+        return f"; this request is recorded {max(entry.number for entry in same)} times"
+    wanted = asked.entry.request
+    near = max(own, key=lambda entry: (_count_equal(wanted, entry.request), entry.key not in used, entry.key))
+    recorded = "\n".join(_indent(cassette.texts[key]) for key in near.request)
+    current = "\n".join(map(_indent, asked.texts))
+    return f"; the nearest recorded request differs{render_diff('the request', recorded, current)}"
+
+
+def _count_equal(one: Sequence[str], other: Sequence[str]) -> float:
+    """Return how many parts are equal; the length matters less."""
+    return len(set(one) & set(other)) - abs(len(one) - len(other)) / 100
+
+
+def _indent(text: str) -> str:
+    return orjson.dumps(orjson.loads(text), option=orjson.OPT_INDENT_2).decode()
