@@ -64,7 +64,7 @@ def test_expected_acknowledgment_passes(args: Any) -> None:
             None,
             1 / 3,
             "arrived message acknowledged with 'AA': 1 of 3 as expected; not ORU^R01 IN-2 (#3), ADT^A01 IN-3 (#5); "
-            "ORU^R01 IN-2 (#3): AR (unknown patient 4712) after 10m",
+            "ORU^R01 IN-2 (#3): AR (unknown patient 4712) after 10 min 4 s",
         ),
         (None, 1 / 3, "ADT^A01 IN-3 (#5): never read"),
         ({"code": "AR"}, 1 / 3, "message acknowledged with 'AR': 1 of 3 as expected"),
@@ -76,7 +76,7 @@ def test_expected_acknowledgment_passes(args: Any) -> None:
         (
             {"control_id": "IN-2", "code": "AR", "within": "5m"},
             0,
-            "with 'AR' within 5m: 0 of 1 as expected",
+            "with 'AR' within 5 min: 0 of 1 as expected",
         ),
         ({"control_id": "IN-9"}, 0, "there is no arrived message IN-9; there is ORU^R01 IN-1 (#1)"),
         (
