@@ -55,6 +55,8 @@ _LIMIT_OPTIONS = {
 """Limits that a run may have hit, and what raises them."""
 OTHER_COLUMNS = 80
 """Characters that the other columns take, the task's name among them."""
+OTHER_CELLS = 30
+"""Characters of a row beside the task's cell."""
 MAX_NAME_LENGTH = 14
 MIN_GOOD_SCORE = 0.9
 T = TypeVar("T")
@@ -95,6 +97,7 @@ class AxisColumns:
         axes = list_axes(rows)
         needed = sum(max(len(_axis_title(axis)), 4) + 2 for axis in axes)
         self._columns = axes if needed <= console.width - OTHER_COLUMNS else []
+        self._width = console.width - OTHER_CELLS
 
     def columns(self) -> list[Column]:
         return [number_column(escape(_axis_title(axis))) for axis in self._columns]
@@ -103,11 +106,19 @@ class AxisColumns:
         return [_style_score(axes[axis]) if axis in axes else "" for axis in self._columns]
 
     def below(self, axes: Mapping[str, float]) -> str:
-        """Return the scores as a second line of the task's cell, if there are no columns for them."""
-        names = [] if self._columns else list_axes([axes])
-        # A no-break space, so that no score is on the next line.
-        cells = [f"[quiet]{escape(_axis_title(axis))}[/]\N{NO-BREAK SPACE}{_style_score(axes[axis])}" for axis in names]
-        return f"\n{'  '.join(cells)}" if cells else ""
+        """Return the scores as further lines of the task's cell, if there are no columns for them."""
+        lines: list[str] = []
+        room = 0
+        for axis in [] if self._columns else list_axes([axes]):
+            length = len(f"  {_axis_title(axis)} {axes[axis]:.2f}")
+            cell = f"[quiet]{escape(_axis_title(axis))}[/] {_style_score(axes[axis])}"
+            if length > room:
+                lines.append(cell)
+                room = self._width + 2 - length
+            else:
+                lines[-1] += f"  {cell}"
+                room -= length
+        return "".join(f"\n{line}" for line in lines)
 
 
 def _axis_title(axis: str) -> str:
