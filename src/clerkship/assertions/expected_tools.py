@@ -29,7 +29,7 @@ from clerkship.events.event import Event, Payload
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
 from clerkship.model.matcher import describe_expected
-from clerkship.model.names import find_nearest_name
+from clerkship.model.names import find_similar_name
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
 
@@ -63,7 +63,7 @@ class ToolCalledAssertion(Assertion, ToolCall):
         same = [call for call in calls if call.name == self.tool_name]
         if same:
             return max(same, key=lambda call: sum(call.arguments.get(k) == v for k, v in self.arguments.items()))
-        like = find_nearest_name(self.tool_name, sorted({call.name for call in calls})[:MAX_NAMES])
+        like = find_similar_name(self.tool_name, sorted({call.name for call in calls})[:MAX_NAMES])
         return next((call for call in calls if like in (None, call.name)), None)
 
     def _rows(self, call: ReportedCall, *, passed: bool, rasa: bool) -> list[FieldCheck]:

@@ -13,7 +13,7 @@ from clerkship.events.evidence import Evidence
 from clerkship.events.query import field_check, to_evidence_value
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import check_expected, describe_expected, is_matcher, matches_expected
-from clerkship.model.names import find_nearest_name
+from clerkship.model.names import find_similar_name
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference
@@ -225,7 +225,7 @@ def find_closest(name: str, events: Sequence[Event], field: str) -> Event | None
     first: dict[str, Event] = {}
     for event in events:
         first.setdefault(getattr(event.payload, field), event)
-    nearest = find_nearest_name(name, islice(first, MAX_NAMES))
+    nearest = find_similar_name(name, islice(first, MAX_NAMES))
     return first[nearest] if nearest is not None else events[0] if events else None
 
 

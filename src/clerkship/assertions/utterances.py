@@ -14,7 +14,7 @@ from clerkship.events.query import to_evidence_value
 from clerkship.model import pattern
 from clerkship.model.frozen import Frozen
 from clerkship.model.matcher import equals
-from clerkship.model.names import find_nearest_name
+from clerkship.model.names import find_similar_name
 from clerkship.model.pattern import Regex
 from clerkship.model.run import FieldCheck
 from clerkship.sandbox.assertion import UNSCOPED_CONVERSATION, Assertion, Check, Difference, Engine
@@ -130,7 +130,7 @@ class UtteranceMatch(TurnScope):
     def find_nearest(self, utterances: Sequence[Event]) -> Event:
         """Return the utterance with the most expected properties; if several, the most similar one."""
         names = {str(name) for event in utterances if (name := cast(Utterance, event.payload).utter_name)}
-        like = find_nearest_name(self.utter_name, sorted(names)[:MAX_NAMES]) if self.utter_name is not None else None
+        like = find_similar_name(self.utter_name, sorted(names)[:MAX_NAMES]) if self.utter_name is not None else None
         words = {word.lower() for word in _WORD.findall(self.text_matches or "")}
 
         def nearness(event: Event) -> tuple[int, int]:

@@ -1,10 +1,14 @@
-"""Names that users type: `-` and `_` are equivalent, and a wrong name gets the nearest known one as a hint."""
+"""Names that users type: `-` and `_` are equivalent, and a wrong name gets the one that is meant as a hint.
+
+`names.txt` has words that users write for the words in our names: words of other tools, and of the field. Each line has
+the users' words, `>`, and ours, the most likely first. A line holds for whole names too, such as `call_made`.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import SequenceMatcher
-
-from clerkship.model.related_words import list_related_words
+from difflib import SequenceMatcher, get_close_matches
+from functools import cache
+from pathlib import Path
 
 
 def canonical_name(name: str) -> str:
@@ -28,6 +32,29 @@ _SAME, _SAME_STEM, _RELATED, _START = 1.0, 0.97, 0.95, 0.77
 _LESS_LIKELY = 0.01
 """By how much each next word of a list of related words is less likely."""
 _ENDINGS = ("s", "es", "ed", "d", "ing")
+
+
+@cache
+def list_related_words(written: str) -> tuple[str, ...]:
+    """Return our words for a word of a user, the most likely first."""
+    return _read_related_words().get(written, ())
+
+
+@cache
+def _read_related_words() -> dict[str, tuple[str, ...]]:
+    table: dict[str, dict[str, None]] = {}
+    for line in Path(__file__).with_suffix(".txt").read_text(encoding="utf-8").splitlines():
+        written, _, ours = line.partition(" > ")
+        for word in written.split():
+            table.setdefault(word, {}).update(dict.fromkeys(each for each in ours.split() if each != word))
+    return {word: tuple(ours) for word, ours in table.items()}
+
+
+def find_similar_name(name: str, names: Iterable[str]) -> str | None:
+    """Return the name of a thing in a run, such as a file, that is spelled most alike; None if none is."""
+    lowered = {each.lower(): each for each in sorted(names)}
+    matches = get_close_matches(name.lower(), lowered, n=1)
+    return lowered[matches[0]] if matches else None
 
 
 def find_nearest_name(name: str, known: Iterable[str]) -> str | None:

@@ -12,7 +12,7 @@ from clerkship.assertions.occurrence import join_first
 from clerkship.assertions.selection import Compared, SelectionAssertion
 from clerkship.events.evidence import Evidence
 from clerkship.model.frozen import Flag
-from clerkship.model.names import find_nearest_name
+from clerkship.model.names import find_similar_name
 from clerkship.model.path import MISSING
 from clerkship.model.run import FieldCheck
 from clerkship.model.scenario import Expected
@@ -130,7 +130,7 @@ class FilePresent(SelectionAssertion):
         """Yield which files there are, if none is selected."""
         if not compared:
             paths = list(evidence.state(FilesState, self.sandbox).volume.paths())
-            near = find_nearest_name(self.path, paths[:_MAX_COMPARED_NAMES])
+            near = find_similar_name(self.path, paths[:_MAX_COMPARED_NAMES])
             nearest = f" (nearest is {near})" if near else ""
             yield f"there is {join_first(paths, most=MAX_NAMES) or 'no file'}{nearest}"
 
