@@ -1,8 +1,11 @@
 """The examples of the reference: every assertion, step, fault and simulator has one, and it does what it shows."""
 
 import base64
+import json
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
+from urllib.request import Request, urlopen
 
 import pytest
 import yaml
@@ -14,9 +17,11 @@ from clerkship.events.agent import AGENT_EVENTS
 from clerkship.model.run import CriterionRun
 from clerkship.sandbox.handle import Dropped, Sandboxes
 from clerkship.sandbox.tools import build_tools
+from clerkship.settings import Settings
 from clerkship.simulators.cds.handle import Cds, describe_service
 from clerkship.simulators.portal.handle import FormFile, Portal
 from scripts.reference.examples import load_examples
+from tests.model_proxy.provider import KEY, ModelProvider
 from tests.payer.policy_samples import FEDERAL_RULE, SPINE_POLICY
 from tests.workbench import Workbench, written
 
@@ -115,6 +120,12 @@ class ScriptedAgent:
             sandboxes.get_as(Portal).browser().sign_in()
         if "page" in action:
             self._use_page(sandboxes, **action["page"])
+        if "ask" in action:
+            address, key = sandboxes.models["openai"]
+            body = {"model": "gpt-4o", "messages": [{"role": "user", "content": action["ask"]}]}
+            headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
+            with urlopen(Request(f"{address}/chat/completions", json.dumps(body).encode(), headers)) as response:
+                response.read()
         if "serve" in action:
             self._serve(sandboxes, **action["serve"])
         return None
@@ -156,7 +167,9 @@ def _run(
     options = {}
     if judge:
         options["judge"] = f"scripted:{bench.write('../answers.yml', yaml.safe_dump(judge))}"
-    task_run = bench.run_one(PythonSolver("example", ScriptedAgent(actions)), **options)
+    with ModelProvider("42") if any("ask" in action for action in actions) else nullcontext() as provider:
+        settings = Settings(openai_base_url=provider.url, openai_api_key=KEY) if provider is not None else None
+        task_run = bench.run_one(PythonSolver("example", ScriptedAgent(actions)), settings=settings, **options)
     assert task_run.status == "completed", task_run.error
     return written(task_run)
 

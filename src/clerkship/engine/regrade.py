@@ -9,6 +9,7 @@ from clerkship.engine.models import NO_MODELS, ModelSelection
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import compute_head
+from clerkship.events.sidecar import Measurements
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.run import Ending, TaskRun
 from clerkship.model.variables import UnknownVariable
@@ -16,18 +17,18 @@ from clerkship.playground.playground import replay
 from clerkship.settings import get_template_variables
 
 Kinds = Mapping[str, type[Payload]]
-NO_CALL_TIMES: Mapping[int, float] = {}
+NOT_MEASURED = Measurements()
 # The fields of a record that change if a trial cannot be graded again.
 _ERRORED: dict[str, Any] = {"status": "errored", "ending": "errored", "verdict": None, "score": None}
 _ERRORED |= {"axes": {}, "criteria": (), "quality": None}
 
 
 class StoredLog(NamedTuple):
-    """The log of a trial as it is stored, and the durations of calls of the agent, which are stored beside it."""
+    """The log of a trial as it is stored, and what was measured, which is stored beside it."""
 
     lines: Sequence[bytes]
     blob: Callable[[str], bytes]
-    call_times: Mapping[int, float] = NO_CALL_TIMES
+    measured: Measurements = NOT_MEASURED
 
 
 class UnknownEvent(PlatformError):
@@ -56,12 +57,12 @@ def grade_log(
     built: BuiltTask,
     events: Sequence[Event],
     ending: Ending,
-    call_times: Mapping[int, float] = NO_CALL_TIMES,
+    measured: Measurements = NOT_MEASURED,
 ) -> Grade:
-    """Grade a log. The states of sandboxes are rebuilt from its events; `call_times` are those of the sidecar."""
+    """Grade a log. The states of sandboxes are rebuilt from its events; `measured` is from the sidecar."""
     ordered = sorted(events, key=lambda event: (event.at, event.seq))
     answers = [event.payload.answer for event in events if isinstance(event.payload, AgentAnswered)]
-    return grader.grade(grader.evidence(ordered, replay(built.components, events), ending, answers, call_times))
+    return grader.grade(grader.evidence(ordered, replay(built.components, events), ending, answers, measured))
 
 
 def regrade(
@@ -73,7 +74,7 @@ def regrade(
         return graded.model_copy(update=_ERRORED | {"error": error, "snapshot": built.snapshot.hash})
     grader = Grader(built, models, graded.trial)
     criteria, score, quality, notes = grade_log(
-        grader, built, parse_log(stored.lines, kinds, stored.blob), graded.ending, stored.call_times
+        grader, built, parse_log(stored.lines, kinds, stored.blob), graded.ending, stored.measured
     )
     recording_error = models.recording_error(graded.task, graded.trial)
     if recording_error:

@@ -50,6 +50,8 @@ class Evidence:
     call_times: Mapping[int, float] = field(default_factory=dict)
     """The milliseconds of wall time that each call of the agent took, by the number of its `outbound.attempted` event.
     They are not in the log; empty where they were not measured."""
+    model_calls: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    """Tokens, cost and milliseconds of each model call of the agent, by the number of its event."""
     activity_targets: Mapping[str, str] = field(default_factory=dict)
     """By sandbox, the `module:function` that lists what the agent did there in a form common to all kinds."""
     subject: str | None = None

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 MAX_REQUESTS = 10_000
 """Requests whose times are stored; further ones are only counted."""
@@ -70,7 +71,7 @@ class Sidecar:
             self.model_calls.append(call)
 
     def list_calls(self) -> list[dict[str, Any]]:
-        """Return the stored form of the durations of calls, which `read_call_times` reads."""
+        """Return the stored form of the durations of calls, which `read_measurements` reads."""
         return [{"seq": seq, "wall_ms": wall_ms} for seq, wall_ms in self.calls.items()]
 
     def record_message(self, events: int, sandbox: str | None) -> None:
@@ -101,6 +102,18 @@ class Sidecar:
         ]
 
 
-def read_call_times(data: Mapping[str, Any]) -> dict[int, float]:
-    """Return the durations of calls of the agent in the stored form of a sidecar."""
-    return {call["seq"]: call["wall_ms"] for call in data.get("calls", ())}
+class Measurements(NamedTuple):
+    """What was measured in a trial and is not in its log, by the number of the event that it belongs to."""
+
+    call_times: Mapping[int, float] = MappingProxyType({})
+    """The milliseconds of calls of the agent."""
+    model_calls: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
+    """Tokens, cost and milliseconds of the agent's model calls."""
+
+
+def read_measurements(data: Mapping[str, Any]) -> Measurements:
+    """Return what was measured, from the stored form of a sidecar."""
+    return Measurements(
+        {call["seq"]: call["wall_ms"] for call in data.get("calls", ())},
+        {call["seq"]: call for call in data.get("model_calls", ())},
+    )

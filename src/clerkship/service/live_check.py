@@ -18,7 +18,7 @@ from clerkship.events.event import Event
 from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import compute_head
 from clerkship.events.query import matches_kind
-from clerkship.events.sidecar import read_call_times
+from clerkship.events.sidecar import read_measurements
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.names import did_you_mean
 from clerkship.model.redaction import MIN_SECRET_LENGTH, NO_REDACTION, Redactor, build_redactor
@@ -112,8 +112,8 @@ def check_now(
         events.append(_build_answer_event(events[-1], answer))
     built = build_task(library.snapshot(loaded, settings.timeout), library.datasets, catalog)
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
-    grader, times = Grader(built, NO_JUDGE, 1), read_call_times(about)
-    grade = grade_log(grader, built, events, cast(Ending, ending), times)
+    grader, measured = Grader(built, NO_JUDGE, 1), read_measurements(about)
+    grade = grade_log(grader, built, events, cast(Ending, ending), measured)
     notes = (*grade.notes, *_list_notes(loaded, about, catalog, answered=answer is not None))
     return LiveCheck(loaded.task.name, grade.criteria, grade.score, about["error"], notes, len(lines), about["head"])
 

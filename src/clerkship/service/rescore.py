@@ -11,7 +11,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import CassetteConfig, ModelRequest, find_model_needs
 from clerkship.engine.models import ModelSelection
 from clerkship.engine.regrade import StoredLog, regrade
-from clerkship.events.sidecar import read_call_times
+from clerkship.events.sidecar import read_measurements
 from clerkship.kit.wall import now
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
@@ -128,8 +128,8 @@ def rescore(
         status, ledger = "cancelled", store.ledger(new.id)
         try:
             for task_run in trials:
-                times = read_call_times(orjson.loads(store.sidecar(task_run)))
-                stored = StoredLog(list(store.log(task_run)), store.blob, times)
+                measured = read_measurements(orjson.loads(store.sidecar(task_run)))
+                stored = StoredLog(list(store.log(task_run)), store.blob, measured)
                 again = regrade(built[task_run.task], task_run, stored, catalog.events, models)
                 again = again.model_copy(update={"run": new.id})
                 ledger.add([store.save_regraded(again, task_run, ledger.last)])

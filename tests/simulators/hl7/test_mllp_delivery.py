@@ -13,7 +13,7 @@ import pytest
 from hl7.mllp import HL7StreamReader, HL7StreamWriter, start_hl7_server
 from pydantic import ValidationError
 
-from clerkship.events.sidecar import read_call_times
+from clerkship.events.sidecar import read_measurements
 from clerkship.formats.hl7.message import Hl7Message, parse_message
 from clerkship.playground.agent_clock import advance_by, run_paced_clock, skip_to_next_event
 from clerkship.sandbox.faults.request_faults import DropFault, ErrorFault
@@ -218,7 +218,7 @@ def test_wall_time_of_each_attempt_is_stored_beside_the_log(feed: Feed, listen: 
     wait_until(lambda: len(attempts(lab)) == 1)
     (attempt,) = [event for event in lab.playground.log.events if event.kind == "outbound.attempted"]
     wait_until(lambda: attempt.seq in lab.playground.sidecar.calls)
-    times = read_call_times(lab.playground.sidecar.data())
+    times = read_measurements(lab.playground.sidecar.data()).call_times
     assert times.keys() == {attempt.seq}
     assert 0 < times[attempt.seq] < 60_000
     assert "calls" not in lab.playground.sidecar.data(timed=False)
