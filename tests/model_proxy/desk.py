@@ -85,7 +85,7 @@ class ModelDesk:
     @property
     def usage(self) -> list[dict[str, Any]]:
         """Tokens and cost of each call."""
-        return self.playground.sidecar.model_calls
+        return self.playground.sidecar.list_model_calls()
 
 
 CHAT = {"model": "gpt-4o", "messages": [{"role": "user", "content": "What is six times seven?"}]}

@@ -21,7 +21,7 @@ from clerkship.engine.score import (
 from clerkship.events.agent import MODEL_FAULTS, Noted
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
-from clerkship.events.sidecar import Measurements
+from clerkship.events.sidecar import Sidecar
 from clerkship.kit.text import replace_surrogates
 from clerkship.llm.contract import BadAnswer, NoModel, Question
 from clerkship.llm.trial_model import TrialModel, UsageCounter
@@ -163,12 +163,12 @@ class Grader:
         states: Mapping[str, object],
         ending: Ending,
         answers: Sequence[Any],
-        measured: Measurements,
+        sidecar: Sidecar,
     ) -> Evidence:
         """Build the evidence for the criteria.
 
-        `answers` is empty if the agent gave no answer. It is a sequence because None is a valid answer. `measured`
-        is from the sidecar.
+        `answers` is empty if the agent gave no answer. It is a sequence because None is a valid answer. The
+        durations and costs of calls are from the sidecar.
         """
         built, models = self._built, self._models
         return Evidence(
@@ -184,8 +184,8 @@ class Grader:
             parameters=models.parameters,
             votes=models.asking.votes,
             observers=built.observers,
-            call_times=measured.call_times,
-            model_calls=measured.model_calls,
+            call_times=sidecar.call_times,
+            model_calls=sidecar.model_calls,
             activity_targets=built.activity_targets,
         )
 

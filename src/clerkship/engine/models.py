@@ -134,14 +134,20 @@ class ModelSelection:
         """
         if _takes_snapshot(type(solver)):
             return cast(SolverWithSnapshot, solver).open_for(snapshot, trial)
-        if not self.session.solver:
-            return _open(solver, snapshot, trial, models)
+        if self.session.solver and isinstance(solver, RecordedSolver):
+            opened = None
+        elif models is not None and getattr(solver, "agent_process", False):
+            opened = cast(SolverWithModels, solver).open_with(models)
+        else:
+            opened = solver.open(snapshot.solution, trial)
+        if opened is not None and not self.session.solver:
+            return opened
         has_several_people, owner = len(snapshot.task.people) > 1, (snapshot.task.name, trial)
         agents = load("clerkship.recording.recorded_agent")
         recording = agents.AgentRecording(self.session, owner, snapshot.setup_hash, names_sandbox=has_several_people)
-        if isinstance(solver, RecordedSolver):
+        if opened is None:
             return cast(Agent, agents.RecordedAgent(recording))
-        agent = agents.RecordingAgent(_open(solver, snapshot, trial, models), recording)
+        agent = agents.RecordingAgent(opened, recording)
         subscribe(agent.hear)
         return cast(Agent, agent)
 
@@ -192,13 +198,6 @@ class ModelSelection:
         """Close the models. Threads that wait for an answer get an error at once."""
         for model in {id(model): model for model in (self.judge, self.person) if model is not None}.values():
             model.close()
-
-
-def _open(solver: Solver, snapshot: Snapshot, trial: int, models: "Mapping[str, ModelAddress] | None") -> Agent:
-    """Open an agent; one in a process of its own gets the addresses of models when its process starts."""
-    if models is not None and getattr(solver, "agent_process", False):
-        return cast(SolverWithModels, solver).open_with(models)
-    return solver.open(snapshot.solution, trial)
 
 
 NO_MODELS = ModelSelection()

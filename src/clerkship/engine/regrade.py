@@ -9,7 +9,7 @@ from clerkship.engine.models import NO_MODELS, ModelSelection
 from clerkship.events.event import Event, Payload, parse_event
 from clerkship.events.lifecycle import AgentAnswered
 from clerkship.events.log import compute_head
-from clerkship.events.sidecar import Measurements
+from clerkship.events.sidecar import Sidecar
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.run import Ending, TaskRun
 from clerkship.model.variables import UnknownVariable
@@ -17,7 +17,7 @@ from clerkship.playground.playground import replay
 from clerkship.settings import get_template_variables
 
 Kinds = Mapping[str, type[Payload]]
-NOT_MEASURED = Measurements()
+NOT_MEASURED = Sidecar()
 # The fields of a record that change if a trial cannot be graded again.
 _ERRORED: dict[str, Any] = {"status": "errored", "ending": "errored", "verdict": None, "score": None}
 _ERRORED |= {"axes": {}, "criteria": (), "quality": None}
@@ -28,7 +28,7 @@ class StoredLog(NamedTuple):
 
     lines: Sequence[bytes]
     blob: Callable[[str], bytes]
-    measured: Measurements = NOT_MEASURED
+    measured: Sidecar = NOT_MEASURED
 
 
 class UnknownEvent(PlatformError):
@@ -57,7 +57,7 @@ def grade_log(
     built: BuiltTask,
     events: Sequence[Event],
     ending: Ending,
-    measured: Measurements = NOT_MEASURED,
+    measured: Sidecar = NOT_MEASURED,
 ) -> Grade:
     """Grade a log. The states of sandboxes are rebuilt from its events; `measured` is from the sidecar."""
     ordered = sorted(events, key=lambda event: (event.at, event.seq))

@@ -12,7 +12,6 @@ from clerkship.engine.score import status_of
 from clerkship.engine.spec import BatchContext, FinishedTrial, OverloadCounter, TrialSpec, build_task_run, mark_repeated
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import PersonBrokeContract, PersonChecked
-from clerkship.events.sidecar import Measurements
 from clerkship.kit.text import replace_surrogates
 from clerkship.kit.wall import perf_counter
 from clerkship.model.conversation_key import parse_key
@@ -165,6 +164,4 @@ class TrialGrader(Grader):
     def _evidence(self, ending: Ending) -> Evidence:
         states = {name: component.state for name, component in self._playground.components.items()}
         playground = self._playground
-        calls = {call["seq"]: call for call in playground.sidecar.model_calls}
-        measured = Measurements(playground.sidecar.calls, calls)
-        return self.evidence(playground.log.ordered(), states, ending, self.answers, measured)
+        return self.evidence(playground.log.ordered(), states, ending, self.answers, playground.sidecar)

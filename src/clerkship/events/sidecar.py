@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 MAX_REQUESTS = 10_000
 """Requests whose times are stored; further ones are only counted."""
@@ -47,10 +46,10 @@ class Sidecar:
     handed_from: list[str] = field(default_factory=list)
     """The sandboxes of those messages, if there are several people."""
 
-    calls: dict[int, float] = field(default_factory=dict)
+    call_times: dict[int, float] = field(default_factory=dict)
     """The milliseconds that each call of the agent took, by the number of the event that logs it."""
-    model_calls: list[dict[str, Any]] = field(default_factory=list)
-    """Tokens, cost and milliseconds of each model call of the agent, with the number of the event that logs it."""
+    model_calls: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Tokens, cost and milliseconds of each model call of the agent, by the number of the event that logs it."""
     unauthenticated: UnloggedRequests = field(default_factory=UnloggedRequests)
 
     def add_request(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
@@ -62,17 +61,17 @@ class Sidecar:
 
     def add_call(self, seq: int, wall_ms: float) -> None:
         """Add the duration of a call of the agent, beyond the limit of calls none."""
-        if len(self.calls) < MAX_CALLS:
-            self.calls[seq] = round(wall_ms, 3)
+        if len(self.call_times) < MAX_CALLS:
+            self.call_times[seq] = round(wall_ms, 3)
 
-    def add_model_call(self, call: dict[str, Any]) -> None:
+    def add_model_call(self, seq: int, call: dict[str, Any]) -> None:
         """Add a model call of the agent, beyond the limit of calls none."""
         if len(self.model_calls) < MAX_CALLS:
-            self.model_calls.append(call)
+            self.model_calls[seq] = call
 
     def list_calls(self) -> list[dict[str, Any]]:
         """Return the stored form of the durations of calls, which `read_measurements` reads."""
-        return [{"seq": seq, "wall_ms": wall_ms} for seq, wall_ms in self.calls.items()]
+        return [{"seq": seq, "wall_ms": wall_ms} for seq, wall_ms in self.call_times.items()]
 
     def record_message(self, events: int, sandbox: str | None) -> None:
         """Record that a person's message was passed to the agent; with its sandbox, if there are several people."""
@@ -87,33 +86,25 @@ class Sidecar:
         handed: dict[str, Any] = {"handed": self.handed} if self.handed else {}
         if self.handed_from:
             handed |= {"handed_from": self.handed_from}
-        if self.calls and timed:
+        if self.call_times and timed:
             handed |= {"calls": self.list_calls()}
         if self.model_calls:
-            handed |= {"model_calls": self._list_model_calls(timed=timed)}
+            handed |= {"model_calls": self.list_model_calls(timed=timed)}
         if self.unauthenticated.count:
             handed |= {"unauthenticated": self.unauthenticated.data()}
         return self.facts | handed | {"touches": requests, "touches_untold": self.requests_dropped}
 
-    def _list_model_calls(self, *, timed: bool) -> list[dict[str, Any]]:
+    def list_model_calls(self, *, timed: bool = True) -> list[dict[str, Any]]:
+        """Return the stored form of model calls, which `read_measurements` reads."""
         return [
-            {name: value for name, value in call.items() if timed or not name.endswith("_ms")}
-            for call in self.model_calls
+            {"seq": seq, **{name: value for name, value in call.items() if timed or not name.endswith("_ms")}}
+            for seq, call in self.model_calls.items()
         ]
 
 
-class Measurements(NamedTuple):
-    """What was measured in a trial and is not in its log, by the number of the event that it belongs to."""
-
-    call_times: Mapping[int, float] = MappingProxyType({})
-    """The milliseconds of calls of the agent."""
-    model_calls: Mapping[int, Mapping[str, Any]] = MappingProxyType({})
-    """Tokens, cost and milliseconds of the agent's model calls."""
-
-
-def read_measurements(data: Mapping[str, Any]) -> Measurements:
-    """Return what was measured, from the stored form of a sidecar."""
-    return Measurements(
-        {call["seq"]: call["wall_ms"] for call in data.get("calls", ())},
-        {call["seq"]: call for call in data.get("model_calls", ())},
+def read_measurements(data: Mapping[str, Any]) -> Sidecar:
+    """Return a sidecar with what was measured of calls, from its stored form."""
+    return Sidecar(
+        call_times={call["seq"]: call["wall_ms"] for call in data.get("calls", ())},
+        model_calls={call["seq"]: call for call in data.get("model_calls", ())},
     )

@@ -208,14 +208,14 @@ class TrialCalls:
             tokens, cost = TokenCounts(), 0.0  # nothing was generated
         counts = tokens or TokenCounts()
         self.host.sidecar.add_model_call(
+            seq,
             {
-                "seq": seq,
                 "prompt_tokens": counts.prompt,
                 "completion_tokens": counts.completion,
                 "cached_tokens": counts.cached,
                 "cost": cost,
                 **call.describe_times(),
-            }
+            },
         )
         self._counts["calls"] += 1
         self._counts["prompt_tokens"] += counts.prompt

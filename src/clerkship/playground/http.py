@@ -86,7 +86,7 @@ class ControlEndpoint:
                 "left": playground.people.leave_reasons,
                 "error": playground.broken or "; ".join(playground.steps.errors),
                 "calls": playground.sidecar.list_calls(),
-                "model_calls": playground.sidecar.model_calls,
+                "model_calls": playground.sidecar.list_model_calls(),
             }
         return json_reply(200, {**self._info, **progress})
 

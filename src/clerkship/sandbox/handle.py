@@ -249,12 +249,15 @@ class ClockControl(Protocol):
         """Advance to the next scheduled event; return False if there is none."""
 
 
+NO_MODELS: "Mapping[str, ModelAddress]" = MappingProxyType({})
+
+
 class AgentServices(NamedTuple):
     """What a run offers an agent besides its sandboxes."""
 
     expect_reply: "Callable[[], LaterReply] | None" = None
     """Returns an address for the reply to one message; None if an agent can only reply at once."""
-    models: "Mapping[str, ModelAddress]" = MappingProxyType({})
+    models: "Mapping[str, ModelAddress]" = NO_MODELS
     """Where the agent sends its model calls so that they are logged, by provider; empty if none is configured."""
 
 

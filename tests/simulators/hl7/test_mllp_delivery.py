@@ -217,7 +217,7 @@ def test_wall_time_of_each_attempt_is_stored_beside_the_log(feed: Feed, listen: 
     lab.arrive("C1")
     wait_until(lambda: len(attempts(lab)) == 1)
     (attempt,) = [event for event in lab.playground.log.events if event.kind == "outbound.attempted"]
-    wait_until(lambda: attempt.seq in lab.playground.sidecar.calls)
+    wait_until(lambda: attempt.seq in lab.playground.sidecar.call_times)
     times = read_measurements(lab.playground.sidecar.data()).call_times
     assert times.keys() == {attempt.seq}
     assert 0 < times[attempt.seq] < 60_000
