@@ -12,7 +12,7 @@ from clerkship.events.agent import AGENT_EVENTS
 from clerkship.events.event import Payload
 from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.kit.registry import Deferred, NameTaken, Registry
-from clerkship.model.names import canonical_name, find_nearest_name
+from clerkship.model.names import canonical_name, find_similar_name
 from clerkship.monitors.registry import MONITORS
 from clerkship.reactions.registry import ReactionRegistry
 from clerkship.sandbox.assertion import Assertion
@@ -157,7 +157,7 @@ class Registrations:
         broken = [str(plugin) for plugin in self.broken if plugin.prefix == prefix]
         if broken:
             return "; ".join(broken)
-        if not dot or find_nearest_name(prefix, self._reserved_prefixes() - set(self.agents)):
+        if not dot or find_similar_name(prefix, self._reserved_prefixes() - set(self.agents)):
             return ""  # more likely a misspelt built-in name than the name of a plug-in
         if self._plugins_disabled:
             return "plug-ins are turned off by CLERKSHIP_PLUGINS"

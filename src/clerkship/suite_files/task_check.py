@@ -9,7 +9,7 @@ from typing import Any
 
 from clerkship.model.call import AssertionCall
 from clerkship.model.environment import AXES, GATE_AXES
-from clerkship.model.names import did_you_mean, find_nearest_name
+from clerkship.model.names import did_you_mean, find_similar_name
 from clerkship.model.run import PASS_THRESHOLD
 from clerkship.model.task import Criterion, Task
 from clerkship.suite_files.call_check import CallCheck, TaskNames, WrittenPart, collect_task_names
@@ -52,7 +52,7 @@ class AxisCheck:
 
     def _report(self, definition: Definition, axis: str, path: KeyPath) -> None:
         declare = f"declare it: `axes: [{axis}]` in an environment or a benchmark"
-        nearest = find_nearest_name(_fold(axis), self.gating)
+        nearest = find_similar_name(_fold(axis), self.gating)
         if nearest is not None:
             message = f"unknown axis `{axis}`: it would not gate as `{nearest}` does"
             definition.problem(path, message, f"did you mean `{nearest}`? If not, {declare}")
