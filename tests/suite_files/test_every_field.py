@@ -61,6 +61,7 @@ FREE_TEXT = {
         JudgedAssertion: statement
         MessageMatch: subject text
         PortalDocumentSent: text
+        PromptMatch: pattern text
         UtteranceMatch: text_matches
         VerifiedWhen: values
         VoiceCaseOpened: subject

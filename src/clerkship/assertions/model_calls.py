@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, Self, cast
 import orjson
 from pydantic import Field, model_validator
 
+from clerkship.assertions.occurrence import AmountExpectation, CountExpectation
 from clerkship.events.event import Event
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import ModelCalled
 from clerkship.model.errors import PlatformError
 from clerkship.model.pattern import Regex, compile_pattern, has_match
 from clerkship.model.run import FieldCheck
-from clerkship.model.scenario import Expected
 from clerkship.sandbox.assertion import Assertion, Check, compare_given
 
 UNSCOPED_CALLS = "the calls of a model are not divided by records"
@@ -34,11 +34,13 @@ class ModelUsage(Assertion):
 
     name: ClassVar[str] = "model_usage"
     unscoped_reason: ClassVar[str] = UNSCOPED_CALLS
-    calls: Annotated[Expected | None, Field(description="number of calls, such as {lte: 20}")] = None
-    prompt_tokens: Annotated[Expected | None, Field(description="tokens of all requests")] = None
-    completion_tokens: Annotated[Expected | None, Field(description="tokens of all responses")] = None
-    cost: Annotated[Expected | None, Field(description="dollars of all calls")] = None
-    slowest_ms: Annotated[Expected | None, Field(description="milliseconds of wall time of the slowest call")] = None
+    calls: Annotated[CountExpectation | None, Field(description="number of calls, such as {lte: 20}")] = None
+    prompt_tokens: Annotated[CountExpectation | None, Field(description="tokens of all requests")] = None
+    completion_tokens: Annotated[CountExpectation | None, Field(description="tokens of all responses")] = None
+    cost: Annotated[AmountExpectation | None, Field(description="dollars of all calls")] = None
+    slowest_ms: Annotated[
+        AmountExpectation | None, Field(description="milliseconds of wall time of the slowest call")
+    ] = None
 
     @model_validator(mode="after")
     def _check_not_empty(self) -> Self:

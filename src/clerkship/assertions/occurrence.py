@@ -39,18 +39,25 @@ def _check_not_empty(items: Collection[T]) -> Collection[T]:
 
 def _check_count(value: JsonValue) -> JsonValue:
     """Return a whole number, or a matcher that some whole number can match."""
+    return _check_number(value, int, "whole number")
+
+
+def _check_amount(value: JsonValue) -> JsonValue:
+    """Return a number, or a matcher that some number can match."""
+    return _check_number(value, (int, float), "number")
+
+
+def _check_number(value: JsonValue, types: type | tuple[type, ...], name: str) -> JsonValue:
     check_expected(value)
     if is_matcher(value) and isinstance(value, dict):
-        for name, argument in value.items():
-            if name not in _COUNT_MATCHERS:
-                raise ValueError(f"`{name}` matches no number; use one of {', '.join(_COUNT_MATCHERS)}")
-            for part in argument if name == "in" and isinstance(argument, list) else [argument]:
-                if name != "approx":
-                    _check_count(part)
-    elif not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise ValueError(
-            f"expected a whole number from 0, or a matcher such as {{gte: 2}}, not {describe_expected(value)}"
-        )
+        for matcher, argument in value.items():
+            if matcher not in _COUNT_MATCHERS:
+                raise ValueError(f"`{matcher}` matches no number; use one of {', '.join(_COUNT_MATCHERS)}")
+            for part in argument if matcher == "in" and isinstance(argument, list) else [argument]:
+                if matcher != "approx":
+                    _check_number(part, types, name)
+    elif not isinstance(value, types) or isinstance(value, bool) or value < 0:  # type: ignore[operator]
+        raise ValueError(f"expected a {name} from 0, or a matcher such as {{gte: 2}}, not {describe_expected(value)}")
     return value
 
 
@@ -58,6 +65,7 @@ Name = Annotated[str, AfterValidator(_check_not_blank)]
 NotEmpty = AfterValidator(_check_not_empty)
 NotEmptyTuple = Annotated[tuple[T, ...], NotEmpty, Field(json_schema_extra={"minItems": 1})]
 CountExpectation = Annotated[JsonValue, AfterValidator(_check_count)]
+AmountExpectation = Annotated[JsonValue, AfterValidator(_check_amount)]
 
 EQUALITY_DIFFERENCE = Difference("equality of values", "as in JSON: `true` is not 1", "as in Python: `True == 1`")
 MATCHER_DIFFERENCE = Difference("a map such as `{gte: 5}` as a value", "a matcher", "a literal")
