@@ -10,7 +10,7 @@ import orjson
 from clerkship.by_name import load
 from clerkship.model import pattern
 from clerkship.model.duration import parse_duration
-from clerkship.model.names import find_similar_name
+from clerkship.model.names import did_you_mean, find_similar_name
 from clerkship.model.path import MISSING
 
 _TIME = re.compile(r"[0-2]?[0-9]:[0-5][0-9]")
@@ -196,10 +196,10 @@ def check_expected(expected: Any) -> Any:
 
 def _reject_misspelled_matcher(name: Any) -> None:
     """Reject `{matchs: x}`: by the rules it is a literal, but it is almost certainly a misspelled matcher."""
-    similar = find_similar_name(str(name), MATCHERS) if name not in MATCHERS else None
-    if similar is not None:  # spelled alike: a word of the same meaning is more likely a key of the map
+    # A word that only means the same as a matcher is more likely a key of the map.
+    if name not in MATCHERS and find_similar_name(str(name), MATCHERS) is not None:
         raise ValueError(
-            f"unknown matcher `{name}`; did you mean `{similar}`? "
+            f"unknown matcher `{name}`; {did_you_mean(str(name), MATCHERS)} "
             f"(write {{equals: {{{name}: …}}}} to compare with the map itself)"
         )
 
