@@ -41,6 +41,7 @@ ROUND_TRIPS = {
     "fax_tools/test_poppler.py": ("test_pdfinfo_gives_the_size_of_each_page_on_paper",),
     "mail_clients/test_nodemailer.py": ("test_nodemailer_sends_and_is_refused",),
     "mail_clients/test_swaks.py": ("test_swaks_verifies_the_certificate",),
+    "model_agents/test_model_agents.py": ("test_openai_loop", "test_pydantic_ai"),
     "pyjwt_signer/test_pyjwt.py": ("test_a_service_accepts_a_jwt_of_pyjwt_once[ES384]",),
     "sinch_fax/test_sdk.py": ("test_the_sdk_sends_reads_lists_downloads_and_parses_webhooks",),
     "smart_clients/test_smart_clients.py": ("test_authlib_discovers_the_server_and_gets_tokens",),

@@ -40,17 +40,32 @@ def provider() -> Iterator[ModelProvider]:
 
 
 def run(project: Path, provider: ModelProvider, agent: str) -> None:
-    """Run the task of the project that has no conversation, and check what is in its log."""
-    environ = {"PATH": get_command_path(), "OPENAI_BASE_URL": f"{provider.url}/v1", "OPENAI_API_KEY": KEY}
-    command = ["clerkship", "run", "practice", "--tag", "files", "--agent", f"command:{agent}"]
+    """Run the task of the project that has no conversation, record the calls, and replay them without the provider."""
+    log = run_task(project, agent, "--record", OPENAI_BASE_URL=f"{provider.url}/v1", OPENAI_API_KEY=KEY)
+    assert len(provider.received) == 2
+    assert run_task(project, agent, "--replay") == log
+    assert len(provider.received) == 2
+
+
+def run_task(project: Path, agent: str, option: str, **environ: str) -> list[bytes]:
+    """Run the task with an option, check what is in its log, and return the log."""
+    known = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+    command = ["clerkship", "run", "practice", "--tag", "files", "--agent", f"command:{agent}", option]
     done = subprocess.run(
-        command, cwd=project, env=os.environ | environ, capture_output=True, text=True, check=False, timeout=240
+        command,
+        cwd=project,
+        env=known | {"PATH": get_command_path()} | environ,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
     store = SqliteStore(project / ".clerkship" / "store.db")
-    [(recorded, _)] = store.runs()
+    recorded = max(store.runs(), key=lambda run: run[0].is_replayed is (option == "--replay"))[0]
     [task_run] = store.task_runs(recorded.id)
-    events: list[dict[str, Any]] = [json.loads(line) for line in store.log(task_run)]
+    lines = list(store.log(task_run))
+    events: list[dict[str, Any]] = [json.loads(line) for line in lines]
     kinds = [event["kind"] for event in events if event["source"] in ("models", "drop", "agent")]
     assert kinds == [
         "files.file.written",
@@ -64,6 +79,7 @@ def run(project: Path, provider: ModelProvider, agent: str) -> None:
     assert "masks,30" in json.dumps(tool["result"])
     used = task_run.models["agent"]
     assert (used.calls, used.prompt_tokens, used.completion_tokens) == (2, 200, 20)
+    return lines
 
 
 def environment(name: str) -> str:
