@@ -52,13 +52,18 @@ def catalog(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Registe
             del sys.modules[name]
 
 
-def run(catalog: RegisteredCatalog, tmp_path: Path, agent: str) -> tuple[TaskRun, SqliteStore]:
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with SqliteStore(tmp_path / "store.db") as opened:
+        yield opened
+
+
+def run(catalog: RegisteredCatalog, store: SqliteStore, agent: str) -> TaskRun:
     """Run the example's task."""
     plan = plan_run(RunRequest(path=EXAMPLE / "practice", agent=agent), Settings(timeout=20), catalog)
-    store = SqliteStore(tmp_path / "store.db")
     execute(plan, store, catalog)
     [task_run] = store.task_runs(plan.run.id)
-    return task_run, store
+    return task_run
 
 
 def passed(task_run: TaskRun) -> dict[str, bool]:
@@ -77,28 +82,26 @@ def test_plugin_imports_only_the_plugin_api() -> None:
 
 
 @pytest.mark.parametrize("agent", ["oracle", "shop:careful"])
-def test_agent_of_the_plugin_and_the_solution_pass(catalog: RegisteredCatalog, tmp_path: Path, agent: str) -> None:
-    task_run, _ = run(catalog, tmp_path, agent)
+def test_agent_of_the_plugin_and_the_solution_pass(catalog: RegisteredCatalog, store: SqliteStore, agent: str) -> None:
+    task_run = run(catalog, store, agent)
     assert task_run.verdict == "pass", task_run
 
 
-def test_criterion_finds_the_event_reported_by_the_agent(catalog: RegisteredCatalog, tmp_path: Path) -> None:
-    task_run, _ = run(catalog, tmp_path, "shop:careless")
+def test_criterion_finds_the_event_reported_by_the_agent(catalog: RegisteredCatalog, store: SqliteStore) -> None:
+    task_run = run(catalog, store, "shop:careless")
     assert passed(task_run) == {"agent_acted": True, "shop.end_state": True, "sequencing": False}
 
 
-def test_program_reports_the_event_as_json(catalog: RegisteredCatalog, tmp_path: Path) -> None:
+def test_program_reports_the_event_as_json(catalog: RegisteredCatalog, store: SqliteStore, tmp_path: Path) -> None:
     (tmp_path / "agent.py").write_text(REPORTS, encoding="utf-8")
-    task_run, store = run(
-        catalog, tmp_path, f"command:{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'agent.py'))}"
-    )
+    task_run = run(catalog, store, f"command:{shlex.quote(sys.executable)} {shlex.quote(str(tmp_path / 'agent.py'))}")
     assert passed(task_run)["shop.end_state"]  # lines and requests of a program have no common order
     reported = [event for event in map(orjson.loads, store.log(task_run)) if event["kind"] == "shop.policy.consulted"]
     assert [(event["actor"], event["payload"]) for event in reported] == [("agent", {"rule": "cancellation"})]
 
 
-def test_end_state_assertion_shows_differences_from_the_dataset(catalog: RegisteredCatalog, tmp_path: Path) -> None:
-    task_run, _ = run(catalog, tmp_path, "nop")
+def test_end_state_assertion_shows_differences_from_the_dataset(catalog: RegisteredCatalog, store: SqliteStore) -> None:
+    task_run = run(catalog, store, "nop")
     [criterion] = [one for one in task_run.criteria if one.assertion == "shop.end_state"]
     assert [(one.path, one.expected, one.actual) for one in criterion.evidence[0].differences] == [
         ("status", "cancelled", "pending"),
@@ -106,8 +109,8 @@ def test_end_state_assertion_shows_differences_from_the_dataset(catalog: Registe
     ]
 
 
-def test_run_is_rescored_from_its_log(catalog: RegisteredCatalog, tmp_path: Path) -> None:
-    task_run, store = run(catalog, tmp_path, "shop:careful")
+def test_run_is_rescored_from_its_log(catalog: RegisteredCatalog, store: SqliteStore) -> None:
+    task_run = run(catalog, store, "shop:careful")
     again = rescore(store, task_run.run, catalog)
     [regraded] = store.task_runs(again.run.id)
     assert passed(regraded) == passed(task_run)

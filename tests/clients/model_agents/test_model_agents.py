@@ -61,10 +61,10 @@ def run_task(project: Path, agent: str, option: str, **environ: str) -> list[byt
         timeout=240,
     )
     assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
-    store = SqliteStore(project / ".clerkship" / "store.db")
-    recorded = max(store.runs(), key=lambda run: run[0].is_replayed is (option == "--replay"))[0]
-    [task_run] = store.task_runs(recorded.id)
-    lines = list(store.log(task_run))
+    with SqliteStore(project / ".clerkship" / "store.db") as store:
+        recorded = max(store.runs(), key=lambda run: run[0].is_replayed is (option == "--replay"))[0]
+        [task_run] = store.task_runs(recorded.id)
+        lines = list(store.log(task_run))
     events: list[dict[str, Any]] = [json.loads(line) for line in lines]
     kinds = [event["kind"] for event in events if event["source"] in ("models", "drop", "agent")]
     assert kinds == [
