@@ -32,6 +32,8 @@ class Raw(NamedTuple):
     """The declared length; the connection breaks after the body."""
     stall: float = 0.0
     """Seconds to wait after the body."""
+    delay: float = 0.0
+    """Seconds to wait before anything is sent."""
 
 
 Prescribed = str | Call | Raw
@@ -122,6 +124,7 @@ class ModelProvider:
 
 def send_raw(handler: BaseHTTPRequestHandler, answer: Raw) -> None:
     """Send an answer as it is."""
+    time.sleep(answer.delay)
     handler.send_response(answer.status)
     handler.send_header("content-type", answer.media)
     handler.send_header("content-length", str(answer.promised or len(answer.body)))

@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import httpx
 import pytest
 
 from tests.model_proxy.desk import CHAT, ModelDesk
 from tests.model_proxy.provider import ModelProvider, Raw
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -113,6 +115,16 @@ def test_stream_that_ends_in_the_middle_ends_there_for_the_agent_too(desk: Model
             b"".join(parts)
     assert "broke off" in desk.calls[0].error
     assert desk.playground.broken is None
+
+
+def test_call_that_the_provider_leaves_open_ends_with_the_run(desk: ModelDesk) -> None:
+    desk.provider.answers = [Raw(200, b"{}", delay=30)]
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(desk.post, "/chat/completions", CHAT)
+        wait_until(lambda: len(desk.provider.received) == 1)
+        desk.proxy.end_trial(desk.playground)
+        assert waiting.result(10).status_code == 502
+    assert desk.calls[0].error == "the agent did not wait for the end of the response"
 
 
 def test_unreachable_provider_is_a_502_that_says_so() -> None:

@@ -174,6 +174,24 @@ def test_errors_upon_which_a_client_tries_again_are_not_recorded(recorder: Recor
     assert recorder.run("replay", source).verdict == "pass"
 
 
+def test_response_that_broke_off_does_not_count(recorder: Recorder) -> None:
+    source = (
+        AGENT
+        + """
+content = None
+while content is None:
+    try:
+        content = ask([{"role": "user", "content": "x"}])["content"]
+    except HTTPError:
+        pass
+say({"answer": int(content)})
+"""
+    )
+    recorder.run("record", source, Raw(200, b'{"choices"', promised=100), "42")
+    assert len(recorder.provider.received) == 2
+    assert recorder.run("replay", source).verdict == "pass"
+
+
 @pytest.mark.parametrize("asked", [{}, {"stream_options": {"include_usage": True}}])
 def test_stream_is_replayed_with_its_tokens(recorder: Recorder, asked: dict[str, Any]) -> None:
     source = (
@@ -214,6 +232,9 @@ say({"answer": 42})
     assert (first.verdict, first.agent_error) == ("pass", "")
     again = recorder.run("replay", source)
     assert (again.verdict, again.agent_error) == ("pass", "")
+    assert recorder.log(again) == recorder.log(first)
+    [called] = [event for event in recorder.bench.events(first) if event["kind"] == "agent.model.called"]
+    assert "[token of drop]" in json.dumps(called["payload"])
 
 
 def test_run_without_recorded_calls_is_replayed_as_before(recorder: Recorder) -> None:

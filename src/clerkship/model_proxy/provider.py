@@ -5,12 +5,13 @@
 
 import base64
 import http.client
+import socket
 import ssl
 import threading
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
@@ -23,6 +24,9 @@ MAX_IDLE_CONNECTIONS = 64
 CHUNK_BYTES = 65_536
 _LOST = (ConnectionError, http.client.RemoteDisconnected, http.client.CannotSendRequest, BrokenPipeError)
 """Raised by a kept connection that the provider has closed meanwhile."""
+
+
+OnSent = Callable[[Callable[[], None]], None]
 
 
 class ProviderAccount(NamedTuple):
@@ -77,8 +81,7 @@ class ProviderResponse:
     def close(self) -> None:
         """Stop reading. Can be called from any thread: a thread that waits for data is woken."""
         if self._socket is not None:  # a response that ends with its connection has taken it over
-            with suppress(OSError):
-                self._socket.shutdown(2)
+            _shut_down(self._socket)
         self._response.close()
         self._connection.close()
 
@@ -98,9 +101,18 @@ class ProviderHost:
         self._closed = False
 
     def send(
-        self, method: str, path: str, query: Mapping[str, str], headers: Mapping[str, str], body: bytes
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str],
+        headers: Mapping[str, str],
+        body: bytes,
+        on_sent: OnSent = lambda stop: None,
     ) -> ProviderResponse:
-        """Send a request and return the response, whose body is not read yet. Raises ProviderFailed."""
+        """Send a request and return the response, whose body is not read yet. Raises ProviderFailed.
+
+        `on_sent` is given a function that stops waiting for the response, from any thread.
+        """
         target = f"{self._path}{quote(path, safe='/:@!$&()*+,;=~')}"
         if query:
             target += f"?{urlencode(query)}"
@@ -112,18 +124,25 @@ class ProviderHost:
         try:
             if kept is not None:
                 try:
-                    return self._exchange(kept, method, target, sent, body)
+                    return self._exchange(kept, method, target, sent, body, on_sent)
                 except _LOST:
                     kept.close()
-            return self._exchange(self._connect(), method, target, sent, body)
-        except (OSError, http.client.HTTPException, ValueError) as error:
+            return self._exchange(self._connect(), method, target, sent, body, on_sent)
+        except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:  # also: stopped meanwhile
             raise ProviderFailed(f"{self.name} cannot be reached: {describe(error)}") from None
 
     def _exchange(
-        self, connection: http.client.HTTPConnection, method: str, target: str, headers: dict[str, str], body: bytes
+        self,
+        connection: http.client.HTTPConnection,
+        method: str,
+        target: str,
+        headers: dict[str, str],
+        body: bytes,
+        on_sent: OnSent,
     ) -> ProviderResponse:
         try:
             connection.request(method, target, body or None, headers)
+            on_sent(partial(_shut_down, connection.sock))
             return ProviderResponse(self, connection, connection.getresponse())
         except BaseException:
             connection.close()
@@ -158,6 +177,12 @@ class ProviderHost:
             idle, self._idle = self._idle, []
         for connection in idle:
             connection.close()
+
+
+def _shut_down(connected: socket.socket) -> None:
+    """End a connection in both directions, which wakes a thread that waits for data."""
+    with suppress(OSError):
+        connected.shutdown(socket.SHUT_RDWR)
 
 
 def describe(error: BaseException) -> str:

@@ -29,11 +29,10 @@ from clerkship.model_proxy.server_sent_events import EventSplitter
 from clerkship.model_proxy.trial_calls import FindPrices, OpenCall, TrialCalls
 from clerkship.recording.recorded_calls import AskedCall, CallRecording
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
+from clerkship.sandbox.handle import MODELS
 from clerkship.sandbox.model_access import ModelAccess, ModelAddress
 from clerkship.sandbox.request import JSON, ByteStream, Refusal, Reply, Request
 
-MODELS = "models"
-"""The first part of the path, where other paths have the id of a playground."""
 TOKEN_PREFIX = "clk_mdl"
 MAX_RESPONSE_BYTES = 50_000_000
 APIS: Mapping[str, ProviderApi] = {api.name: api for api in (OpenAiWire(), AnthropicWire(), GeminiWire())}
@@ -122,8 +121,8 @@ class ModelProxy:
     def _authenticate(self, name: str, request: Request) -> OpenTrial:
         """Return the trial of a request; its token is in one of the headers in which the providers expect a key."""
         headers, trial = request.headers, self._trials.get(name)
-        names = ("x-api-key", "x-goog-api-key")
-        tokens = [parse_bearer_token(headers), request.query.get("key", ""), *(headers.get(name, "") for name in names)]
+        keys = (headers.get("x-api-key", ""), headers.get("x-goog-api-key", ""), request.query.get("key", ""))
+        tokens = (parse_bearer_token(headers), *keys)
         if trial is None or not any(equal_in_constant_time(trial.token, token) for token in tokens):
             reason = "the API key is not the model token of this run; use the one in OPENAI_API_KEY, ANTHROPIC_API_KEY"
             raise Refusal(401, "invalid_api_key", f"{reason} or GEMINI_API_KEY, or in `models` of the message")
@@ -202,6 +201,7 @@ class ProxiedCall:
         call.status, data = recorded.status, recorded.response.encode()
         if not recorded.media.startswith(_EVENT_STREAM):
             return self._finish(call, operation, recorded.media, recorded.headers, data)
+        call.is_stream = True
         call.add_bytes(data)
         reader, splitter, parts = self._api.open_reader(operation, is_stream=True), EventSplitter(), []
         for event in splitter.feed(data):
@@ -214,11 +214,11 @@ class ProxiedCall:
     def _pass_on(self, call: OpenCall, operation: ModelOperation, request: Request, body: bytes) -> Reply:
         asks_for_usage = body is not request.body
         try:
-            response = self._send(operation, request, body)
+            response = self._send(call, operation, request, body)
             data = None if _is_stream(response) else _read(response)
             if asks_for_usage and data is not None and response.status == 400 and b"stream_options" in data:
                 asks_for_usage = False  # a server that does not know this field
-                response = self._send(operation, request, request.body)
+                response = self._send(call, operation, request, request.body)
                 data = None if _is_stream(response) else _read(response)
         except ProviderFailed as failed:
             call.status = UNREACHABLE
@@ -235,20 +235,25 @@ class ProxiedCall:
             data = self._proxy.hide_keys(data)
             save(data)
             return self._finish(call, operation, media, headers, data)
-        call.response = response
+        call.is_stream = True
         reader = self._api.open_reader(operation, is_stream=True)
         stream = StreamedResponse(self._proxy, call, reader, response, save)
         chunks = ByteStream(stream.read(drops_usage=asks_for_usage))
         return Reply(response.status, b"", _EVENT_STREAM, headers, stream=chunks)
 
-    def _send(self, operation: ModelOperation, request: Request, body: bytes) -> ProviderResponse:
+    def _send(self, call: OpenCall, operation: ModelOperation, request: Request, body: bytes) -> ProviderResponse:
+        def keep(stop: Callable[[], None]) -> None:
+            call.stop = stop
+            if call.is_ended:  # with the trial, just before
+                stop()
+
         headers = {
             name: value
             for name, value in request.headers.items()
             if name in _PASSED_ON or name.startswith(_PASSED_ON_PREFIXES)
         }
         query = {name: value for name, value in request.query.items() if name != "key"}
-        return self._host.send(request.method, operation.path, query, headers, body)
+        return self._host.send(request.method, operation.path, query, headers, body, keep)
 
     def _finish(
         self, call: OpenCall, operation: ModelOperation, media: str, headers: Mapping[str, str], data: bytes
@@ -278,12 +283,11 @@ class StreamedResponse:
         save: Callable[[bytes], None],
     ) -> None:
         self._proxy, self._call, self._reader, self._response, self._save = proxy, call, reader, response, save
-        self._raw: list[bytes] = []
 
     def _end(self, error: str = "") -> None:
         """Log the call, and record it if it is complete; nothing happens the second time."""
         if not self._call.is_ended and not error:
-            self._save(b"".join(self._raw))
+            self._save(self._call.response)
         self._call.end(self._reader.build_summary(), error)
 
     def read(self, *, drops_usage: bool) -> Iterator[bytes]:
@@ -292,17 +296,17 @@ class StreamedResponse:
         With `drops_usage`, leave out the token counts that only the proxy has asked for.
         """
         call, reader, splitter = self._call, self._reader, EventSplitter()
-        error = "the agent did not read the response to its end"
+        error, received = "the agent did not read the response to its end", 0
         try:
             while data := self._response.read():
-                call.add_bytes(data)
-                if call.size > MAX_RESPONSE_BYTES:
+                received += len(data)
+                if received > MAX_RESPONSE_BYTES:
                     error = f"the response has more than {MAX_RESPONSE_BYTES:,} bytes"
                     raise ProviderFailed(error)
                 parts = []
                 for event in splitter.feed(data):
                     raw = self._proxy.hide_keys(event.raw)
-                    self._raw.append(raw)
+                    call.add_bytes(raw)
                     if event.data is not None:
                         reader.read(event.data)
                     if event.is_done or reader.is_complete:
@@ -311,11 +315,12 @@ class StreamedResponse:
                         parts.append(raw)
                 yield b"".join(parts)
             error, rest = "", splitter.take_rest()
-            self._raw.append(rest)
+            call.add_bytes(rest)
             self._end()
             yield rest
         except ProviderFailed as failed:
             error = str(failed)
+            call.add_bytes(self._proxy.hide_keys(splitter.take_rest()))
             raise StreamBroken(error) from None
         finally:
             self._end(error)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from clerkship.events.agent import ToolExecuted
 from clerkship.events.lifecycle import ModelCalled, ProposedToolCall
@@ -19,17 +19,15 @@ from clerkship.model_proxy.contract import (
     TrialHost,
     join_text,
 )
+from clerkship.recording.recorded_calls import hide_stream
 from clerkship.sandbox.request import Refusal
-
-if TYPE_CHECKING:
-    from clerkship.model_proxy.provider import ProviderResponse
 
 SOURCE = "models"
 """The source of the events of model calls."""
 MAX_LOGGED_BODY = 1_000_000
-"""Bytes of a request or response that are stored."""
+"""Characters of a request or response that are stored."""
 MAX_LOGGED_BODIES = 100_000_000
-"""Bytes of all requests and responses of a trial that are stored."""
+"""Characters of all requests and responses of a trial that are stored."""
 MAX_OPEN_CALLS = 64
 """Calls of one trial at the same time."""
 MAX_PROPOSED_CALLS = 10_000
@@ -47,27 +45,21 @@ class OpenCall:
         self, calls: "TrialCalls", provider: str, operation: str, request: RequestSummary, body: bytes
     ) -> None:
         self.provider, self.operation, self.request, self.body = provider, operation, request, body
-        self.response: ProviderResponse | None = None
-        """Set while the response is being read."""
+        self.stop: Callable[[], None] | None = None
+        """Stops waiting for the provider; None until the request is sent."""
         self.status = 0
+        self.is_stream = False
         self._calls = calls
         self._started = perf_counter()
         self._first_byte: float | None = None
-        self._logged = bytearray()
-        self._size = 0
+        self._response = bytearray()
         self.is_ended = False
 
     def add_bytes(self, data: bytes) -> None:
-        """Keep a part of the response for the log."""
+        """Add a part of the response."""
         if self._first_byte is None:
             self._first_byte = perf_counter()
-        self._size += len(data)
-        self._logged += data[: max(0, MAX_LOGGED_BODY - len(self._logged))]
-
-    @property
-    def size(self) -> int:
-        """Bytes of the response so far."""
-        return self._size
+        self._response += data
 
     def end(self, answer: AnswerSummary, error: str = "") -> None:
         """Log the call, once."""
@@ -80,9 +72,10 @@ class OpenCall:
             times["first_part_ms"] = round((self._first_byte - self._started) * 1000, 3)
         return times
 
-    def take_logged(self) -> bytes:
-        """Return the stored part of the response."""
-        return bytes(self._logged)
+    @property
+    def response(self) -> bytes:
+        """The response so far."""
+        return bytes(self._response)
 
 
 class ProposedCalls:
@@ -193,7 +186,7 @@ class TrialCalls:
             finish_reason=self._clean(answer.finish_reason),
             error=self._clean(error),
             request=self._store(call.body),
-            response=self._store(call.take_logged()),
+            response=self._store(call.response, is_stream=call.is_stream),
         )
         event = self.host.emit(SOURCE, called, "agent")
         for proposed in answer.tool_calls:
@@ -225,18 +218,19 @@ class TrialCalls:
     def close(self) -> None:
         """End the calls that are open, and add the account of all calls to the facts of the trial."""
         for call in list(self._open):
-            if call.response is not None:
-                call.response.close()
             call.end(AnswerSummary(), "the agent did not wait for the end of the response")
+            if call.stop is not None:
+                call.stop()
         if self._counts["calls"]:
             self.host.sidecar.facts.setdefault(MODEL_USAGE, {**self._counts, "cost": self._cost})
 
-    def _store(self, body: bytes) -> str:
-        """Return the part of a body that is stored, redacted."""
-        limit = min(MAX_LOGGED_BODY, MAX_LOGGED_BODIES - self._logged_bytes)
-        text: str = self._clean(body[:limit].decode(errors="replace"))
-        self._logged_bytes += len(text)
-        return text
+    def _store(self, body: bytes, *, is_stream: bool = False) -> str:
+        """Return the part of a body that is stored. It is redacted first, so that no secret is cut and left."""
+        text = body.decode(errors="replace")
+        redacted: str = "".join(hide_stream(text, self._redact)) if is_stream else self._redact(text)
+        stored = redacted[: max(0, min(MAX_LOGGED_BODY, MAX_LOGGED_BODIES - self._logged_bytes))]
+        self._logged_bytes += len(stored)
+        return stored
 
     def _clean(self, value: Any) -> Any:
         """Return a value with each text redacted and valid: JSON may have half of a surrogate pair."""

@@ -15,6 +15,7 @@ from clerkship.playground.handlers import CLOCK, RequestContext
 from clerkship.playground.later_replies import REPLIES, ReplyTable
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
+from clerkship.sandbox.handle import MODELS
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import ByteStream, Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall
@@ -27,8 +28,6 @@ from clerkship.transports.network import LOCAL_NETWORK, SandboxNetwork
 if TYPE_CHECKING:
     from clerkship.model_proxy.proxy import ModelProxy
 
-MODELS = "models"
-"""The first part of the path of model calls, where other paths have the id of a playground."""
 CONTROL = "control"
 """The path of this endpoint, next to those of the sandboxes. No sandbox may have this name."""
 MAX_PAGE_EVENTS = 1000

@@ -8,6 +8,7 @@ See docs/decisions/0037-record-model-calls.md.
 
 import re
 import tempfile
+import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import partial
@@ -44,7 +45,8 @@ class RedactedTrial(Protocol):
 class AskedCall(NamedTuple):
     """A request as it is looked for."""
 
-    key: str
+    request: str
+    """What equal requests have in common: the key of the first of them."""
     texts: tuple[str, ...]
     entry: RecordedModelCall
     """Without the response."""
@@ -57,6 +59,8 @@ class CallRecording:
         self._session, self._owner, self._trial = session, owner, trial
         self._redactor = session.redactor_for(owner[0])
         self._counts: Counter[str] = Counter()
+        """How many responses each request has had; those that are not recorded do not count."""
+        self._lock = threading.Lock()
 
     @property
     def replays(self) -> bool:
@@ -66,41 +70,43 @@ class CallRecording:
     def ask(self, provider: str, operation: str, body: Mapping[str, Any]) -> AskedCall:
         """Return the call to look for: the next one with this request."""
         texts = tuple(split_request(body, self._hide))
-        base = content_key([provider, operation, *texts])
-        self._counts[base] += 1
         entry = RecordedModelCall(
             key="",
             of=(self._owner,),
             provider=provider,
             operation=operation,
             request=tuple(map(content_key, texts)),
-            number=self._counts[base],
             status=0,
             media="",
             response="",
         )
-        key = content_key(entry.hashed())
-        return AskedCall(key, texts, entry.model_copy(update={"key": key}))
+        return self._number(AskedCall(content_key(entry.hashed()), texts, entry))
+
+    def _number(self, asked: AskedCall) -> AskedCall:
+        """Return the call as the next one with its request; `request` stays the key of the first."""
+        entry = asked.entry.model_copy(update={"number": self._counts[asked.request] + 1})
+        return asked._replace(entry=entry.model_copy(update={"key": content_key(entry.hashed())}))
 
     def find(self, asked: AskedCall) -> RecordedModelCall | None:
         """Return the recorded call with its response as this run would have got it; None if it must be asked for."""
         if self._session.mode == "record":
             return None
-        found = self._session.find(self._owner, asked.key)
-        if not isinstance(found, RecordedModelCall):
-            return None
+        with self._lock:
+            found = self._session.find(self._owner, self._number(asked).entry.key)
+            if not isinstance(found, RecordedModelCall):
+                return None
+            self._counts[asked.request] += 1
         return found.model_copy(update={"response": self._trial.restore(self._redactor.show(found.response))})
 
     def miss(self, asked: AskedCall) -> NotRecorded:
         """Return the error for a request that is not recorded."""
         number = f" (number {asked.entry.number} of equal ones)" if asked.entry.number > 1 else ""
         what = f"a call of the agent to {asked.entry.provider}{asked.entry.operation}{number}"
-        return self._session.miss(self._owner, asked.key, what, partial(describe_nearest_call, asked))
+        return self._session.miss(self._owner, asked.entry.key, what, partial(describe_nearest_call, asked))
 
     def save(self, asked: AskedCall, status: int, media: str, headers: Mapping[str, str], response: bytes) -> None:
         """Record a response, unless a client would ask again upon it."""
         if status >= 500 or status in PASSING:
-            self._counts[content_key([asked.entry.provider, asked.entry.operation, *asked.texts])] -= 1
             return
         try:
             text = response.decode()
@@ -110,7 +116,9 @@ class CallRecording:
         is_stream = media.startswith("text/event-stream")
         hidden = "".join(hide_stream(text, self._hide)) if is_stream else self._hide(text)
         known = {"status": status, "media": media, "headers": dict(headers), "response": hidden}
-        self._session.put(self._owner, asked.entry.model_copy(update=known), asked.texts)
+        with self._lock:
+            self._session.put(self._owner, self._number(asked).entry.model_copy(update=known), asked.texts)
+            self._counts[asked.request] += 1
 
     def _hide(self, text: str) -> str:
         hidden: str = self._redactor.hide(self._trial.redact(text))

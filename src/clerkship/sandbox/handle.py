@@ -249,6 +249,8 @@ class ClockControl(Protocol):
         """Advance to the next scheduled event; return False if there is none."""
 
 
+MODELS = "models"
+"""The first part of the path of model calls, where other paths have the id of a playground."""
 NO_MODELS: "Mapping[str, ModelAddress]" = MappingProxyType({})
 
 
