@@ -23,11 +23,11 @@ from urllib.parse import urlsplit
 from benchmarks.processes import cpu_seconds, start_server
 from benchmarks.table import print_table
 from clerkship.model.environment import Environment
-from clerkship.model_proxy.provider import ProviderAccount
 from clerkship.model_proxy.proxy import ModelProxy
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
+from clerkship.providers.connections import ProviderAccount
 
 MODULE = "benchmarks.models"
 KEY = "sk-of-the-benchmark"

@@ -19,7 +19,7 @@ LAYERS: list[set[str]] = [
     {"old_paths"},
     {"model"},
     {"kit"},
-    {"text"},
+    {"text", "providers"},
     {"formats", "llm"},
     {"events", "settings"},
     {"suite_files"},

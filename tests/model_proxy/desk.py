@@ -11,11 +11,11 @@ from clerkship.engine.model_build import find_agent_prices
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import ModelCalled
 from clerkship.model.environment import Environment
-from clerkship.model_proxy.provider import ProviderAccount
 from clerkship.model_proxy.proxy import ModelProxy
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
+from clerkship.providers.connections import ProviderAccount
 from clerkship.sandbox.model_access import list_variables
 from tests.model_proxy.provider import KEY, ModelProvider
 

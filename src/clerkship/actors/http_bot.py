@@ -15,8 +15,8 @@ from clerkship.actors.contract import Agent, AgentError, EntryPointName, History
 from clerkship.actors.messages import describe_invalid_json, describe_sandboxes, excerpt
 from clerkship.actors.reply import parse_answer, parse_replies, read_messages, read_session, read_values, shorten
 from clerkship.actors.webhook import OMITTED_QUERY, call_agent, check_status, sign
+from clerkship.kit.http_client import check_reachable
 from clerkship.kit.secrets import new_name
-from clerkship.llm.http_client import check_reachable
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.bot_format import BotFormat
 from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor

@@ -20,7 +20,7 @@ from clerkship.actors.http_bot import (
 )
 from clerkship.actors.webhook import OMITTED_QUERY, load_http, parse_secret
 from clerkship.kit.depth import MAX_DEPTH, is_deeper_than
-from clerkship.llm.http_client import parse_address
+from clerkship.kit.http_client import parse_address
 from clerkship.model.bot_format import (
     HEADERS_OPTION,
     NO_BOT_FORMAT,

@@ -14,8 +14,8 @@ from pydantic import JsonValue
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.events.agent import MODEL_ANSWER_CUT_OFF, TOOL_CALL_AS_TEXT, ActionExecuted, Noted, ToolCallRejected
+from clerkship.kit.http_client import check_reachable
 from clerkship.llm.endpoint import ApiCredentials, Endpoint, first_message, message_text, parse_token_counts
-from clerkship.llm.http_client import check_reachable
 from clerkship.llm.model_reference import check_key, parse_reference
 from clerkship.llm.retry import ModelRetryPolicy, RequestDeclined, TimeSpent
 from clerkship.llm.token_limit import TokenLimit

@@ -27,9 +27,9 @@ from clerkship.actors.messages import (
     task_message,
 )
 from clerkship.kit.http_body import ResponseTooLarge
+from clerkship.kit.http_client import CONNECT_TIMEOUT, check_reachable, get, open_client, parse_address, post
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
-from clerkship.llm.http_client import CONNECT_TIMEOUT, check_reachable, get, open_client, parse_address, post
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.sandbox.handle import LaterReply, Sandboxes

@@ -10,8 +10,8 @@ from clerkship.client import calls
 from clerkship.client.calls import ListCall, ServerCall
 from clerkship.client.errors import parse_problem
 from clerkship.client.exchange import Exchange, ReceivedEvents, build_headers
+from clerkship.kit.http_client import is_loopback, parse_address
 from clerkship.kit.wall import sleep
-from clerkship.llm.http_client import is_loopback, parse_address
 from clerkship.model.server_objects import LoggedEvent
 
 P = ParamSpec("P")

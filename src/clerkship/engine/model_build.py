@@ -114,7 +114,7 @@ def open_model_proxy(settings: Settings, recorded: Collection[str] | None = None
         used = {name: (default, "") for name, (_, default, _) in addresses.items() if name in recorded}
     if settings.model_proxy == "off" or not used:
         return None
-    account = load("clerkship.model_proxy.provider:ProviderAccount")
+    account = load("clerkship.providers.connections:ProviderAccount")
     build = cast("Callable[..., ModelProxy]", load("clerkship.model_proxy.proxy:ModelProxy"))
     accounts = [account(name, url, key, f"{name.upper()}_API_KEY") for name, (url, key) in used.items()]
     own = load_model_file(Path(settings.prices), PriceList).root if settings.prices else {}

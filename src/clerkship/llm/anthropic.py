@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from clerkship.kit.extras import describe_install
+from clerkship.kit.http_client import is_loopback
 from clerkship.llm.endpoint import ApiCredentials
 from clerkship.llm.endpoint_pool import HostConnections
-from clerkship.llm.http_client import is_loopback
 from clerkship.llm.model_reference import ModelReference
 from clerkship.llm.remote import AnswerFormat, ChatMessage, ChatRequest, ModelReply, RequestOptions, StopReason
 from clerkship.llm.retry import EndpointBusy, ModelOutage, build_status_error, build_timeout, call_with_retries

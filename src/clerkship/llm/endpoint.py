@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import orjson
 
 from clerkship.kit.http_body import ResponseTooLarge
-from clerkship.llm.http_client import open_client, post
+from clerkship.kit.http_client import open_client, post
 from clerkship.llm.retry import (
     ConcurrencyLimit,
     EndpointBusy,

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 from urllib.parse import urlsplit
 
-from clerkship.llm.http_client import open_client
+from clerkship.kit.http_client import open_client
 from clerkship.llm.retry import ConcurrencyLimit
 
 if TYPE_CHECKING:

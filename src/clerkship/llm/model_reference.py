@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
-from clerkship.llm.http_client import parse_address
+from clerkship.kit.http_client import parse_address
 from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 

@@ -13,20 +13,19 @@ from clerkship.kit.secrets import equal_in_constant_time, new_name, new_token
 from clerkship.llm.endpoint import MIN_KEY_LENGTH
 from clerkship.model.errors import PlatformError
 from clerkship.model.redaction import build_redactor
-from clerkship.model_proxy.anthropic import AnthropicWire
-from clerkship.model_proxy.contract import (
+from clerkship.model_proxy.trial_calls import FindPrices, OpenCall, TrialCalls, TrialHost
+from clerkship.providers.anthropic import AnthropicWire
+from clerkship.providers.connections import ProviderAccount, ProviderFailed, ProviderHost, ProviderResponse
+from clerkship.providers.contract import (
     AnswerReader,
     AnswerSummary,
     ModelOperation,
     ProviderApi,
     RequestSummary,
-    TrialHost,
 )
-from clerkship.model_proxy.gemini import GeminiWire
-from clerkship.model_proxy.openai import OpenAiWire, ask_for_usage, is_usage_only
-from clerkship.model_proxy.provider import ProviderAccount, ProviderFailed, ProviderHost, ProviderResponse
-from clerkship.model_proxy.server_sent_events import EventSplitter
-from clerkship.model_proxy.trial_calls import FindPrices, OpenCall, TrialCalls
+from clerkship.providers.gemini import GeminiWire
+from clerkship.providers.openai import OpenAiWire, ask_for_usage, is_usage_only
+from clerkship.providers.server_sent_events import EventSplitter
 from clerkship.recording.recorded_calls import AskedCall, CallRecording
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
 from clerkship.sandbox.handle import MODELS

@@ -2,21 +2,24 @@
 
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 from clerkship.events.agent import ToolExecuted
+from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import ModelCalled, ProposedToolCall
+from clerkship.events.log import Log
+from clerkship.events.sidecar import Sidecar
 from clerkship.kit.text import replace_surrogates
 from clerkship.kit.wall import perf_counter
 from clerkship.model.usage import MODEL_USAGE, Prices
-from clerkship.model_proxy.contract import (
+from clerkship.providers.contract import (
     AnswerSummary,
     ModelToolCall,
     ModelToolResult,
     RequestSummary,
     TokenCounts,
-    TrialHost,
     join_text,
 )
 from clerkship.recording.recorded_calls import hide_stream
@@ -36,6 +39,26 @@ MAX_NAMES = 1000
 """Tools of a request that are named in its event."""
 FindPrices = Callable[[str, str], Prices | None]
 """Returns the prices of a provider's model; None if they are not known."""
+
+
+class TrialHost(Protocol):
+    """The part of a playground that the proxy uses."""
+
+    closed: bool
+    log: Log
+    sidecar: Sidecar
+    hidden: dict[str, str]
+    """Texts that the log replaces."""
+
+    @property
+    def lock(self) -> AbstractContextManager[Any, Any]:
+        """The lock that each change needs."""
+
+    def emit(self, source: str, payload: Payload, actor: str, cause: int | None = None) -> Event:
+        """Append an event to the log."""
+
+    def redact(self, text: str) -> str:
+        """Replace the credentials of the trial's sandboxes."""
 
 
 class OpenCall:

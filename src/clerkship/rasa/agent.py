@@ -11,8 +11,8 @@ from pydantic import JsonValue
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say, Start
 from clerkship.actors.reply import parse_replies
 from clerkship.kit.http_body import ResponseTooLarge
+from clerkship.kit.http_client import CONNECT_TIMEOUT, get, open_client, parse_address, post
 from clerkship.kit.secrets import new_name
-from clerkship.llm.http_client import CONNECT_TIMEOUT, get, open_client, parse_address, post
 from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel

@@ -7,7 +7,7 @@ import orjson
 
 from clerkship.events import agent
 from clerkship.kit.http_body import ResponseTooLarge
-from clerkship.llm.http_client import fetch
+from clerkship.kit.http_client import fetch
 from clerkship.model.agent_domain import AgentCapabilities, AgentDomain
 from clerkship.model.errors import InputError
 from clerkship.rasa.names import BUILT_IN_ACTIONS

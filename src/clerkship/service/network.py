@@ -9,8 +9,8 @@ from typing import TypeVar
 from clerkship.actors.contract import Solver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.extras import describe_install
+from clerkship.kit.http_client import parse_address
 from clerkship.kit.tls import TlsFiles
-from clerkship.llm.http_client import parse_address
 from clerkship.model.environment import Environment
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.names import did_you_mean

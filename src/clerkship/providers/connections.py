@@ -15,8 +15,8 @@ from functools import cache, partial
 from typing import NamedTuple
 from urllib.parse import SplitResult, quote, unquote, urlencode, urlsplit
 
-from clerkship.llm.http_client import CONNECT_TIMEOUT, is_loopback
-from clerkship.model_proxy.contract import ProviderName
+from clerkship.kit.http_client import CONNECT_TIMEOUT, is_loopback
+from clerkship.providers.contract import ProviderName
 
 READ_TIMEOUT = 600.0
 """Seconds between two parts of a response, as in the clients of the providers. The limits of the trial are shorter."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import orjson
 
-from clerkship.model_proxy.contract import (
+from clerkship.providers.contract import (
     AnswerReader,
     AnswerSummary,
     ModelOperation,

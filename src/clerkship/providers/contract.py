@@ -1,15 +1,10 @@
-"""What the proxy reads from the requests and responses of a provider's API."""
+"""What is read from the requests and responses of a provider's API."""
 
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol
 
 import orjson
-
-from clerkship.events.event import Event, Payload
-from clerkship.events.log import Log
-from clerkship.events.sidecar import Sidecar
 
 ProviderName = Literal["openai", "anthropic", "gemini"]
 
@@ -99,7 +94,7 @@ class ProviderApi(Protocol):
         """The name of the provider in addresses and settings."""
 
     def find_operation(self, method: str, path: str) -> ModelOperation | None:
-        """Return the operation of a request; None if the proxy does not pass it on."""
+        """Return the operation of a request; None if it is not one that is read here."""
 
     def parse_request(self, operation: ModelOperation, body: Mapping[str, Any]) -> RequestSummary:
         """Summarize a request."""
@@ -109,26 +104,6 @@ class ProviderApi(Protocol):
 
     def render_error(self, status: int, code: str, message: str) -> bytes:
         """Return an error in the form of the API."""
-
-
-class TrialHost(Protocol):
-    """The part of a playground that the proxy uses."""
-
-    closed: bool
-    log: Log
-    sidecar: Sidecar
-    hidden: dict[str, str]
-    """Texts that the log replaces."""
-
-    @property
-    def lock(self) -> AbstractContextManager[Any, Any]:
-        """The lock that each change needs."""
-
-    def emit(self, source: str, payload: Payload, actor: str, cause: int | None = None) -> Event:
-        """Append an event to the log."""
-
-    def redact(self, text: str) -> str:
-        """Replace the credentials of the trial's sandboxes."""
 
 
 def object_of(value: Any) -> Mapping[str, Any]:

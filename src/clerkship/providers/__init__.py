@@ -1,0 +1,1 @@
+"""The APIs of the providers of models, and connections to them."""
