@@ -39,17 +39,20 @@ def provider() -> Iterator[ModelProvider]:
         yield started
 
 
-def run(project: Path, provider: ModelProvider, agent: str) -> None:
+def run(project: Path, provider: ModelProvider, agent: str, tool: Call = READ) -> None:
     """Run the task of the project that has no conversation, record the calls, and replay them without the provider."""
-    log = run_task(project, agent, "--record", OPENAI_BASE_URL=f"{provider.url}/v1", OPENAI_API_KEY=KEY)
+    addresses = {"OPENAI_BASE_URL": f"{provider.url}/v1", "ANTHROPIC_BASE_URL": provider.url}
+    log = run_task(project, agent, tool, "--record", OPENAI_API_KEY=KEY, ANTHROPIC_API_KEY=KEY, **addresses)
     assert len(provider.received) == 2
-    assert run_task(project, agent, "--replay") == log
+    assert run_task(project, agent, tool, "--replay") == log
     assert len(provider.received) == 2
 
 
-def run_task(project: Path, agent: str, option: str, **environ: str) -> list[bytes]:
+def run_task(project: Path, agent: str, called: Call, option: str, **environ: str) -> list[bytes]:
     """Run the task with an option, check what is in its log, and return the log."""
-    known = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
+    own = ("OPENAI_", "ANTHROPIC_", "CLAUDE")
+    known = {name: value for name, value in os.environ.items() if not name.startswith(own)}
+    known["CLAUDE_CONFIG_DIR"] = str(project.parent / "claude")
     command = ["clerkship", "run", "practice", "--tag", "files", "--agent", f"command:{agent}", option]
     done = subprocess.run(
         command,
@@ -75,7 +78,7 @@ def run_task(project: Path, agent: str, option: str, **environ: str) -> list[byt
         "agent.model.called",
     ]
     tool = next(event["payload"] for event in events if event["kind"] == "agent.tool.executed")
-    assert (tool["tool_name"], tool["arguments"]) == ("read_file", {"path": "inbox/orders.csv"})
+    assert (tool["tool_name"], tool["arguments"]) == called
     assert "masks,30" in json.dumps(tool["result"])
     used = task_run.models["agent"]
     assert (used.calls, used.prompt_tokens, used.completion_tokens) == (2, 200, 20)
@@ -103,6 +106,13 @@ def test_pydantic_ai(project: Path, provider: ModelProvider) -> None:
 @pytest.mark.parametrize("name", ["langgraph", "openai_agents"])
 def test_other_frameworks_in_python(project: Path, provider: ModelProvider, name: str) -> None:
     run(project, provider, f"{environment(name)} with_{name}.py")
+
+
+@pytest.mark.slow
+def test_claude_agent_sdk(project: Path) -> None:
+    read = Call("mcp__clerk__read_file", READ.arguments)
+    with ModelProvider(read, "42") as provider:
+        run(project, provider, f"{environment('claude_agent_sdk')} with_claude_agent_sdk.py", read)
 
 
 @pytest.fixture
