@@ -146,7 +146,7 @@ def test_validate_imports_only_what_the_files_name(practice: Path) -> None:
     own |= {"clerkship.payer"}
     own |= {"clerkship.engine.build", "clerkship.engine.worker", "clerkship.model.scenario_file", "clerkship.plugin"}
     own |= {"clerkship.sandbox.faults.request_faults", "clerkship.assertions.flows", "clerkship.assertions.judged"}
-    own |= {f"clerkship.actors.{name}" for name in ("command", "openai_chat", "person_played", "python", "webhook")}
+    own |= {f"clerkship.actors.{name}" for name in ("command", "model_agent", "person_played", "python", "webhook")}
     assert of_packages(modules, HEAVY - {"yaml"} | own | {"sqlite3"}) == set()
 
 
@@ -160,10 +160,10 @@ def test_run_imports_only_the_simulators_and_agents_that_are_named(practice: Pat
         "clerkship.plugin",
     }
     own |= {"clerkship.payer"}
-    own |= {"clerkship.actors.openai_chat", "clerkship.sandbox.faults.request_faults", "clerkship.assertions.judged"}
+    own |= {"clerkship.actors.model_agent", "clerkship.sandbox.faults.request_faults", "clerkship.assertions.judged"}
     own |= {
         f"clerkship.actors.{name}" for name in ("command", "http_bot", "person_played", "python_process", "webhook")
     }
     own |= {f"clerkship.engine.{name}" for name in ("fork_point", "person_check", "remote_model")}
-    own |= {"clerkship.llm.anthropic", "clerkship.llm.openai", "clerkship.recording.recorded_model"}
+    own |= {"clerkship.llm.client", "clerkship.providers.apis", "clerkship.recording.recorded_model"}
     assert of_packages(modules, HEAVY - {"yaml", "jinja2", "httptools"} | own) == set()

@@ -1,6 +1,5 @@
 """Waiting without fixed pauses: for a condition, and for work that must not take forever."""
 
-import asyncio
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -76,17 +75,3 @@ def time_limit(seconds: float) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-def record_sleeps(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Record the delays that coroutines ask for, except in threads that run already. They still wait that long."""
-    delays: list[float] = []
-    sleep, others = asyncio.sleep, set(threading.enumerate()) - {threading.current_thread()}
-
-    async def record(delay: float, result: T | None = None) -> T | None:
-        if threading.current_thread() not in others:
-            delays.append(delay)
-        return await sleep(delay, result)
-
-    monkeypatch.setattr(asyncio, "sleep", record)
-    return delays

@@ -135,13 +135,11 @@ class Settings:
     )
     gemini_base_url: str = _setting(
         "https://generativelanguage.googleapis.com",
-        "address of the Gemini API for agents' model calls, or `GOOGLE_GEMINI_BASE_URL`",
+        "address of `gemini:` models, or `GOOGLE_GEMINI_BASE_URL`",
         _address("https://generativelanguage.googleapis.com"),
         "GOOGLE_GEMINI_BASE_URL",
     )
-    gemini_api_key: str = _setting(
-        "", "key for agents' calls of the Gemini API, or `GEMINI_API_KEY`", _SECRET_TEXT, "GEMINI_API_KEY"
-    )
+    gemini_api_key: str = _setting("", "key for `gemini:` models, or `GEMINI_API_KEY`", _SECRET_TEXT, "GEMINI_API_KEY")
     model_proxy: str = _setting(
         "on",
         "whether agents call models through the run, which logs the calls and keeps the keys: `on` or `off`",
@@ -161,8 +159,8 @@ class Settings:
     )
     judge: str = _setting(
         "",
-        "model that judges criteria in plain language: `openai:model`, `anthropic:model`, `azure:deployment`, "
-        "`scripted:file`, or `none` to skip it",
+        "model that judges criteria in plain language: `openai:model`, `anthropic:model`, `gemini:model`, "
+        "`azure:deployment`, `scripted:file`, or `none` to skip it",
     )
     person: str = _setting(
         "", "model that plays people who are not scripted: `openai:model` and so on, or `scripted:file`"

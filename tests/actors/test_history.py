@@ -13,7 +13,7 @@ from clerkship.settings import Settings
 from examples.order_support.rasa_server import serve
 from tests.actors.programs import program
 from tests.actors.servers import Answered, Asked, Served
-from tests.actors.test_openai_chat import calls, model, says, solver
+from tests.actors.test_model_agent import calls, model, says, solver
 from tests.rasa.servers import SmallRasa, action, bot, reply, slot
 from tests.rasa.test_agent import SolverWithoutCapabilities
 from tests.service.forks import fork

@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.actors.openai_chat import MAX_REPORTED_ARGUMENTS, find_tool_in_text
+from clerkship.actors.toolbox import MAX_REPORTED_ARGUMENTS, find_tool_in_text
 from clerkship.events.agent import ToolCallRejected
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import render_ledger
@@ -25,7 +25,7 @@ from clerkship.settings import Settings
 from tests.actors.picky_server import completion, error, require_types
 from tests.actors.programs import WORK, suite
 from tests.actors.servers import Answered, Served
-from tests.actors.test_openai_chat import calls, results, solver
+from tests.actors.test_model_agent import calls, results, solver
 from tests.workbench import CATALOG, Workbench
 
 SERVICE = """

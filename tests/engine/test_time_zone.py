@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.actors.servers import Served
-from tests.actors.test_openai_chat import model, says, solver
+from tests.actors.test_model_agent import model, says, solver
 from tests.workbench import Workbench
 
 SUITE = """\

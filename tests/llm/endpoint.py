@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from clerkship.llm.endpoint import ApiCredentials
-from clerkship.llm.endpoint_pool import EndpointPool
+from clerkship.llm.client import Cancellation
+from clerkship.llm.embeddings import OpenAiEmbedder
+from clerkship.llm.hosts import ModelHosts
 from clerkship.llm.model_reference import ModelReference
-from clerkship.llm.openai import OpenAiApi, OpenAiEmbedder
 from clerkship.llm.remote import RemoteModel, RequestOptions
-from clerkship.llm.retry import ModelRetryPolicy
+from clerkship.llm.retry import ConcurrencyLimit, ModelRetryPolicy
+from clerkship.providers.connections import ProviderAccount
 from tests.actors.servers import Answered, Asked, Served
 
 KEY = "sk-judges-have-keys-too"
@@ -47,19 +48,23 @@ def in_turn(answers: Iterable[Answered | None]) -> Callable[[Asked], Answered | 
 
 def model(
     served: Served,
-    pool: EndpointPool | None = None,
+    hosts: ModelHosts | None = None,
     endpoint: int | None = None,
     name: str = "some-model",
     key: str = KEY,
+    at_once: int | None = None,
     **options: Any,
 ) -> RemoteModel:
     """Return a model at the test server, with a test key and short retry delays."""
     request_options = RequestOptions(**{"backoff": 0.001, **options})
-    credentials, pool = ApiCredentials(key), pool or EndpointPool(endpoint)
-    reference, vectors = ModelReference(name, f"{served.url}/v1"), ModelReference("some-vectors", f"{served.url}/v1")
-    embedder = OpenAiEmbedder(vectors, credentials, request_options, pool.host(vectors.address))
-    api = OpenAiApi(reference, credentials, request_options)
-    return RemoteModel(reference, api, embedder, pool, request_options.at_once)
+    hosts = hosts or ModelHosts(endpoint)
+    account = ProviderAccount("openai", f"{served.url}/v1", key, "OPENAI_API_KEY")
+    hosts.add_model(account.base_url, at_once)
+    own = () if at_once is None else (ConcurrencyLimit(at_once),)
+    policy = request_options.retry_policy
+    client = hosts.build_client(account, "set a key", policy=policy, own=own, cancellation=Cancellation())
+    embedder = OpenAiEmbedder(ModelReference("some-vectors", account.base_url), client, request_options.prices)
+    return RemoteModel(ModelReference(name, account.base_url), client, request_options, embedder, hosts.remove_model)
 
 
 def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,9 +1,6 @@
-"""Anthropic's library against a test server: formats, errors, and redaction of the key."""
+"""Models with Anthropic's API: formats, errors, and redaction of the key."""
 
-import builtins
 import logging
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -53,7 +50,7 @@ def test_schema_and_system_prompt_are_sent_and_usage_counted() -> None:
     assert body["messages"] == [{"role": "user", "content": "Is it so?"}]
     assert (body["model"], body["temperature"], body["top_k"], body["max_tokens"]) == ("claude", 0.5, 3, 8192)
     assert served.asked[0].path == "/v1/messages"
-    assert served.asked[0].headers["authorization"] == f"Bearer {KEY}"
+    assert served.asked[0].headers["x-api-key"] == KEY
 
 
 @pytest.mark.parametrize(
@@ -130,7 +127,7 @@ def test_each_kind_of_missing_answer_has_its_own_error(message: Answered, told: 
     assert bad.value.usage.calls == 3
 
 
-def test_retries_are_ours_and_not_the_librarys() -> None:
+def test_busy_endpoint_is_retried() -> None:
     answers = [failed(529, "overloaded"), failed(429, "slow", **{"retry-after": "0"}), None, wrote(text(GOOD))]
     with Served(in_turn(answers)) as served:
         asked = claude(served)
@@ -151,7 +148,7 @@ def test_outage_reports_attempts_and_reason() -> None:
 def test_invalid_message_is_an_outage() -> None:
     with Served(lambda asked: (200, {"Content-Type": "application/json"}, b'{"hello": "world"}')) as served:
         asked = claude(served)
-        with pytest.raises(ModelOutage, match="is not a message"):
+        with pytest.raises(ModelOutage, match="has no message"):
             asked.ask(QUESTION)
         asked.close()
 
@@ -165,7 +162,6 @@ def test_rejected_key_fails_at_once_and_is_not_shown_or_logged(caplog: pytest.Lo
         asked.close()
     assert "status 401: invalid x-api-key [key]; set CLERKSHIP_ANTHROPIC_API_KEY" in str(declined.value)
     assert len(served.asked) == 1
-    assert caplog.records
     assert KEY not in caplog.text + repr(declined.value)
 
 
@@ -184,28 +180,3 @@ def test_model_name_omits_the_default_address() -> None:
     assert model_name(ModelChoice(who="anthropic:claude-x"), settings) == "anthropic:claude-x"
     with pytest.raises(InputError, match=r"api\.anthropic\.com requires a key; set ANTHROPIC_API_KEY"):
         build_model(ModelChoice(who="anthropic:claude-x"), settings)
-
-
-def test_missing_library_error_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = builtins.__import__
-
-    def without(name: str, *rest: Any) -> Any:
-        if name == "anthropic":
-            raise ImportError(name)
-        return real(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(InputError, match=r"`uv sync --extra anthropic .*pip install 'clerkship\[anthropic\]'"):
-        build_model(ModelChoice(who="anthropic:claude"), Settings(anthropic_api_key=KEY))
-
-
-def test_library_is_imported_only_for_its_models() -> None:
-    code = (
-        "import sys\n"
-        "from clerkship.engine.model_build import build_model\n"
-        "from clerkship.model.model_choice import ModelChoice\n"
-        "from clerkship.settings import Settings\n"
-        "build_model(ModelChoice(who='openai:m@http://127.0.0.1:1/v1'), Settings())\n"
-        "assert not {'anthropic', 'httpx', 'httpx2'} & set(sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

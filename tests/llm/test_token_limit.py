@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from clerkship.llm.contract import Question
 from clerkship.llm.retry import RequestDeclined
 from clerkship.llm.token_limit import DEFAULT_MAX_TOKENS, TokenLimit
+from clerkship.providers.apis import APIS
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import bodies, model, said
 
@@ -64,8 +65,8 @@ def test_limit_in_the_parameters_is_used_unless_an_option_sets_one() -> None:
 
 
 def test_openai_itself_gets_the_newer_name() -> None:
-    assert TokenLimit(9, "https://api.openai.com/v1").apply({}) == {"max_completion_tokens": 9}
-    assert TokenLimit(9, "http://127.0.0.1:8000/v1").apply({}) == {"max_tokens": 9}
+    assert TokenLimit(9, APIS["openai"], "https://api.openai.com/v1").apply({}) == {"max_completion_tokens": 9}
+    assert TokenLimit(9, APIS["openai"], "http://127.0.0.1:8000/v1").apply({}) == {"max_tokens": 9}
 
 
 def test_other_name_is_used_after_the_endpoint_declines_the_first() -> None:

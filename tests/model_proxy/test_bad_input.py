@@ -151,7 +151,7 @@ def test_header_with_a_line_break_is_not_smuggled(desk: ModelDesk) -> None:
 
 @pytest.mark.parametrize("status", [400, 401, 404, 502])
 def test_errors_have_the_form_of_each_provider(status: int) -> None:
-    from clerkship.model_proxy.proxy import APIS  # noqa: PLC0415
+    from clerkship.providers.apis import APIS  # noqa: PLC0415
 
     forms = {name: json.loads(api.render_error(status, "code", "why")) for name, api in APIS.items()}
     assert forms["openai"]["error"]["message"] == "why"

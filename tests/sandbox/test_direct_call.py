@@ -6,10 +6,11 @@ from typing import Any
 import orjson
 import pytest
 
-from clerkship.actors.openai_chat import Toolbox
+from clerkship.actors.toolbox import Toolbox
 from clerkship.checks.conformance.rig import SimulatorRig, prepare_domains
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.providers.contract import ModelToolCall
 from clerkship.recording import recorded_agent
 from clerkship.sandbox.call_record import decode_bytes, encode_bytes
 from clerkship.sandbox.direct_call import DirectCall
@@ -36,13 +37,12 @@ def sandboxes(rig: SimulatorRig) -> Sandboxes:
 
 
 def _call_tool(tools: Toolbox, name: str, **arguments: Any) -> str:
-    called = tools.call({"id": "1", "function": {"name": name, "arguments": orjson.dumps(arguments).decode()}})
-    return str(called["content"])
+    return str(tools.call(ModelToolCall("1", name, arguments)).content)
 
 
 def test_a_model_calls_an_operation_without_a_route(rig: SimulatorRig, sandboxes: Sandboxes) -> None:
     tools = Toolbox(sandboxes)
-    names = [each["function"]["name"] for each in tools.definitions]  # type: ignore[index]
+    names = [tool.name for tool in tools.definitions]
     assert names == ["send_page", "list_pages"]
     assert _call_tool(tools, "send_page", number="12", text="call") == "sent"
     assert _call_tool(tools, "list_pages") == '[["12","call"]]'

@@ -6,7 +6,6 @@ import pytest
 
 from clerkship.actors.contract import Agent, Message
 from clerkship.actors.nop import Nop
-from clerkship.actors.openai_chat import ChatSolver
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.agent_domain import AgentCapabilities, AgentDomain
@@ -15,6 +14,7 @@ from clerkship.service.checking import Validation, ValidationRequest, validate
 from clerkship.service.planning.plan import RunPlan, plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
+from tests.actors.models import model_at
 from tests.actors.servers import Served
 from tests.suite_files.library_folder import LibraryFolder
 
@@ -154,7 +154,7 @@ class TextOnlyAgent:
 
 def test_openai_agent_is_warned_about_if_flows_are_checked(shop: LibraryFolder) -> None:
     with Served(lambda asked: (200, {}, b"{}")) as there:
-        plan = plan_shop(shop, ChatSolver("small", f"{there.url}/v1", ""))
+        plan = plan_shop(shop, model_at(f"{there.url}/v1", "small"))
     said = [warning.message for warning in plan.warnings]
     assert "`sequencing`: a model behind `openai:` (small) reports no flows" in said
     assert plan.warnings[0].location() == f"{shop.root}/eval/scenarios/one.yml:5:53"

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from clerkship.actors.openai_chat import ChatSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
 from clerkship.service.checking import ValidationRequest, validate
@@ -19,6 +18,7 @@ from clerkship.service.planning.request import ForkRequest, RunRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.resume import plan_resume
 from clerkship.settings import Settings
+from tests.actors.models import model_at
 from tests.actors.programs import TALK, WORK, program, suite
 from tests.actors.servers import Answered, Asked, Served
 from tests.workbench import Workbench
@@ -57,7 +57,7 @@ def test_unreachable_openai_agent_stops_the_run(bench: Workbench, unreachable_ad
     with pytest.raises(
         InputError, match=f"agent openai:m@http://{unreachable_address}/v1: cannot connect to {unreachable_address}: "
     ):
-        bench.run(ChatSolver("m", f"http://{unreachable_address}/v1", "key"))
+        bench.run(model_at(f"http://{unreachable_address}/v1", "m", "key"))
     assert bench.store.runs() == []
 
 

@@ -10,7 +10,6 @@ import pytest
 from pydantic import BaseModel, Field
 
 from clerkship.actors.contract import Message
-from clerkship.actors.openai_chat import ChatSolver
 from clerkship.actors.python import PythonSolver
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_build import build_model
@@ -24,6 +23,7 @@ from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore
+from tests.actors.models import model_at
 from tests.small_model import local_model
 from tests.workbench import written
 
@@ -188,7 +188,7 @@ WORK = """
 
 
 def test_model_works_as_an_agent_with_tools(address: str, tmp_path: Path) -> None:
-    solver = ChatSolver("local", address, "", max_tokens=300, policy=ModelRetryPolicy(timeout=300))
+    solver = model_at(address, "local", max_tokens=300, policy=ModelRetryPolicy(timeout=300))
     told(f"asked for a tool call: {solver.probe() or 'it called the tool'}")
     (tmp_path / "work.yml").write_text(dedent(WORK), encoding="utf-8")
     store = SqliteStore(tmp_path / "store.db")

@@ -3,7 +3,15 @@
 import re
 
 from clerkship.actors.agent_file import is_folder, suggest_file, suggest_no_folder
-from clerkship.llm.model_reference import ANTHROPIC, AZURE, DEFAULT_ADDRESSES, OPENAI, canonical_provider, suggest_model
+from clerkship.llm.model_reference import (
+    ANTHROPIC,
+    AZURE,
+    DEFAULT_ADDRESSES,
+    GEMINI,
+    OPENAI,
+    canonical_provider,
+    suggest_model,
+)
 
 _ADDRESS = re.compile(r"[\w-]+(\.[\w-]+)*:\d{1,5}(/\S*)?")
 
@@ -26,10 +34,10 @@ def _suggest_model_agent(reference: str) -> str:
     provider = canonical_provider(provider)
     if not model or provider not in DEFAULT_ADDRESSES:
         return ""
-    if provider == OPENAI:
-        return f"write `openai:{model}`"
+    if provider in (OPENAI, ANTHROPIC, GEMINI):
+        return f"write `{provider}:{model}`"
     name, _, address = model.partition("@")
-    if provider in (ANTHROPIC, AZURE):
+    if provider == AZURE:
         return f"write `openai:{name}@https://host/v1`, with the address of a server that offers OpenAI's chat API"
     return f"write `openai:{name}@{address or DEFAULT_ADDRESSES[provider]}`"
 

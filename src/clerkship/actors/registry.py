@@ -68,7 +68,7 @@ AGENTS: Mapping[str, LoadSolver] = {
     "command": _loaded_by("clerkship.actors.command:load_command"),
     "http": _loaded_by("clerkship.actors.http_bot_loading:load_http_agent"),
     "https": _loaded_by("clerkship.actors.http_bot_loading:load_https_agent"),
-    "openai": _loaded_by("clerkship.actors.openai_chat:load_openai"),
+    **{name: _loaded_by(f"clerkship.actors.model_agent:load_{name}") for name in ("openai", "anthropic", "gemini")},
     "rasa": _loaded_by("clerkship.rasa.agent:load_rasa"),
     RECORDED: load_recorded,
 }

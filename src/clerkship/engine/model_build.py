@@ -11,8 +11,15 @@ from pydantic import RootModel
 
 from clerkship.by_name import load
 from clerkship.llm.contract import Model
-from clerkship.llm.endpoint_pool import EndpointPool
-from clerkship.llm.model_reference import ANTHROPIC, AZURE, DEFAULT_ADDRESSES, OPENAI, ModelReference, parse_model
+from clerkship.llm.model_reference import (
+    ANTHROPIC,
+    AZURE,
+    DEFAULT_ADDRESSES,
+    GEMINI,
+    OPENAI,
+    ModelReference,
+    parse_model,
+)
 from clerkship.llm.scripted import SCRIPTED, Script, ScriptedModel, is_scripted
 from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
@@ -21,10 +28,12 @@ from clerkship.model.variables import expand, refuse_unset
 from clerkship.settings import Settings, get_template_variables
 from clerkship.suite_files.calibration import load_model_file
 
-if TYPE_CHECKING:  # few runs have agents that call models through the proxy
+if TYPE_CHECKING:  # few runs have models
+    from clerkship.llm.hosts import ModelHosts
     from clerkship.model_proxy.proxy import ModelProxy
+    from clerkship.providers.connections import ProviderAccount
+    from clerkship.providers.contract import ProviderName
 
-GEMINI = "gemini"
 _VERSION_DATE = re.compile(r"-(\d{4}-\d\d-\d\d|\d{8}|\d{3}|latest)$")
 """The end of a model's name that says which version it is: `-2026-01-31`, `-20260131`, `-001` or `-latest`."""
 
@@ -68,16 +77,20 @@ def apply_settings(choice: ModelChoice, settings: Settings) -> ModelChoice:
     return choice.model_copy(update=updates)
 
 
-def build_model(choice: ModelChoice, settings: Settings, pool: EndpointPool | None = None) -> Model | None:
-    """Build a model; return None if the choice is `none`. Models that share a pool share its limits."""
+def build_model(choice: ModelChoice, settings: Settings, hosts: "ModelHosts | None" = None) -> Model | None:
+    """Build a model; return None if the choice is `none`. Models that share hosts share their limits."""
     if choice.is_none:
         return None
     if is_scripted(choice.who):
         path = Path(choice.who.removeprefix(SCRIPTED))
         return ScriptedModel(choice.who, load_model_file(path, Script))
     build = load("clerkship.engine.remote_model:build_remote_model")  # the clients of providers take time to import
-    pool = pool or EndpointPool(settings.endpoint_calls or None)
-    return cast(Model, build(apply_settings(choice, settings), settings, pool))
+    return cast(Model, build(apply_settings(choice, settings), settings, hosts or build_hosts(settings)))
+
+
+def build_hosts(settings: Settings) -> "ModelHosts":
+    """Return the hosts that the models of a run share."""
+    return cast("ModelHosts", load("clerkship.llm.hosts:ModelHosts")(settings.endpoint_calls or None))
 
 
 def resolve_reference(choice: ModelChoice, settings: Settings) -> ModelReference:
@@ -86,6 +99,7 @@ def resolve_reference(choice: ModelChoice, settings: Settings) -> ModelReference
         OPENAI: settings.openai_base_url,
         ANTHROPIC: settings.anthropic_base_url,
         AZURE: settings.azure_api_base,
+        GEMINI: settings.gemini_base_url,
     }
     return parse_model(choice.who, addresses)
 
@@ -99,26 +113,32 @@ def find_prices(reference: ModelReference, settings: Settings) -> Prices | None:
     return next((prices[name] for name in names if name in prices), None)
 
 
-def open_model_proxy(settings: Settings, recorded: Collection[str] | None = None) -> "ModelProxy | None":
+def open_model_proxy(
+    settings: Settings, recorded: Collection[str] | None = None, own: "ProviderAccount | None" = None
+) -> "ModelProxy | None":
     """Return the proxy for agents' model calls; None if it is off, or if no provider has a key or another address.
 
-    A replay has the providers of the recording, and no keys.
+    A replay has the providers of the recording, and no keys. An agent that is a model has its own account, and no
+    other.
     """
-    addresses = {
-        OPENAI: (settings.openai_base_url, DEFAULT_ADDRESSES[OPENAI], settings.openai_api_key),
-        ANTHROPIC: (settings.anthropic_base_url, DEFAULT_ADDRESSES[ANTHROPIC], settings.anthropic_api_key),
-        GEMINI: (settings.gemini_base_url, Settings.gemini_base_url, settings.gemini_api_key),
-    }
-    used = {name: (url, key) for name, (url, default, key) in addresses.items() if key or url != default}
-    if recorded is not None:
-        used = {name: (default, "") for name, (_, default, _) in addresses.items() if name in recorded}
-    if settings.model_proxy == "off" or not used:
-        return None
-    account = load("clerkship.providers.connections:ProviderAccount")
+    build_account = cast("type[ProviderAccount]", load("clerkship.providers.connections:ProviderAccount"))
+    if own is not None:
+        accounts = [own if recorded is None else own._replace(key="")]
+    else:
+        addresses: dict[ProviderName, tuple[str, str]] = {
+            OPENAI: (settings.openai_base_url, settings.openai_api_key),
+            ANTHROPIC: (settings.anthropic_base_url, settings.anthropic_api_key),
+            GEMINI: (settings.gemini_base_url, settings.gemini_api_key),
+        }
+        used = {name: (url, key) for name, (url, key) in addresses.items() if key or url != DEFAULT_ADDRESSES[name]}
+        if recorded is not None:
+            used = {name: (DEFAULT_ADDRESSES[name], "") for name in addresses if name in recorded}
+        if settings.model_proxy == "off" or not used:
+            return None
+        accounts = [build_account(name, url, key, f"{name.upper()}_API_KEY") for name, (url, key) in used.items()]
     build = cast("Callable[..., ModelProxy]", load("clerkship.model_proxy.proxy:ModelProxy"))
-    accounts = [account(name, url, key, f"{name.upper()}_API_KEY") for name, (url, key) in used.items()]
-    own = load_model_file(Path(settings.prices), PriceList).root if settings.prices else {}
-    return build(accounts, partial(find_agent_prices, own))
+    prices = load_model_file(Path(settings.prices), PriceList).root if settings.prices else {}
+    return build(accounts, partial(find_agent_prices, prices))
 
 
 def find_agent_prices(own: Mapping[str, Prices], provider: str, model: str) -> Prices | None:

@@ -2,19 +2,25 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 
 from clerkship.actors.contract import NO_PERSON_HINT, Solver
 from clerkship.actors.registry import RECORDED, RecordedSolver
 from clerkship.engine.catalog import RegisteredCatalog
-from clerkship.engine.model_build import apply_settings, build_model, expand_variables, model_name, open_model_proxy
+from clerkship.engine.model_build import (
+    apply_settings,
+    build_hosts,
+    build_model,
+    expand_variables,
+    model_name,
+    open_model_proxy,
+)
 from clerkship.engine.models import ModelSelection, rates_task
 from clerkship.llm.contract import Model, UnavailableModel
-from clerkship.llm.endpoint_pool import EndpointPool
 from clerkship.llm.model_reference import DEFAULT_ADDRESSES, canonical_provider
 from clerkship.llm.scripted import is_scripted
 from clerkship.model.conftest import Conftest, EvaluationConfig, SimulationConfig
@@ -30,6 +36,9 @@ from clerkship.model.variables import find_variable_names
 from clerkship.recording.cassette import RecordedEmbedding, RecordedQuestion, RecordedTurn, cassette_path
 from clerkship.recording.session import CassetteRedactor, RecordingSession
 from clerkship.settings import Settings, find_secrets, get_template_variables
+
+if TYPE_CHECKING:
+    from clerkship.llm.hosts import ModelHosts
 
 _JUDGE_ROLES: tuple[Role, ...] = ("judge", "metrics", "person_check")
 
@@ -219,7 +228,11 @@ class _ModelResolver:
         limits = {"max_tokens": asking.max_tokens, "timeout": asking.model_timeout}
         self._limits = {name: limit for name, limit in limits.items() if limit is not None}
         """Limits from options; they take precedence over those of a conftest."""
-        self._endpoints = EndpointPool(settings.endpoint_calls or None)
+
+    @cached_property
+    def _hosts(self) -> "ModelHosts":
+        """The hosts that the models share."""
+        return build_hosts(self._settings)
 
     def resolve(self, requirement: _ModelRequirement) -> tuple[Model | None, ModelChoice | None]:
         """Return a model, and its description for the run's record. Sets the description in cassettes too."""
@@ -269,7 +282,7 @@ class _ModelResolver:
             return UnavailableModel(choice.who, replayable=True), choice
         choice = apply_settings(_expand_choice(choice), settings)
         try:
-            return build_model(choice, settings, self._endpoints), choice
+            return build_model(choice, settings, self._hosts), choice
         except InputError as error:
             # A missing script is always an error, unlike a missing key.
             if session.mode != "refresh" or is_scripted(choice.who):

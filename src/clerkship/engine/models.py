@@ -29,6 +29,7 @@ from clerkship.sandbox.request import Request
 if TYPE_CHECKING:
     from clerkship.model_proxy.proxy import ModelProxy
     from clerkship.playground.playground import Playground
+    from clerkship.providers.connections import ProviderAccount
     from clerkship.recording.recorded_calls import CallRecording
     from clerkship.sandbox.model_access import ModelAddress
 
@@ -68,7 +69,7 @@ class ModelSelection:
     session: RecordingSession = field(default_factory=RecordingSession)
     not_rated: str = ""
     """Why scenarios are not rated, although a conftest names a judge; empty if they are rated or need not be."""
-    build_proxy: "Callable[[Collection[str] | None], ModelProxy | None]" = lambda recorded: None
+    build_proxy: "Callable[[Collection[str] | None, ProviderAccount | None], ModelProxy | None]" = lambda *_: None
     """Builds the proxy for the agents' own model calls, for a replay with its providers; None if there is none."""
 
     @cached_property
@@ -152,14 +153,18 @@ class ModelSelection:
         return cast(Agent, agent)
 
     def open_proxy(self, solver: Solver) -> "ModelProxy | None":
-        """Return the proxy for the model calls of an agent that is the user's own code; None if there is none."""
+        """Return the proxy for the model calls of an agent; None if it makes none that can be logged.
+
+        An agent that is a model has an account of its own.
+        """
+        account: ProviderAccount | None = getattr(solver, "account", None)
         is_code = getattr(solver, "uses_protocols", False) or getattr(solver, "agent_process", False)
-        if not is_code or isinstance(solver, RecordedSolver):
+        if not (is_code or account) or isinstance(solver, RecordedSolver):
             return None
         if not self.replays:
-            return self.build_proxy(None)
-        calls = [entry for entry in self.session.entries() if isinstance(entry, RecordedModelCall)]
-        return self.build_proxy({entry.provider for entry in calls}) if calls else None
+            return self.build_proxy(None, account)
+        recorded = {entry.provider for entry in self.session.entries() if isinstance(entry, RecordedModelCall)}
+        return self.build_proxy(recorded, account) if recorded or account else None
 
     def record_calls(self, task: str, trial: int, playground: "Playground") -> "CallRecording | None":
         """Return the recording of a trial's model calls; None if nothing is recorded or replayed."""

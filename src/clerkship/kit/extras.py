@@ -7,7 +7,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 EXTRAS: dict[str, tuple[str, ...]] = {
-    "anthropic": ("anthropic",),
     "browser": ("playwright",),
     "fax": ("PIL", "pypdfium2", "font_roboto", "font_caladea", "HersheyFonts"),
     "jwt": ("joserfc",),

@@ -12,21 +12,24 @@ from clerkship.model.names import did_you_mean
 _FAMILIES: Mapping[str, "re.Pattern[str]"] = {
     "openai": re.compile(r"(chat)?gpt|o[1-9]\b|codex"),
     "anthropic": re.compile(r"claude"),
+    "gemini": re.compile(r"gemini"),
     "ollama": re.compile(r"(code)?llama|qwen|qwq|mi[sx]tral|gemma|phi-?\d|deepseek|smollm|granite|falcon|olmo"),
 }
 """How the names of a provider's models begin. Ollama stands for open models."""
-_HOSTED_ELSEWHERE = re.compile(r"gemini|grok|command-|nova-|sonar|kimi|glm-")
+_HOSTED_ELSEWHERE = re.compile(r"grok|command-|nova-|sonar|kimi|glm-")
 """Models of companies whose servers offer OpenAI's chat API at an address of their own."""
 _MODEL_NAME = re.compile(r"[A-Za-z0-9][\w.:-]*")
 OPENAI: Final = "openai"
 AZURE: Final = "azure"
 ANTHROPIC: Final = "anthropic"
-HOSTS_WITH_KEYS = frozenset({"api.openai.com", "api.anthropic.com"})
+GEMINI: Final = "gemini"
+HOSTS_WITH_KEYS = frozenset({"api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com"})
 """Hosts that require a key."""
 DEFAULT_ADDRESSES: Mapping[str, str] = {
     OPENAI: "https://api.openai.com/v1",
     AZURE: "",
     ANTHROPIC: "https://api.anthropic.com",
+    GEMINI: "https://generativelanguage.googleapis.com",
     "ollama": "http://localhost:11434/v1",
     "lm_studio": "http://localhost:1234/v1",
     "vllm": "http://localhost:8000/v1",
@@ -61,7 +64,7 @@ class ModelReference(NamedTuple):
     @property
     def name(self) -> str:
         """The name that is stored and shown; it parses back to the same reference."""
-        default = self.provider == ANTHROPIC and self.address == DEFAULT_ADDRESSES[ANTHROPIC]
+        default = self.provider in (ANTHROPIC, GEMINI) and self.address == DEFAULT_ADDRESSES[self.provider]
         return f"{self.provider}:{self.model}" if default else f"{self.provider}:{self.model}@{self.address}"
 
     @property

@@ -1,29 +1,36 @@
-"""A model behind an endpoint. If an answer does not have the asked shape, the question is repeated with the error."""
+"""A model of a provider. If an answer does not have the asked shape, the question is repeated with the error.
+
+See docs/decisions/0008-judges-and-models.md.
+"""
 
 import json
 import re
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import orjson
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from clerkship.kit.text import replace_surrogates
+from clerkship.llm.chat import compute_usage, request_chat
+from clerkship.llm.client import CallCancelled, ModelClient
 from clerkship.llm.contract import BadAnswer, Embeddings, ModelAnswer, Question
-from clerkship.llm.endpoint_pool import CallCancelled, EndpointClient, EndpointPool, HostConnections
 from clerkship.llm.model_reference import ModelReference
 from clerkship.llm.retry import (
     INITIAL_BACKOFF,
     MAX_RATE_LIMITED,
-    ConcurrencyLimit,
     ModelOutage,
     ModelRetryPolicy,
     RequestDeclined,
     TimeSpent,
 )
+from clerkship.llm.token_limit import TokenLimit
 from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
 from clerkship.model.redaction import map_texts
-from clerkship.model.usage import NO_USAGE, Prices, Usage
+from clerkship.model.usage import NO_USAGE, Prices
+from clerkship.providers.apis import APIS
+from clerkship.providers.contract import NO_TEXT, ChatReply, ChatRequest, ModelMessage, ProviderApi
 
 MAX_STARTS = 50
 """Braces at which an object is looked for."""
@@ -34,10 +41,6 @@ T = TypeVar("T", bound=BaseModel)
 R = TypeVar("R")
 MAX_REPAIRS = 2
 """How often an invalid answer is sent back with its error."""
-AnswerFormat = Literal["schema", "tool", "object", "words"]
-"""How the shape is requested, in addition to the prompt: by a JSON schema, as a tool's arguments, as any JSON object,
-or not at all."""
-StopReason = Literal["", "refused", "cut off", "filtered"]
 
 
 def parse_answer(text: str, shape: type[T]) -> T:
@@ -97,11 +100,8 @@ class RequestOptions(NamedTuple):
     answer_timeout: float = DEFAULT_MODEL_TIMEOUT
     max_tokens: int | None = None
     """The limit of one answer; None for the one in the parameters or the default."""
-    at_once: int | None = None
-    """Concurrent questions to this model; the endpoint has its own limit."""
     backoff: float = INITIAL_BACKOFF
     prices: Prices | None = None
-    api_version: str = ""
 
     @property
     def retry_policy(self) -> ModelRetryPolicy:
@@ -109,119 +109,89 @@ class RequestOptions(NamedTuple):
         return ModelRetryPolicy(max_rate_limited=MAX_RATE_LIMITED, backoff=self.backoff, timeout=self.answer_timeout)
 
 
-class ModelReply(NamedTuple):
-    """The text of one reply, why it stopped if not by itself, and its usage."""
-
-    text: str
-    stop: StopReason
-    usage: Usage
-
-
-class ChatMessage(NamedTuple):
-    """One message of a chat request."""
-
-    role: Literal["system", "user", "assistant"]
-    content: str
-
-
-class ChatRequest(NamedTuple):
-    """One request to a model."""
-
-    turns: tuple[ChatMessage, ...]
-    question: Question[Any]
-    form: AnswerFormat
-    limits: tuple[ConcurrencyLimit, ...]
-    time_spent: TimeSpent
-
-
-class ModelApi(Protocol):
-    """One kind of model API."""
-
-    forms: tuple[AnswerFormat, ...]
-    """The supported formats, the best first."""
-
-    async def send(self, request: ChatRequest, connections: HostConnections) -> ModelReply:
-        """Send one request; raise ModelOutage or RequestDeclined."""
-
-
 class Embedder(Protocol):
     """Computes embeddings of texts."""
 
-    async def embed(self, texts: list[str], limits: Sequence[ConcurrencyLimit]) -> Embeddings:
+    def embed(self, texts: list[str]) -> Embeddings:
         """Return one vector per text, in order."""
 
 
 class RemoteModel:
-    """A model behind an endpoint, usable by several threads at once."""
+    """A model of a provider, usable by several threads at once."""
 
     def __init__(
-        self, reference: ModelReference, api: ModelApi, embedder: Embedder, pool: EndpointPool, at_once: int | None
+        self,
+        reference: ModelReference,
+        client: ModelClient,
+        options: RequestOptions,
+        embedder: Embedder,
+        close: Callable[[], None],
     ) -> None:
-        self.name = reference.name
-        self._api, self._embedder = api, embedder
-        self._connections = pool.host(reference.address)
-        self._client: EndpointClient = pool.client()
-        self._own = (ConcurrencyLimit(at_once),) if at_once is not None else ()
-        if at_once is not None:
-            self._connections.allow(at_once)
+        self.name, self._model = reference.name, reference.model
+        self._api: ProviderApi = APIS[client.account.name]
+        self._client, self._options, self._embedder, self._close = client, options, embedder, close
+        self._token_limit = TokenLimit(options.max_tokens, self._api, reference.address, options.parameters)
         self._forms: dict[type[BaseModel], int] = {}
-        """For each shape, the index of the first format that the endpoint has not rejected."""
+        """For each shape, the index of the first form that the provider has not rejected."""
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Ask, and ask again with the error if the answer does not have the shape."""
-        return self._do(lambda: self._ask(question))
+        with self._as_outage():
+            return self._ask(question)
 
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector per text, in order."""
-        return self._do(lambda: self._embedder.embed(list(texts), self._own))
+        with self._as_outage():
+            return self._embedder.embed(list(texts))
 
     def close(self) -> None:
         """Cancel the requests under way, and release the connections if no other model uses them."""
-        self._client.close()
+        if not self._client.cancellation.is_cancelled:
+            self._client.cancellation.cancel()
+            self._close()
 
-    def _do(self, work: Callable[[], Coroutine[Any, Any, R]]) -> R:
+    @contextmanager
+    def _as_outage(self) -> Iterator[None]:
+        """Raise ModelOutage for a call that is cancelled."""
         try:
-            return self._client.run(work)
+            yield
         except CallCancelled:
             raise ModelOutage(f"the question to {self.name} was cancelled: the run is over") from None
 
-    async def _ask(self, question: Question[T]) -> ModelAnswer[T]:
-        turns, time_spent, usage, wrong, reply = _build_messages(question), TimeSpent(), NO_USAGE, "", _NO_REPLY
-        limits = (*self._own, self._connections.limit)
+    def _ask(self, question: Question[T]) -> ModelAnswer[T]:
+        messages, time_spent, usage, wrong, reply = _build_messages(question), TimeSpent(), NO_USAGE, "", _NO_REPLY
         for repair in range(MAX_REPAIRS + 1):
             if repair:
                 time_spent.retries["invalid answer"] += 1
             try:
-                reply = await self._send(turns, question, limits, time_spent)
+                reply = self._send(messages, question, time_spent)
             except (BadAnswer, RequestDeclined, ModelOutage) as failed:
                 failed.usage = (usage + failed.usage).with_retries(time_spent.retries)
                 raise
-            usage = (usage + reply.usage).with_retries(time_spent.retries)
+            usage = (usage + compute_usage(reply, self._options.prices)).with_retries(time_spent.retries)
             if reply.stop == "filtered":
                 raise BadAnswer(f"{self.name}: the endpoint's content filter withheld the answer", usage)
+            text = reply.message.text
             try:
-                return ModelAnswer(parse_answer(reply.text, question.shape), self.name, usage)
+                return ModelAnswer(parse_answer(text, question.shape), self.name, usage)
             except BadAnswer as bad:
-                wrong = _STOP_ERRORS.get(reply.stop, str(bad) if reply.text else "it is empty")
-            invalid = ChatMessage("assistant", reply.text or "(nothing)")
-            turns = (*turns, invalid, ChatMessage("user", _REPAIR.format(wrong=wrong)))
+                wrong = _STOP_ERRORS.get(reply.stop, str(bad) if text else "it is empty")
+            invalid = ModelMessage("assistant", text or NO_TEXT)
+            messages = (*messages, invalid, ModelMessage("user", _REPAIR.format(wrong=wrong)))
         raise BadAnswer(f"{self.name} {_describe_failure(reply, wrong)}", usage)
 
-    async def _send(
-        self,
-        turns: tuple[ChatMessage, ...],
-        question: Question[T],
-        limits: tuple[ConcurrencyLimit, ...],
-        time_spent: TimeSpent,
-    ) -> ModelReply:
-        """Send the request in the best format that the endpoint accepts.
+    def _send(self, messages: tuple[ModelMessage, ...], question: Question[T], time_spent: TimeSpent) -> ChatReply:
+        """Send the request in the best form that the provider accepts.
 
-        If it declines every format, the format is not the reason, and the error is raised.
+        If it declines every form, the form is not the reason, and the error is raised.
         """
         first = self._forms.get(question.shape, 0)
         for index, form in enumerate(self._api.forms[first:], first):
+            request = ChatRequest(
+                self._model, messages, form=form, schema=question.schema, schema_name=question.shape.__name__
+            )
             try:
-                reply = await self._api.send(ChatRequest(turns, question, form, limits, time_spent), self._connections)
+                reply = request_chat(self._client, request, self._token_limit, self._options.parameters, time_spent)
             except RequestDeclined as declined:
                 if declined.code in _FILTER_CODES:
                     raise BadAnswer(f"{self.name}: the endpoint's content filter rejected the question") from None
@@ -229,11 +199,14 @@ class RemoteModel:
                     raise
             else:
                 self._forms[question.shape] = max(self._forms.get(question.shape, 0), index)
+                if form == "tool" and reply.calls:
+                    arguments = orjson.dumps(reply.calls[0].arguments).decode()
+                    return reply._replace(message=reply.message._replace(text=arguments))
                 return reply
         raise AssertionError("the last form is refused or answered")
 
 
-_NO_REPLY = ModelReply("", "", NO_USAGE)
+_NO_REPLY = ChatReply(ModelMessage("assistant"))
 _FILTER_CODES = frozenset({"content_filter", "content_policy_violation"})
 _FINAL_CODES = frozenset({"context_length_exceeded", "model_not_found", "invalid_api_key"})
 """Error codes that do not depend on the format."""
@@ -247,10 +220,11 @@ _REPAIR = """That answer cannot be used: {wrong}.
 Give the same judgement again, as one JSON object of the shape you were told, and nothing else."""
 
 
-def _describe_failure(reply: ModelReply, wrong: str) -> str:
+def _describe_failure(reply: ChatReply, wrong: str) -> str:
     """Describe why there is no answer; each reason needs another remedy."""
     often = f"in {MAX_REPAIRS + 1} attempts"
-    answer = f"it said {reply.text[:200]!r}" if reply.text else "it said nothing"
+    text = reply.message.text
+    answer = f"it said {text[:200]!r}" if text else "it said nothing"
     if reply.stop == "refused":
         return f"refused to answer {often}: {answer}"
     if reply.stop == "cut off":
@@ -258,13 +232,13 @@ def _describe_failure(reply: ModelReply, wrong: str) -> str:
             f"was cut off at its limit of tokens {often}; {answer}; allow it more with --max-tokens or "
             "CLERKSHIP_MAX_TOKENS"
         )
-    if not reply.text:
+    if not text:
         return f"gave an empty answer {often}; {answer}"
     return f"gave no answer of the right shape {often}: {wrong}; {answer}"
 
 
-def _build_messages(question: Question[Any]) -> tuple[ChatMessage, ...]:
+def _build_messages(question: Question[Any]) -> tuple[ModelMessage, ...]:
     shape = _SHAPE.format(schema=orjson.dumps(question.schema).decode())
     system_prompt = "\n\n".join(filter(None, (question.instructions, shape)))
-    earlier = [ChatMessage(line.role, line.text) for line in question.talk]
-    return (ChatMessage("system", system_prompt), *earlier, ChatMessage("user", question.prompt))
+    earlier = [ModelMessage(line.role, line.text) for line in question.talk]
+    return (ModelMessage("system", system_prompt), *earlier, ModelMessage("user", question.prompt))

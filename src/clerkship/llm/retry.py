@@ -1,19 +1,18 @@
-"""Retries of requests to a model endpoint: how often, after which delay, and how many requests at once."""
+"""Requests to a model that are sent again: how often, after which delay, and how many requests at once."""
 
-import asyncio
+import threading
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from clerkship.kit.rng import random_fraction
-from clerkship.kit.wall import now
+from clerkship.kit.wall import monotonic, now
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.usage import NO_USAGE, RetryReason, Usage
 
-R = TypeVar("R")
 MAX_ATTEMPTS = 4
 MAX_RATE_LIMITED = 10
 """Attempts that may be rejected for too many requests: the endpoint is busy, not broken."""
@@ -83,6 +82,18 @@ class ModelRetryPolicy(NamedTuple):
             return max(busy.wait, self.backoff) * (1 + random_fraction() / 10)
         return min(self.backoff * 2.0 ** (failed - 1), MAX_WAIT) * (0.5 + random_fraction())
 
+    def time_left(self, time_spent: "TimeSpent") -> float:
+        """Return the seconds for the next attempt of a question."""
+        left = max(self.question_timeout - time_spent.seconds, 0.001)
+        return left if self.timeout is None else min(left, self.timeout)
+
+    def is_exhausted(self, failures: Sequence[EndpointBusy]) -> bool:
+        """Return whether there is no attempt after these."""
+        rate_limited = sum(busy.is_rate_limited for busy in failures)
+        failed = len(failures) - rate_limited
+        too_long = failures[-1].wait is not None and failures[-1].wait > MAX_WAIT
+        return failed >= self.attempts or rate_limited >= self.max_rate_limited or too_long
+
 
 class TimeSpent:
     """The time that one question has taken so far, and how often it was sent again."""
@@ -91,15 +102,14 @@ class TimeSpent:
         self.seconds = 0.0
         self.retries: Counter[RetryReason] = Counter()
 
-    @asynccontextmanager
-    async def counted(self) -> AsyncIterator[None]:
+    @contextmanager
+    def counted(self) -> Iterator[None]:
         """Add the time spent in this block."""
-        loop = asyncio.get_running_loop()
-        start = loop.time()
+        start = monotonic()
         try:
             yield
         finally:
-            self.seconds += loop.time() - start
+            self.seconds += monotonic() - start
 
 
 class ConcurrencyLimit:
@@ -107,56 +117,37 @@ class ConcurrencyLimit:
 
     def __init__(self, at_once: int) -> None:
         self.at_once = at_once
-        self._slots = asyncio.Semaphore(at_once)
+        self._free = at_once
+        self._changed = threading.Condition()
         self._until = 0.0
 
-    @asynccontextmanager
-    async def slot(self) -> AsyncIterator[None]:
-        """Wait for a free slot, first come first served."""
-        async with self._slots:
-            # A loop, because the pause may be extended meanwhile.
-            while (left := self._until - asyncio.get_running_loop().time()) > 0:  # noqa: ASYNC110  (it is a time)
-                await asyncio.sleep(left)
-            yield
+    def take(self, is_cancelled: Callable[[], bool]) -> bool:
+        """Wait for a free slot and take it; return False if the wait is cancelled."""
+        with self._changed:
+            while not is_cancelled():
+                pause = self._until - monotonic()
+                if self._free and pause <= 0:
+                    self._free -= 1
+                    return True
+                self._changed.wait(pause if pause > 0 else None)
+            self._changed.notify()  # for the next one, if a slot is free
+            return False
+
+    def give_back(self) -> None:
+        """Free a slot."""
+        with self._changed:
+            self._free += 1
+            self._changed.notify()
+
+    def wake(self) -> None:
+        """Let all that wait see whether they are cancelled."""
+        with self._changed:
+            self._changed.notify_all()
 
     def pause(self, seconds: float) -> None:
         """Start no new requests for a while."""
-        self._until = max(self._until, asyncio.get_running_loop().time() + seconds)
-
-
-async def call_with_retries(
-    call: Callable[[], Awaitable[R]],
-    where: str,
-    policy: ModelRetryPolicy,
-    limits: Sequence[ConcurrencyLimit],
-    time_spent: TimeSpent,
-) -> R:
-    """Call a function, and retry while the endpoint is busy; raise ModelOutage when the retries are exhausted.
-
-    A slot is released while waiting for the next attempt. If the endpoint reports too many requests, other requests
-    wait as well, instead of being rejected one after another.
-    """
-    failures: list[EndpointBusy] = []
-    while True:
-        try:
-            async with AsyncExitStack() as slots:
-                for limit in limits:
-                    await slots.enter_async_context(limit.slot())
-                async with time_spent.counted(), asyncio.timeout(_time_left(policy, time_spent)):
-                    return await call()
-        except TimeoutError:
-            failures.append(build_timeout(policy.timeout))
-        except EndpointBusy as busy:
-            failures.append(busy)
-        wait = policy.wait(len(failures), failures[-1])
-        if _is_exhausted(failures, policy) or time_spent.seconds + wait > policy.question_timeout:
-            raise ModelOutage(f"the model cannot be reached: {_describe_failures(failures)} at {where}") from None
-        time_spent.retries[failures[-1].retry_reason] += 1
-        if failures[-1].is_rate_limited:
-            for limit in limits:
-                limit.pause(wait)
-        async with time_spent.counted():
-            await asyncio.sleep(wait)
+        with self._changed:
+            self._until = max(self._until, monotonic() + seconds)
 
 
 def build_timeout(seconds: float | None) -> EndpointBusy:
@@ -165,19 +156,7 @@ def build_timeout(seconds: float | None) -> EndpointBusy:
     return EndpointBusy(f"no answer in time{limit}", is_timeout=True)
 
 
-def _time_left(policy: ModelRetryPolicy, time_spent: TimeSpent) -> float:
-    left = max(policy.question_timeout - time_spent.seconds, 0.001)
-    return left if policy.timeout is None else min(left, policy.timeout)
-
-
-def _is_exhausted(failures: Sequence[EndpointBusy], policy: ModelRetryPolicy) -> bool:
-    rate_limited = sum(busy.is_rate_limited for busy in failures)
-    failed = len(failures) - rate_limited
-    too_long = failures[-1].wait is not None and failures[-1].wait > MAX_WAIT
-    return failed >= policy.attempts or rate_limited >= policy.max_rate_limited or too_long
-
-
-def _describe_failures(failures: Sequence[EndpointBusy]) -> str:
+def describe_failures(failures: Sequence[EndpointBusy]) -> str:
     """Describe the last failure, the number of attempts, and other failures before it."""
     last = str(failures[-1])
     wait = failures[-1].wait

@@ -29,8 +29,8 @@ class LlmConfig(Frozen):
         str,
         Field(
             min_length=1,
-            description="API of the model: `openai`, `azure`, `anthropic`, `ollama`, `lm_studio`, `vllm` "
-            "(or `self-hosted`, `hosted_vllm`); any other name for an OpenAI-compatible API at `api_base`",
+            description="API of the model: `openai`, `azure`, `anthropic`, `gemini`, `ollama`, `lm_studio`, "
+            "`vllm` (or `self-hosted`, `hosted_vllm`); any other name for an OpenAI-compatible API at `api_base`",
         ),
     ]
     model: Annotated[str, Field(description="name of the model; for `azure`, `deployment` is enough")] = ""

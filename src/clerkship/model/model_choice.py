@@ -16,8 +16,8 @@ class ModelChoice(Frozen):
     """A model, and the settings for its requests."""
 
     who: str
-    """`openai:model@address`, `azure:deployment@address`, `anthropic:model`, another provider with an address,
-    `scripted:file`, or `none`, which skips everything that needs a model."""
+    """`openai:model@address`, `azure:deployment@address`, `anthropic:model`, `gemini:model`, another provider with an
+    address, `scripted:file`, or `none`, which skips everything that needs a model."""
     embeddings: str = ""
     """The embedding model, as `model@address`; empty for the one in the settings."""
     parameters: dict[str, JsonValue] = {}

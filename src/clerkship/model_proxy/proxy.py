@@ -4,18 +4,25 @@ The bytes of requests and responses are passed on as they are. See docs/decision
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import orjson
 
 from clerkship.kit.depth import is_deeper_than
 from clerkship.kit.secrets import equal_in_constant_time, new_name, new_token
-from clerkship.llm.endpoint import MIN_KEY_LENGTH
 from clerkship.model.errors import PlatformError
 from clerkship.model.redaction import build_redactor
 from clerkship.model_proxy.trial_calls import FindPrices, OpenCall, TrialCalls, TrialHost
-from clerkship.providers.anthropic import AnthropicWire
-from clerkship.providers.connections import ProviderAccount, ProviderFailed, ProviderHost, ProviderResponse
+from clerkship.providers.apis import APIS
+from clerkship.providers.connections import (
+    MIN_KEY_LENGTH,
+    OnSent,
+    ProviderAccount,
+    ProviderFailed,
+    ProviderHost,
+    ProviderResponse,
+)
 from clerkship.providers.contract import (
     AnswerReader,
     AnswerSummary,
@@ -23,8 +30,7 @@ from clerkship.providers.contract import (
     ProviderApi,
     RequestSummary,
 )
-from clerkship.providers.gemini import GeminiWire
-from clerkship.providers.openai import OpenAiWire, ask_for_usage, is_usage_only
+from clerkship.providers.openai import ask_for_usage, is_usage_only
 from clerkship.providers.server_sent_events import EventSplitter
 from clerkship.recording.recorded_calls import AskedCall, CallRecording
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
@@ -34,7 +40,6 @@ from clerkship.sandbox.request import JSON, ByteStream, Refusal, Reply, Request
 
 TOKEN_PREFIX = "clk_mdl"
 MAX_RESPONSE_BYTES = 50_000_000
-APIS: Mapping[str, ProviderApi] = {api.name: api for api in (OpenAiWire(), AnthropicWire(), GeminiWire())}
 _PASSED_ON = frozenset({"content-type", "accept", "user-agent", "idempotency-key"})
 """Headers of requests that are passed on, with those of the prefixes. Others may be credentials or about the way."""
 _PASSED_ON_PREFIXES = ("anthropic-", "openai-", "x-stainless-", "x-goog-api-client")
@@ -85,7 +90,11 @@ class ModelProxy:
                 for provider in self._hosts
             }
 
-        return ModelAccess(build_addresses)
+        def call(provider: str, path: str, body: bytes, on_sent: OnSent) -> Reply:
+            request = Request("POST", f"/{provider}{path}", {}, {"x-api-key": token, "content-type": JSON}, body)
+            return self.answer(name, request, on_sent=on_sent)
+
+        return ModelAccess(build_addresses, call)
 
     def find_trial(self, name: str) -> TrialHost | None:
         """Return the trial with this name, while its agent may call models."""
@@ -103,8 +112,14 @@ class ModelProxy:
         for host in self._hosts.values():
             host.close()
 
-    def answer(self, name: str, request: Request, objection: Refusal | None = None) -> Reply:
-        """Answer a request to `/models/{name}/{provider}/…`. `objection` is what is wrong with its transport."""
+    def answer(
+        self, name: str, request: Request, objection: Refusal | None = None, on_sent: OnSent | None = None
+    ) -> Reply:
+        """Answer a request to `/models/{name}/{provider}/…`.
+
+        `objection` is what is wrong with its transport. A built-in agent gives `on_sent`: it is told how to stop
+        waiting, and it reports its tools itself.
+        """
         provider, _, rest = request.path.lstrip("/").partition("/")
         api = APIS.get(provider, APIS["openai"])
         try:
@@ -115,7 +130,7 @@ class ModelProxy:
                 raise Refusal(404, "unknown_provider", f"no provider `{provider[:40]}` here (expected one of {known})")
         except Refusal as refusal:
             return _refuse(api, refusal)
-        return ProxiedCall(self, api, host, trial).answer(request, f"/{rest}", objection)
+        return ProxiedCall(self, api, host, trial, on_sent).answer(request, f"/{rest}", objection)
 
     def _authenticate(self, name: str, request: Request) -> OpenTrial:
         """Return the trial of a request; its token is in one of the headers in which the providers expect a key."""
@@ -139,8 +154,11 @@ _VERSION = {"openai": "/v1"}
 class ProxiedCall:
     """One model call."""
 
-    def __init__(self, proxy: ModelProxy, api: ProviderApi, host: ProviderHost, trial: OpenTrial) -> None:
+    def __init__(
+        self, proxy: ModelProxy, api: ProviderApi, host: ProviderHost, trial: OpenTrial, on_sent: OnSent | None
+    ) -> None:
         self._proxy, self._api, self._host, self._calls = proxy, api, host, trial.calls
+        self._on_sent = on_sent
         self._recording = trial.recording
         self._asked: AskedCall | None = None
 
@@ -156,6 +174,8 @@ class ProxiedCall:
             if operation.name != "models":
                 data = _parse_body(request.body)
                 summary = self._api.parse_request(operation, data)
+                if self._on_sent is not None:
+                    summary = replace(summary, results=())
                 if operation.name == "chat" and summary.is_stream:
                     body = ask_for_usage(request.body, data) or request.body
         except Refusal as refusal:
@@ -214,11 +234,11 @@ class ProxiedCall:
         asks_for_usage = body is not request.body
         try:
             response = self._send(call, operation, request, body)
-            data = None if _is_stream(response) else _read(response)
+            data = None if _is_stream(response) else response.read_all(MAX_RESPONSE_BYTES)
             if asks_for_usage and data is not None and response.status == 400 and b"stream_options" in data:
                 asks_for_usage = False  # a server that does not know this field
                 response = self._send(call, operation, request, request.body)
-                data = None if _is_stream(response) else _read(response)
+                data = None if _is_stream(response) else response.read_all(MAX_RESPONSE_BYTES)
         except ProviderFailed as failed:
             call.status = UNREACHABLE
             call.end(AnswerSummary(), str(failed))
@@ -243,6 +263,8 @@ class ProxiedCall:
     def _send(self, call: OpenCall, operation: ModelOperation, request: Request, body: bytes) -> ProviderResponse:
         def keep(stop: Callable[[], None]) -> None:
             call.stop = stop
+            if self._on_sent is not None:
+                self._on_sent(stop)
             if call.is_ended:  # with the trial, just before
                 stop()
 
@@ -333,17 +355,6 @@ class StreamBroken(PlatformError):
 
 def _is_stream(response: ProviderResponse) -> bool:
     return response.status < 400 and response.headers.get("content-type", "").startswith(_EVENT_STREAM)
-
-
-def _read(response: ProviderResponse) -> bytes:
-    """Return the whole body of a response. Raises ProviderFailed."""
-    data = bytearray()
-    while part := response.read():
-        data += part
-        if len(data) > MAX_RESPONSE_BYTES:
-            response.close()
-            raise ProviderFailed(f"the response has more than {MAX_RESPONSE_BYTES:,} bytes")
-    return bytes(data)
 
 
 def _parse_body(body: bytes) -> Mapping[str, object]:

@@ -21,6 +21,7 @@ from clerkship.providers.contract import (
     RequestSummary,
     TokenCounts,
     join_text,
+    object_of,
 )
 from clerkship.recording.recorded_calls import hide_stream
 from clerkship.sandbox.request import Refusal
@@ -245,7 +246,8 @@ class TrialCalls:
             if call.stop is not None:
                 call.stop()
         if self._counts["calls"]:
-            self.host.sidecar.facts.setdefault(MODEL_USAGE, {**self._counts, "cost": self._cost})
+            facts, counts = self.host.sidecar.facts, {**self._counts, "cost": self._cost}
+            facts[MODEL_USAGE] = {**counts, **object_of(facts.get(MODEL_USAGE))}
 
     def _store(self, body: bytes, *, is_stream: bool = False) -> str:
         """Return the part of a body that is stored. It is redacted first, so that no secret is cut and left."""

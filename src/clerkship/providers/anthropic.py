@@ -7,13 +7,22 @@ from typing import Any, ClassVar
 import orjson
 
 from clerkship.providers.contract import (
+    ANSWER_TOOL,
+    BEGINNING,
+    NO_TEXT,
+    AnswerForm,
     AnswerReader,
     AnswerSummary,
+    ChatReply,
+    ChatRequest,
+    ModelMessage,
     ModelOperation,
+    ModelTool,
     ModelToolCall,
     ModelToolResult,
     ProviderName,
     RequestSummary,
+    StopReason,
     TokenCounts,
     count_of,
     join_text,
@@ -38,10 +47,21 @@ _ERRORS = {
 }
 
 
+_STOPS: Mapping[str, StopReason] = {
+    "max_tokens": "cut off",
+    "model_context_window_exceeded": "cut off",
+    "refusal": "refused",
+}
+
+
 class AnthropicWire:
     """Anthropic's API."""
 
     name: ClassVar[ProviderName] = "anthropic"
+    forms: ClassVar[tuple[AnswerForm, ...]] = ("schema", "tool", "words")
+    limits: ClassVar[tuple[str, ...]] = ("max_tokens",)
+    requires_limit: ClassVar[bool] = True
+    address_hint: ClassVar[str] = "without /v1"
 
     def find_operation(self, method: str, path: str) -> ModelOperation | None:
         """Return the operation of a request. The path may lack `/v1`, or have it twice."""
@@ -72,6 +92,41 @@ class AnthropicWire:
             body.get("stream") is True,
         )
 
+    def build_chat(self, request: ChatRequest) -> tuple[str, dict[str, Any]]:
+        """Return the path and the body of a request for the next message. The system prompt is apart."""
+        system = "\n\n".join(message.text for message in request.messages if message.role == "system")
+        messages = [_build_message(message) for message in request.messages if message.role != "system"]
+        if messages and messages[0]["role"] == "assistant":
+            messages = [{"role": "user", "content": BEGINNING}, *messages]
+        body = {**request.parameters, "model": request.model, "messages": messages}
+        if system:
+            body["system"] = system
+        tools = list(request.tools)
+        if request.form == "schema":
+            form = {"type": "json_schema", "schema": request.schema}
+            body["output_config"] = {**object_of(request.parameters.get("output_config")), "format": form}
+        elif request.form == "tool":
+            tools.append(ModelTool(ANSWER_TOOL, "Give your answer by calling this, once.", request.schema))
+            body["tool_choice"] = {"type": "tool", "name": ANSWER_TOOL, "disable_parallel_tool_use": True}
+        if tools:
+            body["tools"] = [
+                {"name": tool.name, "description": tool.description, "input_schema": tool.parameters} for tool in tools
+            ]
+        return "/v1/messages", body
+
+    def parse_chat(self, data: Any) -> ChatReply | None:
+        """Return the message in the body of a response; None if there is none."""
+        content = object_of(data).get("content")
+        if not isinstance(content, list) or not isinstance(data.get("usage"), Mapping):
+            return None
+        reader = MessageReader()
+        reader.read({**data, "type": "message"})
+        answer = reader.build_summary()
+        text = "".join(text_of(block.get("text")) for block in map(object_of, content) if block.get("type") == "text")
+        original = {"role": "assistant", "content": content or NO_TEXT}
+        message = ModelMessage("assistant", text, original=original)
+        return ChatReply(message, tuple(answer.tool_calls), _STOPS.get(answer.finish_reason, ""), answer.tokens)
+
     def open_reader(self, operation: ModelOperation, *, is_stream: bool) -> AnswerReader:
         """Return a reader for the response."""
         return MessageReader()
@@ -80,6 +135,15 @@ class AnthropicWire:
         """Return an error as Anthropic's server sends it."""
         kind = _ERRORS.get(status, "api_error" if status >= 500 else "invalid_request_error")
         return orjson.dumps({"type": "error", "error": {"type": kind, "message": message}})
+
+
+def _build_message(message: ModelMessage) -> Mapping[str, Any]:
+    if message.role == "tools":
+        blocks = [
+            {"type": "tool_result", "tool_use_id": result.id, "content": result.content} for result in message.results
+        ]
+        return {"role": "user", "content": blocks}
+    return message.original or {"role": message.role, "content": message.text or NO_TEXT}
 
 
 class MessageReader:

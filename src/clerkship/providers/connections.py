@@ -21,6 +21,8 @@ from clerkship.providers.contract import ProviderName
 READ_TIMEOUT = 600.0
 """Seconds between two parts of a response, as in the clients of the providers. The limits of the trial are shorter."""
 MAX_IDLE_CONNECTIONS = 64
+MIN_KEY_LENGTH = 12
+"""The shortest text that is treated as a key."""
 CHUNK_BYTES = 65_536
 _LOST = (ConnectionError, http.client.RemoteDisconnected, http.client.CannotSendRequest, BrokenPipeError)
 """Raised by a kept connection that the provider has closed meanwhile."""
@@ -37,19 +39,41 @@ class ProviderAccount(NamedTuple):
     key: str
     variable: str
     """The environment variable of the key, for error messages."""
+    header: str = ""
+    """The header with the key, if it is not the usual one of the API."""
+    query: Mapping[str, str] = {}
+    """The query of each request."""
+
+    @property
+    def host(self) -> str:
+        """The host, for error messages."""
+        return urlsplit(self.base_url).netloc
 
     @property
     def headers(self) -> dict[str, str]:
         """The headers with the key."""
         if not self.key:
             return {}
+        if self.header:
+            return {self.header: self.key}
         if self.name == "openai":
             return {"authorization": f"Bearer {self.key}"}
         return {"x-api-key" if self.name == "anthropic" else "x-goog-api-key": self.key}
 
+    def redact_key(self, text: str) -> str:
+        """Remove the key from a server's text, which may be stored and shown.
+
+        A very short key is a placeholder such as `none`; it is not replaced, because it may be part of ordinary words.
+        """
+        return text.replace(self.key, "[key]") if len(self.key) >= MIN_KEY_LENGTH else text
+
 
 class ProviderFailed(Exception):
     """The provider could not be reached, or its response broke off."""
+
+
+class ResponseTooLong(ProviderFailed):
+    """A response is longer than is read."""
 
 
 class ProviderResponse:
@@ -77,6 +101,16 @@ class ProviderResponse:
             self._response.close()  # a connection accepts no other request before
             self._host.give_back(self._connection, reusable=not self._response.will_close)
         return data
+
+    def read_all(self, limit: int) -> bytes:
+        """Return the whole body. Raises ProviderFailed, and ResponseTooLong if it has more bytes than the limit."""
+        data = bytearray()
+        while part := self.read():
+            data += part
+            if len(data) > limit:
+                self.close()
+                raise ResponseTooLong(f"the response of {self._host.name} has more than {limit:,} bytes")
+        return bytes(data)
 
     def close(self) -> None:
         """Stop reading. Can be called from any thread: a thread that waits for data is woken."""
@@ -114,6 +148,7 @@ class ProviderHost:
         `on_sent` is given a function that stops waiting for the response, from any thread.
         """
         target = f"{self._path}{quote(path, safe='/:@!$&()*+,;=~')}"
+        query = {**self.account.query, **query}
         if query:
             target += f"?{urlencode(query)}"
         if self._proxy is not None and self._scheme == "http":

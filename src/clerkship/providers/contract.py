@@ -1,4 +1,4 @@
-"""What is read from the requests and responses of a provider's API."""
+"""The API of a provider: its requests, built and read, and its responses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -86,12 +86,92 @@ class AnswerReader(Protocol):
         """Return what was read so far."""
 
 
+AnswerForm = Literal["schema", "tool", "object", "words"]
+"""How the shape of an answer is requested, in addition to the prompt: by a JSON schema, as a tool's arguments, as any
+JSON object, or not at all."""
+StopReason = Literal["", "refused", "cut off", "filtered"]
+ANSWER_TOOL = "answer"
+"""The tool whose arguments are the answer, in the form `tool`."""
+BEGINNING = "(it begins)"
+"""What the user says first in a conversation that the model starts, for providers that expect this."""
+NO_TEXT = "(nothing)"
+"""Stands for an empty message, which some providers decline."""
+
+
+class ModelMessage(NamedTuple):
+    """One message of a conversation with a model."""
+
+    role: Literal["system", "user", "assistant", "tools"]
+    text: str = ""
+    results: tuple[ModelToolResult, ...] = ()
+    """The results of the tools that the model called."""
+    original: Any = None
+    """A message of the model in the provider's form, to be sent back with what only the provider understands."""
+
+
+class ModelTool(NamedTuple):
+    """A tool that a model may call."""
+
+    name: str
+    description: str
+    parameters: Mapping[str, Any]
+    """A JSON Schema."""
+
+
+class ChatRequest(NamedTuple):
+    """A request for the next message of a model."""
+
+    model: str
+    messages: Sequence[ModelMessage]
+    tools: Sequence[ModelTool] = ()
+    form: AnswerForm = "words"
+    schema: Mapping[str, Any] = {}
+    """The JSON Schema of the answer."""
+    schema_name: str = ""
+    parameters: Mapping[str, Any] = {}
+    """The parameters of the model, by their names in the API."""
+
+
+class ChatReply(NamedTuple):
+    """The next message of a model."""
+
+    message: ModelMessage
+    calls: tuple[ModelToolCall, ...] = ()
+    """Without a name if the model wrote something else than a call."""
+    stop: StopReason = ""
+    tokens: TokenCounts | None = None
+    cost: float | None = None
+    """Dollars, if the provider says so."""
+
+
 class ProviderApi(Protocol):
     """The API of a provider."""
 
     @property
     def name(self) -> ProviderName:
         """The name of the provider in addresses and settings."""
+
+    @property
+    def forms(self) -> tuple[AnswerForm, ...]:
+        """The forms in which it takes the shape of an answer, the best first; the last is `words`."""
+
+    @property
+    def limits(self) -> tuple[str, ...]:
+        """The names of the parameter that limits the tokens of an answer."""
+
+    @property
+    def requires_limit(self) -> bool:
+        """Whether it declines a request without this parameter."""
+
+    @property
+    def address_hint(self) -> str:
+        """How its addresses end, for error messages."""
+
+    def build_chat(self, request: ChatRequest) -> tuple[str, dict[str, Any]]:
+        """Return the path and the body of a request for the next message."""
+
+    def parse_chat(self, data: Any) -> ChatReply | None:
+        """Return the message in the body of a response; None if there is none."""
 
     def find_operation(self, method: str, path: str) -> ModelOperation | None:
         """Return the operation of a request; None if it is not one that is read here."""

@@ -8,13 +8,20 @@ from typing import Any, ClassVar
 import orjson
 
 from clerkship.providers.contract import (
+    BEGINNING,
+    NO_TEXT,
+    AnswerForm,
     AnswerReader,
     AnswerSummary,
+    ChatReply,
+    ChatRequest,
+    ModelMessage,
     ModelOperation,
     ModelToolCall,
     ModelToolResult,
     ProviderName,
     RequestSummary,
+    StopReason,
     TokenCounts,
     count_of,
     list_of,
@@ -42,10 +49,20 @@ _STATUSES = {
 }
 
 
+_STOPS: Mapping[str, StopReason] = {
+    "MAX_TOKENS": "cut off",
+    **dict.fromkeys(("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "filtered"),
+}
+
+
 class GeminiWire:
     """The Gemini API of Google AI."""
 
     name: ClassVar[ProviderName] = "gemini"
+    forms: ClassVar[tuple[AnswerForm, ...]] = ("schema", "object", "words")
+    limits: ClassVar[tuple[str, ...]] = ("maxOutputTokens",)
+    requires_limit: ClassVar[bool] = False
+    address_hint: ClassVar[str] = "without /v1beta"
 
     def find_operation(self, method: str, path: str) -> ModelOperation | None:
         """Return the operation of a request."""
@@ -78,6 +95,45 @@ class GeminiWire:
         parameters = object_of(body.get("generationConfig") or body.get("generation_config"))
         return RequestSummary(operation.model, parameters, tuple(tools), tuple(results), operation.is_stream)
 
+    def build_chat(self, request: ChatRequest) -> tuple[str, dict[str, Any]]:
+        """Return the path and the body of a request for the next message. The system prompt is apart."""
+        system = "\n\n".join(message.text for message in request.messages if message.role == "system")
+        contents = [_build_content(message) for message in request.messages if message.role != "system"]
+        if contents and contents[0]["role"] == "model":
+            contents = [{"role": "user", "parts": [{"text": BEGINNING}]}, *contents]
+        config = dict(request.parameters)
+        if request.form in ("schema", "object"):
+            config["responseMimeType"] = "application/json"
+        if request.form == "schema":
+            config["responseJsonSchema"] = request.schema
+        body: dict[str, Any] = {"contents": contents, "generationConfig": config}
+        if system:
+            body["systemInstruction"] = {"parts": [{"text": system}]}
+        if request.tools:
+            functions = [
+                {"name": tool.name, "description": tool.description, "parametersJsonSchema": tool.parameters}
+                for tool in request.tools
+            ]
+            body["tools"] = [{"functionDeclarations": functions}]
+        return f"/v1beta/models/{request.model}:generateContent", body
+
+    def parse_chat(self, data: Any) -> ChatReply | None:
+        """Return the message in the body of a response; None if there is none."""
+        data = object_of(data)
+        candidates, feedback = list_of(data.get("candidates")), object_of(data.get("promptFeedback"))
+        if not candidates and not feedback.get("blockReason"):
+            return None
+        reader = ContentReader()
+        reader.read(data)
+        answer = reader.build_summary()
+        content = object_of(object_of(next(iter(candidates), None)).get("content"))
+        parts = [object_of(part) for part in list_of(content.get("parts"))]
+        text = "".join(text_of(part.get("text")) for part in parts if not part.get("thought"))
+        original = {**content, "role": "model", "parts": list(parts) or [{"text": NO_TEXT}]}
+        stop: StopReason = "filtered" if feedback.get("blockReason") else _STOPS.get(answer.finish_reason, "")
+        message = ModelMessage("assistant", text, original=original)
+        return ChatReply(message, tuple(answer.tool_calls), stop, answer.tokens)
+
     def open_reader(self, operation: ModelOperation, *, is_stream: bool) -> AnswerReader:
         """Return a reader for the response."""
         return ContentReader()
@@ -86,6 +142,18 @@ class GeminiWire:
         """Return an error as Google's servers send it."""
         name = _STATUSES.get(status, HTTPStatus(status).name)
         return orjson.dumps({"error": {"code": status, "message": message, "status": name}})
+
+
+def _build_content(message: ModelMessage) -> Mapping[str, Any]:
+    if message.role == "tools":
+        answers = [
+            {"name": result.name, "response": {"result": result.content}, **({"id": result.id} if result.id else {})}
+            for result in message.results
+        ]
+        return {"role": "user", "parts": [{"functionResponse": answer} for answer in answers]}
+    if message.original:
+        return object_of(message.original)
+    return {"role": "model" if message.role == "assistant" else "user", "parts": [{"text": message.text or NO_TEXT}]}
 
 
 class ContentReader:

@@ -1,19 +1,25 @@
 """OpenAI's API: chat completions, responses and embeddings."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import chain
 from typing import Any, ClassVar
 
 import orjson
 
 from clerkship.providers.contract import (
+    AnswerForm,
     AnswerReader,
     AnswerSummary,
+    ChatReply,
+    ChatRequest,
+    ModelMessage,
     ModelOperation,
     ModelToolCall,
     ModelToolResult,
     ProviderName,
     RequestSummary,
+    StopReason,
     TokenCounts,
     count_of,
     join_text,
@@ -31,10 +37,18 @@ _SESSION = frozenset({"metadata", "user", "client_metadata", "prompt_cache_key",
 _LAST_EVENTS = frozenset({"response.completed", "response.failed", "response.incomplete"})
 
 
+_STOPS: Mapping[Any, StopReason] = {"length": "cut off", "content_filter": "filtered"}
+
+
 class OpenAiWire:
     """OpenAI's API, and that of servers that are compatible with it."""
 
     name: ClassVar[ProviderName] = "openai"
+    forms: ClassVar[tuple[AnswerForm, ...]] = ("schema", "object", "words")
+    limits: ClassVar[tuple[str, ...]] = ("max_tokens", "max_completion_tokens")
+    """The name that most servers use, and that of OpenAI's newer models."""
+    requires_limit: ClassVar[bool] = False
+    address_hint: ClassVar[str] = "most end in /v1"
 
     def find_operation(self, method: str, path: str) -> ModelOperation | None:
         """Return the operation of a request. The path may have `/v1`, or have it twice."""
@@ -54,6 +68,38 @@ class OpenAiWire:
             body.get("stream") is True,
         )
 
+    def build_chat(self, request: ChatRequest) -> tuple[str, dict[str, Any]]:
+        """Return the path and the body of a request for the next message."""
+        messages = list(chain.from_iterable(map(_build_messages, request.messages)))
+        body = {**request.parameters, "model": request.model, "messages": messages}
+        if request.form == "schema":
+            schema = {"name": request.schema_name, "schema": request.schema, "strict": True}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        elif request.form == "object":
+            body["response_format"] = {"type": "json_object"}
+        if request.tools:
+            body["tools"] = [{"type": "function", "function": tool._asdict()} for tool in request.tools]
+        return "/chat/completions", body
+
+    def parse_chat(self, data: Any) -> ChatReply | None:
+        """Return the message in the body of a response; None if there is none."""
+        choice = object_of(next(iter(list_of(object_of(data).get("choices"))), None))
+        message = choice.get("message")
+        if not isinstance(message, Mapping):
+            return None
+        text, calls, usage = _message_text(message), list_of(message.get("tool_calls")), data.get("usage")
+        original: dict[str, Any] = {"role": "assistant", "content": text or None}
+        if calls:
+            original["tool_calls"] = [_repeat_call(call) for call in calls]
+        stop: StopReason = "refused" if message.get("refusal") else _STOPS.get(choice.get("finish_reason"), "")
+        return ChatReply(
+            ModelMessage("assistant", text, original=original),
+            tuple(map(_read_call, calls)),
+            stop,
+            parse_tokens(usage),
+            parse_cost(usage),
+        )
+
     def open_reader(self, operation: ModelOperation, *, is_stream: bool) -> AnswerReader:
         """Return a reader for the response."""
         return ResponsesReader() if operation.name == "responses" else ChatReader()
@@ -62,6 +108,38 @@ class OpenAiWire:
         """Return an error as OpenAI's server sends it."""
         kind = "server_error" if status >= 500 else "invalid_request_error"
         return orjson.dumps({"error": {"message": message, "type": kind, "param": None, "code": code}})
+
+
+def _build_messages(message: ModelMessage) -> Iterator[Mapping[str, Any]]:
+    if message.role == "tools":
+        for result in message.results:
+            yield {"role": "tool", "tool_call_id": result.id, "content": result.content}
+    else:
+        yield message.original or {"role": message.role, "content": message.text}
+
+
+def _message_text(message: Mapping[str, Any]) -> str:
+    """Return the text or the refusal of a message."""
+    content = message.get("content") or message.get("refusal")
+    return text_of(content) or "".join(text_of(object_of(part).get("text")) for part in list_of(content))
+
+
+def _read_call(call: Any) -> ModelToolCall:
+    """Return a tool call with the arguments as the model wrote them."""
+    function, id = object_of(call).get("function"), str(object_of(call).get("id") or "")
+    name = text_of(object_of(function).get("name"))
+    return ModelToolCall(id, name, object_of(function).get("arguments") if name else function)
+
+
+def _repeat_call(call: Any) -> Mapping[str, Any]:
+    """Return a tool call for the next request.
+
+    Arguments that are not a JSON object are left out: some servers answer 500 if they are sent back.
+    """
+    id, name, arguments = _read_call(call)
+    if name and arguments and isinstance(parse_arguments(arguments), Mapping):
+        return object_of(call)
+    return {"id": id, "type": "function", "function": {"name": name or "unknown", "arguments": "{}"}}
 
 
 def _tool_name(tool: Any) -> str:
@@ -98,7 +176,7 @@ class ChatReader:
         """Read the body, or the next chunk: both have the same shape, with `message` or `delta`."""
         answer = self._answer
         answer.id, answer.model = text_of(data.get("id")) or answer.id, text_of(data.get("model")) or answer.model
-        answer.tokens = _parse_tokens(data.get("usage")) or answer.tokens
+        answer.tokens = parse_tokens(data.get("usage")) or answer.tokens
         for choice in map(object_of, list_of(data.get("choices"))):
             number = count_of(choice.get("index"))
             if not number:
@@ -147,7 +225,7 @@ class ResponsesReader:
     def _read_response(self, response: Mapping[str, Any]) -> None:
         answer = self._answer
         answer.id, answer.model = text_of(response.get("id")), text_of(response.get("model"))
-        answer.tokens = _parse_tokens(response.get("usage"))
+        answer.tokens = parse_tokens(response.get("usage"))
         incomplete = text_of(object_of(response.get("incomplete_details")).get("reason"))
         answer.finish_reason = incomplete or text_of(response.get("status"))
         for item in map(object_of, list_of(response.get("output"))):
@@ -165,7 +243,7 @@ class ResponsesReader:
         return self._answer
 
 
-def _parse_tokens(usage: Any) -> TokenCounts | None:
+def parse_tokens(usage: Any) -> TokenCounts | None:
     """Return the tokens of a chat completion, an embedding or a response; None if they are not reported."""
     if not isinstance(usage, Mapping):
         return None
@@ -175,6 +253,12 @@ def _parse_tokens(usage: Any) -> TokenCounts | None:
         count_of(usage.get("completion_tokens")) or count_of(usage.get("output_tokens")),
         count_of(details.get("cached_tokens")),
     )
+
+
+def parse_cost(usage: Any) -> float | None:
+    """Return the cost, which some gateways report."""
+    cost = object_of(usage).get("cost")
+    return cost if isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0 else None
 
 
 INCLUDE_USAGE = b',"stream_options":{"include_usage":true}}'

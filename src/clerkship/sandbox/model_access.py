@@ -2,7 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:  # an agent in its own process imports this module
+    from clerkship.providers.connections import OnSent
+    from clerkship.sandbox.request import Reply
 
 
 class ModelAddress(NamedTuple):
@@ -21,11 +25,20 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 """The environment variables from which clients read the base URL and the key, by provider."""
 
 
+class CallModel(Protocol):
+    """Makes a model call through the proxy."""
+
+    def __call__(self, provider: str, path: str, body: bytes, on_sent: "OnSent") -> "Reply":
+        """Return the reply to a request that is posted to a path of a provider."""
+
+
 class ModelAccess(Mapping[str, ModelAddress]):
     """The addresses by provider. Reading one starts the HTTP server if it is not running."""
 
-    def __init__(self, build_addresses: Callable[[], Mapping[str, ModelAddress]]) -> None:
+    def __init__(self, build_addresses: Callable[[], Mapping[str, ModelAddress]], call: CallModel) -> None:
         self._build_addresses = build_addresses
+        self.call = call
+        """Makes a model call without HTTP."""
 
     @cached_property
     def _addresses(self) -> Mapping[str, ModelAddress]:

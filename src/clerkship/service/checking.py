@@ -109,7 +109,7 @@ def _warn_ungraded(tasks: Iterable[LoadedTask]) -> Iterator[InputProblem]:
             yield InputProblem(file=loaded.file, line=loaded.line, column=loaded.column, message=message)
 
 
-def load_and_check(
+def load_and_check(  # noqa: PLR0913  (the last three are named options)
     path: Path,
     agent: str | Solver | None,
     settings: Settings,
@@ -117,19 +117,22 @@ def load_and_check(
     *,
     domain: Path | None = None,
     tasks: TaskSelection = ALL_TASKS,
+    replays: bool = False,
 ) -> tuple[Library, Solver | None]:
     """Load the library at a path, and check it against the domain and the capabilities of its agent.
 
     With the names of tasks, mistakes in files that these do not need are one warning. If the agent is isolated, all
     tasks are loaded, with their variants: it must not see the files of any. The domain is the one given, else the
-    agent's own, else that of the project. Raise InputError with all problems at once.
+    agent's own, else that of the project. A replay does not reach a model that is the agent. Raise InputError with all
+    problems at once.
     """
     problems: list[InputProblem] = []
     agents = load("clerkship.engine.build") if agent is not None else None  # imported only if there is an agent
     solver: Solver | None = _collect_problems(
         problems, lambda: agents.build_agent(agent, settings, catalog) if agents else None
     )
-    _collect_problems(problems, lambda: solver.preflight() if isinstance(solver, SolverWithPreflight) else None)
+    if isinstance(solver, SolverWithPreflight) and not (replays and hasattr(solver, "account")):
+        _collect_problems(problems, solver.preflight)
     hosted = solver if agents and agents.has_process(solver) else None  # its capabilities are read later, isolated
     capabilities = _collect_problems(
         problems, lambda: solver.capabilities() if isinstance(solver, SolverWithCapabilities) and not hosted else None

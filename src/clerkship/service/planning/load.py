@@ -41,7 +41,9 @@ def load_suite(request: RunRequest, settings: Settings, catalog: RegisteredCatal
     path, case = split_case(request.path)
     needs_all = request.tags or request.benchmark or request.tape  # the names and tags of all tasks
     tasks = TaskSelection(tuple(request.tasks), is_exclusive=not needs_all, has_variants=request.needs_variants)
-    library, solver = load_and_check(path, request.agent, settings, catalog, domain=request.domain, tasks=tasks)
+    library, solver = load_and_check(
+        path, request.agent, settings, catalog, domain=request.domain, tasks=tasks, replays=request.tape == "replay"
+    )
     assert solver is not None  # the request always has an agent
     isolation = choose_level(solver, settings.isolate)
     if case is not None:

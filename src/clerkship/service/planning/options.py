@@ -19,7 +19,7 @@ MAX_TURN_LIMIT = 10_000
 MAX_TRIALS_UNTIL_SURE = 50
 """The default maximum of trials per task with `until_sure`."""
 _DURATION: Any = {"metavar": "TIME", "is_duration": True}
-_MODEL_FORMS = "openai:model, anthropic:model, any:model@address, scripted:file"
+_MODEL_FORMS = "openai:model, anthropic:model, gemini:model, any:model@address, scripted:file"
 # The headings of the help, each with the options below it.
 _selection, _execution = partial(Option, panel="Selection"), partial(Option, panel="Execution")
 _grading, _people = partial(Option, panel="Grading"), partial(Option, panel="People played by models")
@@ -85,7 +85,7 @@ MaxTokens = Annotated[
     int | None,
     _models(
         ("--max-tokens",),
-        "Maximum tokens in one answer of a model or an openai: agent. [default: 8192, or what its context allows]",
+        "Maximum tokens in one answer of a model. [default: 8192, or what its context allows]",
         "N",
         min=1,
         max=MAX_TOKEN_LIMIT,
@@ -95,7 +95,7 @@ ModelTimeout = Annotated[
     float | None,
     _models(
         ("--model-timeout",),
-        "Time limit of one answer of a model or an openai: agent: seconds, or such as 2m. [default: 120]",
+        "Time limit of one answer of a model: seconds, or such as 2m. [default: 120]",
         **_DURATION,
     ),
 ]

@@ -74,7 +74,8 @@ class RunTarget:
         Option(
             ("--agent", "-a"),
             "The agent: python:mod:name, 'command:node agent.mjs', https://host/path "
-            "(see --request), openai:model, rasa:http://host:5005, oracle (the tasks' solutions), nop (does nothing).",
+            "(see --request), openai:model, anthropic:model, gemini:model, rasa:http://host:5005, oracle (the tasks' "
+            "solutions), nop (does nothing).",
             "WHO",
             is_kept=False,
         ),

@@ -8,7 +8,8 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 import pytest
 
-from clerkship.actors.openai_chat import MAX_RESULT_LENGTH, MAX_ROUNDS, ChatSolver, load_openai
+from clerkship.actors.model_agent import MAX_ROUNDS, ModelSolver, load_openai
+from clerkship.actors.toolbox import MAX_RESULT_LENGTH
 from clerkship.llm.retry import ModelRetryPolicy
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
@@ -16,6 +17,7 @@ from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.running import execute
 from clerkship.settings import Settings, load_settings
+from tests.actors.models import model_at
 from tests.actors.programs import TALK, WORK, suite
 from tests.actors.servers import Answered, Asked, Served
 from tests.workbench import CATALOG, Workbench
@@ -49,10 +51,10 @@ def model(script: Script) -> Callable[[Asked], Answered]:
     return answer
 
 
-def solver(url: str, max_tokens: int | None = None, timeout: float | None = None) -> ChatSolver:
+def solver(url: str, max_tokens: int | None = None, timeout: float | None = None) -> ModelSolver:
     """Return a solver with the test key and short retry delays."""
     policy = ModelRetryPolicy(backoff=0.001, timeout=timeout)
-    return ChatSolver("some-model", f"{url}/v1", KEY, max_tokens=max_tokens, policy=policy)
+    return model_at(f"{url}/v1", "some-model", KEY, max_tokens=max_tokens, policy=policy)
 
 
 def results(messages: list[dict[str, Any]]) -> list[str]:
@@ -97,7 +99,10 @@ def test_task_calls_tools_until_finish(bench: Workbench) -> None:
     assert [payload["name"] for payload in done] == ["drop__write_file", "drop__list_files", "drop__read_file", "wait"]
     assert done[0]["arguments"] == {"path": "a/b.txt", "data": "six"}
     usage = orjson.loads(bench.store.sidecar(task_run))["model_usage"]
-    assert usage == {"model": "some-model", "calls": 3, "prompt_tokens": 30, "completion_tokens": 6}
+    assert usage == {"model": "some-model", "calls": 3, "prompt_tokens": 30, "completion_tokens": 6, "cost": None}
+    called = [event["payload"] for event in bench.events(task_run) if event["kind"] == "agent.model.called"]
+    assert [[call["name"] for call in payload["tool_calls"]] for payload in called][-1] == ["finish"]
+    assert "agent.tool.executed" not in [event["kind"] for event in bench.events(task_run)]
     nowhere_is_the_key(bench)
 
 
@@ -233,7 +238,8 @@ def test_an_outage_is_not_the_agents_fault(bench: Workbench, status: int) -> Non
     body = json.dumps({"error": {"message": f"sorry, {KEY}, all busy"}}).encode()
     with Served(lambda asked: (status, {"Retry-After": "Thu, 01 Jan 1970 00:00:00 GMT"}, body)) as served:
         task_run = errored(bench, served)
-    assert f"the model cannot be reached: status {status}: sorry, [key], all busy, in 4 attempts" in task_run.error
+    said = f"status {status}: sorry, ${{OPENAI_API_KEY}}, all busy, in 4 attempts"
+    assert f"the model cannot be reached: {said}" in task_run.error
     assert len(served.asked) == 4
     nowhere_is_the_key(bench)
 
@@ -244,7 +250,7 @@ def test_a_server_that_goes_away_after_the_preflight_is_an_outage(bench: Workben
         plan = plan_run(RunRequest(path=bench.folder, agent=solver(served.url)), Settings(timeout=20), CATALOG)
     [task_run] = bench.store.task_runs(execute(plan, bench.store, CATALOG).run.id)
     assert task_run.status == "errored"
-    assert "the model cannot be reached: All connection attempts failed" in task_run.error
+    assert "cannot be reached: [Errno 111] Connection refused, in 4 attempts" in task_run.error
 
 
 @pytest.mark.parametrize(
@@ -253,7 +259,7 @@ def test_a_server_that_goes_away_after_the_preflight_is_an_outage(bench: Workben
         (
             401,
             b'{"error": {"message": "bad key %s"}}' % KEY.encode(),
-            "status 401: bad key [key]; set CLERKSHIP_OPENAI",
+            "status 401: bad key ${OPENAI_API_KEY}; set CLERKSHIP_OPENAI",
         ),
         (404, b"no such model", "refuses model `some-model` with status 404: no such model; check the model's name"),
         (307, b"", "with status 307"),
@@ -305,7 +311,7 @@ def test_key_in_a_models_answer_is_not_logged(bench: Workbench) -> None:
     suite(bench, TALK)
     with Served(model(lambda messages: says(f"bye, and my key is {KEY}"))) as served:
         task_run = bench.run_one(solver(served.url))
-    assert "bye, and my key is [key]" in [event["payload"].get("text") for event in bench.events(task_run)]
+    assert "bye, and my key is ${OPENAI_API_KEY}" in [event["payload"].get("text") for event in bench.events(task_run)]
     nowhere_is_the_key(bench)
 
 

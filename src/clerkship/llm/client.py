@@ -1,0 +1,250 @@
+"""Requests to a provider of models: sent again while it is busy, within limits of number and time, until cancelled.
+
+See docs/decisions/0038-one-way-to-models.md.
+"""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Any, NamedTuple, Protocol
+
+import orjson
+
+from clerkship.llm.retry import (
+    ConcurrencyLimit,
+    EndpointBusy,
+    ModelOutage,
+    ModelRetryPolicy,
+    RequestDeclined,
+    TimeSpent,
+    build_status_error,
+    build_timeout,
+    describe_failures,
+)
+from clerkship.providers.apis import APIS
+from clerkship.providers.connections import OnSent, ProviderAccount, ProviderFailed, ProviderHost, ResponseTooLong
+
+MAX_RESPONSE_BYTES = 20_000_000
+JSON_HEADERS = {"content-type": "application/json", "accept": "application/json"}
+QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
+"""Error codes that some endpoints send with status 429 when waiting does not help."""
+
+
+class CallCancelled(Exception):
+    """The model was closed before or during a call."""
+
+
+class ProviderReply(NamedTuple):
+    """The response to one request, as it came."""
+
+    status: int
+    headers: Mapping[str, str]
+    data: bytes
+
+
+NO_REPLY = ProviderReply(0, {}, b"")
+
+
+class Send(Protocol):
+    """Sends a body to a path of a provider."""
+
+    def __call__(self, path: str, body: bytes, on_sent: OnSent) -> ProviderReply:
+        """Return the response; raise ProviderFailed."""
+
+
+def send_to(host: ProviderHost) -> Send:
+    """Return a function that sends to a host."""
+
+    def send(path: str, body: bytes, on_sent: OnSent) -> ProviderReply:
+        response = host.send("POST", path, {}, JSON_HEADERS, body, on_sent)
+        return ProviderReply(response.status, response.headers, response.read_all(MAX_RESPONSE_BYTES))
+
+    return send
+
+
+class SentRequest:
+    """One request, which other threads can stop."""
+
+    def __init__(self) -> None:
+        self.is_stopped = False
+        self.is_late = False
+        self._stop: Callable[[], None] | None = None
+
+    def on_sent(self, stop: Callable[[], None]) -> None:
+        """Keep a function that stops waiting for the response."""
+        self._stop = stop
+        if self.is_stopped:  # just before
+            stop()
+
+    def stop(self) -> None:
+        """Stop waiting for the response."""
+        self.is_stopped = True
+        if self._stop is not None:
+            self._stop()
+
+    def expire(self) -> None:
+        """Stop, because the time is over."""
+        self.is_late = True
+        self.stop()
+
+
+class Cancellation:
+    """Ends the requests of one model from another thread: those under way and those that are waiting."""
+
+    def __init__(self) -> None:
+        self._cancelled = threading.Event()
+        self._attempts: set[SentRequest] = set()
+        self._limits: set[ConcurrencyLimit] = set()
+
+    @property
+    def is_cancelled(self) -> bool:
+        """Whether all requests end now."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """End all requests, also later ones, with CallCancelled."""
+        self._cancelled.set()
+        for attempt in tuple(self._attempts):
+            attempt.stop()
+        for limit in tuple(self._limits):
+            limit.wake()
+
+    def wait(self, seconds: float) -> None:
+        """Wait; raise CallCancelled if the requests end meanwhile."""
+        if self._cancelled.wait(seconds):
+            raise CallCancelled
+
+    @contextmanager
+    def slot(self, limit: ConcurrencyLimit) -> Iterator[None]:
+        """Wait for a slot of a limit; raise CallCancelled if the requests end meanwhile."""
+        self._limits.add(limit)
+        if not limit.take(lambda: self.is_cancelled):
+            raise CallCancelled
+        try:
+            yield
+        finally:
+            limit.give_back()
+
+    @contextmanager
+    def attempt(self, seconds: float) -> Iterator[SentRequest]:
+        """Make an attempt that is stopped after some seconds; raise CallCancelled if the requests end."""
+        attempt = SentRequest()
+        timer = threading.Timer(seconds, attempt.expire)
+        timer.daemon = True
+        self._attempts.add(attempt)
+        try:
+            if self.is_cancelled:
+                raise CallCancelled
+            timer.start()
+            yield attempt
+        finally:
+            timer.cancel()
+            self._attempts.discard(attempt)
+
+
+class ModelClient:
+    """Sends requests to one model, and reads its responses."""
+
+    def __init__(
+        self,
+        account: ProviderAccount,
+        send: Send,
+        policy: ModelRetryPolicy,
+        hint: str,
+        get_limits: Callable[[], Sequence[ConcurrencyLimit]] = tuple,
+        cancellation: Cancellation | None = None,
+    ) -> None:
+        self.account, self._send, self._policy, self._get_limits = account, send, policy, get_limits
+        hint_404 = f"check the model's name and the address ({APIS[account.name].address_hint})"
+        self._hints = {401: hint, 403: "the key has no access to this model", 404: hint_404}
+        self.cancellation = Cancellation() if cancellation is None else cancellation
+
+    def post(self, path: str, fields: Mapping[str, Any], model: str, time_spent: TimeSpent) -> Any:
+        """Return the JSON of the response. Raises ModelOutage, RequestDeclined and CallCancelled."""
+        body, limits, failures = orjson.dumps(fields), self.limits, list[EndpointBusy]()
+        while True:
+            try:
+                with ExitStack() as slots:
+                    for limit in limits:
+                        slots.enter_context(self.cancellation.slot(limit))
+                    with time_spent.counted():
+                        return self._post_once(path, body, model, self._policy.time_left(time_spent))
+            except EndpointBusy as busy:
+                failures.append(busy)
+            self._wait_after(failures, limits, time_spent)
+
+    def _wait_after(
+        self, failures: Sequence[EndpointBusy], limits: Sequence[ConcurrencyLimit], time_spent: TimeSpent
+    ) -> None:
+        """Wait before the next attempt, without a slot; raise ModelOutage if there is none.
+
+        If the provider reports too many requests, other requests wait as well, instead of being rejected one after
+        another.
+        """
+        policy, last = self._policy, failures[-1]
+        wait = policy.wait(len(failures), last)
+        if policy.is_exhausted(failures) or time_spent.seconds + wait > policy.question_timeout:
+            reason = f"{describe_failures(failures)} at {self.account.base_url}"
+            raise ModelOutage(f"the model cannot be reached: {reason}") from None
+        time_spent.retries[last.retry_reason] += 1
+        if last.is_rate_limited:
+            for limit in limits:
+                limit.pause(wait)
+        with time_spent.counted():
+            self.cancellation.wait(wait)
+
+    def _post_once(self, path: str, body: bytes, model: str, seconds: float) -> Any:
+        with self.cancellation.attempt(seconds) as attempt:
+            failure, reply = "", NO_REPLY
+            try:
+                reply = self._send(path, body, attempt.on_sent)
+            except ResponseTooLong as too_long:
+                raise ModelOutage(str(too_long)) from None
+            except ProviderFailed as failed:
+                failure = self.account.redact_key(str(failed))
+            if self.cancellation.is_cancelled:
+                raise CallCancelled
+            if attempt.is_late:
+                raise build_timeout(self._policy.timeout)
+            if failure:
+                raise EndpointBusy(failure)
+        text = self.account.redact_key(reply.data.decode(errors="replace"))
+        if reply.status != 200:
+            raise self._build_error(reply, text, model)
+        try:
+            return orjson.loads(text)
+        except orjson.JSONDecodeError:
+            problem = f"the answer of {self.host} is not JSON: {text[:200]!r}"
+        if text.startswith("{"):
+            raise EndpointBusy(problem)  # half an answer: the next one may be complete
+        raise ModelOutage(problem)
+
+    def _build_error(self, reply: ProviderReply, text: str, model: str) -> Exception:
+        message, code = _parse_error(text)
+        if code in QUOTA_CODES:
+            return ModelOutage(f"{self.host}: the quota for model `{model}` is used up: {message}")
+        refused = f"{self.host} refuses model `{model}`"
+        error = build_status_error(reply.status, message, reply.headers.get("retry-after", ""), refused, self._hints)
+        if isinstance(error, RequestDeclined):
+            error.code = code
+        return error
+
+    @property
+    def limits(self) -> Sequence[ConcurrencyLimit]:
+        """The limits of concurrent requests: the model's own, and that of its host."""
+        return self._get_limits()
+
+    @property
+    def host(self) -> str:
+        """The host, for error messages."""
+        return self.account.host
+
+
+def _parse_error(text: str) -> tuple[str, str]:
+    """Return the message and the code of an error response; for an unknown format its beginning and no code."""
+    error: Any = None
+    with suppress(orjson.JSONDecodeError, KeyError, TypeError):
+        error = orjson.loads(text)["error"]
+    if not isinstance(error, dict):
+        return text[:200], ""
+    return str(error.get("message", text[:200]))[:500], str(error.get("code", ""))

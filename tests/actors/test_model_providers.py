@@ -1,0 +1,180 @@
+"""Models of Anthropic and Google as agents, over their own APIs; and each kind of model, recorded and replayed."""
+
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from clerkship.actors.model_agent import load_anthropic, load_gemini, load_openai
+from clerkship.model.errors import InputError
+from clerkship.settings import Settings
+from tests.actors.models import model_at
+from tests.actors.programs import TALK, WORK, suite
+from tests.actors.servers import Answered, Asked, Served
+from tests.llm.endpoint import in_turn
+from tests.llm.messages import text, wrote
+from tests.workbench import Workbench
+
+KEY = "key-that-must-never-be-seen"
+THOUGHT = {"type": "thinking", "thinking": "Six sevens…", "signature": "c2lnbmVk"}
+
+
+def tool_use(name: str, arguments: Any, id: str) -> dict[str, Any]:
+    """Return a block of Anthropic's API that calls a tool."""
+    return {"type": "tool_use", "id": id, "name": name, "input": arguments}
+
+
+def generated(*parts: dict[str, Any], finish: str = "STOP") -> Answered:
+    """Return a response of Gemini's API with these parts."""
+    candidates = [{"content": {"role": "model", "parts": list(parts)}, "finishReason": finish}]
+    usage = {"promptTokenCount": 9, "candidatesTokenCount": 2, "thoughtsTokenCount": 3}
+    return 200, {}, json.dumps({"candidates": candidates, "usageMetadata": usage, "modelVersion": "gem-001"}).encode()
+
+
+def completed(message: dict[str, Any]) -> Answered:
+    """Return a completion of OpenAI's API with a message."""
+    return 200, {}, json.dumps({"choices": [{"message": message}]}).encode()
+
+
+def function(name: str, arguments: Any, id: str) -> dict[str, Any]:
+    """Return a tool call of OpenAI's API."""
+    return {"id": id, "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
+
+
+CALLS: list[tuple[str, dict[str, Any]]] = [
+    ("drop__write_file", {"path": "a.txt", "data": "six"}),
+    ("drop__read_file", {"path": "a.txt"}),
+    ("finish", {"answer": 42}),
+]
+ANSWERS = {
+    "openai": [completed({"tool_calls": [function(*call, f"c{n}")]}) for n, call in enumerate(CALLS)],
+    "anthropic": [wrote(THOUGHT, tool_use(*call, f"t{n}"), stop="tool_use") for n, call in enumerate(CALLS)],
+    "gemini": [
+        generated({"functionCall": {"name": name, "args": args}, "thoughtSignature": "c2ln"}) for name, args in CALLS
+    ],
+}
+PATHS = {
+    "openai": "/v1/chat/completions",
+    "anthropic": "/v1/messages",
+    "gemini": "/v1beta/models/small:generateContent",
+}
+
+
+def at(provider: str, url: str, key: str = KEY) -> Any:
+    """Return a model of a provider as an agent."""
+    return model_at(f"{url}/v1" if provider == "openai" else url, "small", key, provider)
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+def test_task_calls_tools_until_finish(bench: Workbench, provider: str) -> None:
+    suite(bench, WORK)
+    with Served(in_turn(ANSWERS[provider])) as served:
+        task_run = bench.run_one(at(provider, served.url))
+    assert (task_run.verdict, task_run.agent_error, task_run.error) == ("pass", "", "")
+    assert [asked.path for asked in served.asked] == [PATHS[provider]] * 3
+    assert all(KEY in "".join(asked.headers.values()) for asked in served.asked)
+    events = bench.events(task_run)
+    called = [event["payload"] for event in events if event["kind"] == "agent.model.called"]
+    assert [[call["name"] for call in payload["tool_calls"]] for payload in called] == [[name] for name, _ in CALLS]
+    done = [event["payload"]["name"] for event in events if event["kind"] == "agent.action.executed"]
+    assert done == ["drop__write_file", "drop__read_file"]
+    assert KEY not in json.dumps(events)
+
+
+def test_anthropic_gets_tools_results_and_its_own_thoughts(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(in_turn(ANSWERS["anthropic"])) as served:
+        bench.run_one(at("anthropic", served.url))
+    first, *_, last = [json.loads(asked.body) for asked in served.asked]
+    assert first["system"].startswith("It is ")
+    assert first["max_tokens"] == 8192
+    assert {"drop__read_file", "finish", "wait"} <= {tool["name"] for tool in first["tools"]}
+    assert all(tool["input_schema"]["type"] == "object" for tool in first["tools"])
+    assert [message["role"] for message in last["messages"]] == ["user", "assistant", "user", "assistant", "user"]
+    assert last["messages"][1]["content"][0] == THOUGHT
+    assert last["messages"][4]["content"] == [{"type": "tool_result", "tool_use_id": "t1", "content": "six"}]
+
+
+def test_gemini_gets_tools_results_and_its_own_signatures(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(in_turn(ANSWERS["gemini"])) as served:
+        bench.run_one(at("gemini", served.url))
+    first, *_, last = [json.loads(asked.body) for asked in served.asked]
+    [functions] = [tool["functionDeclarations"] for tool in first["tools"]]
+    assert {"drop__read_file", "finish", "wait"} <= {tool["name"] for tool in functions}
+    assert first["generationConfig"] == {"maxOutputTokens": 8192}
+    assert first["systemInstruction"]["parts"][0]["text"].startswith("It is ")
+    assert last["contents"][1]["parts"][0]["thoughtSignature"] == "c2ln"
+    answer = {"name": "drop__read_file", "response": {"result": "six"}}
+    assert last["contents"][4] == {"role": "user", "parts": [{"functionResponse": answer}]}
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "gemini"])
+def test_conversation_keeps_its_history(bench: Workbench, provider: str) -> None:
+    said = ["Yes?", "bye"]
+    answers = {"anthropic": [wrote(text(words)) for words in said], "gemini": [generated({"text": w}) for w in said]}
+    suite(bench, TALK)
+    with Served(in_turn(answers[provider])) as served:
+        task_run = bench.run_one(at(provider, served.url))
+    assert (task_run.verdict, task_run.ending) == ("pass", "person_done")
+    body = json.loads(served.asked[-1].body)
+    roles = [message["role"] for message in body["messages" if provider == "anthropic" else "contents"]]
+    assert roles == ["user", "assistant" if provider == "anthropic" else "model", "user"]
+
+
+@pytest.mark.parametrize(
+    ("provider", "answer"),
+    [
+        ("anthropic", wrote(text("On and"), stop="max_tokens")),
+        ("gemini", generated({"text": "On and"}, finish="MAX_TOKENS")),
+    ],
+)
+def test_answer_that_is_cut_off_is_noted(bench: Workbench, provider: str, answer: Answered) -> None:
+    suite(bench, WORK)
+    with Served(lambda asked: answer) as served:
+        task_run = bench.run_one(at(provider, served.url))
+    noted = [event["payload"]["what"] for event in bench.events(task_run) if event["kind"] == "agent.noted"]
+    assert (task_run.answer, noted) == ("On and", ["model_answer_cut_off"])
+
+
+@pytest.mark.parametrize("provider", ["openai", "anthropic", "gemini"])
+def test_run_is_replayed_without_the_provider_and_a_key(bench: Workbench, provider: str) -> None:
+    suite(bench, WORK)
+    with Served(in_turn(ANSWERS[provider])) as served:
+        first = bench.run_one(at(provider, served.url), tape="record")
+    again = bench.run_one(at(provider, served.url, ""), tape="replay")
+    assert (again.verdict, again.error) == ("pass", "")
+    assert [event["payload"] for event in bench.events(again)] == [event["payload"] for event in bench.events(first)]
+
+
+def test_replay_of_a_hosted_model_needs_no_key(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with pytest.raises(InputError, match=r"api\.openai\.com requires a key; set OPENAI_API_KEY"):
+        bench.run("openai:gpt-x")
+    missed = bench.run_one("openai:gpt-x", tape="replay")
+    assert missed.status == "errored"
+    assert "not recorded: a call of the agent to openai/chat/completions" in missed.error
+
+
+def test_models_of_each_provider_come_from_the_reference_or_the_settings() -> None:
+    given = Settings(anthropic_base_url="http://here", gemini_base_url="http://there")
+    assert load_anthropic("m", given).name == "anthropic:m@http://here"
+    assert load_gemini("m@http://else", given).name == "gemini:m@http://else"
+    assert load_gemini("m", Settings()).name == "gemini:m"
+    assert load_openai("m", given).account.variable == "OPENAI_API_KEY"
+
+
+def test_agent_that_is_out_of_time_ends_its_model_call(bench: Workbench) -> None:
+    bench.write("a.yml", WORK.replace("{timeout}", "1"))
+
+    over = threading.Event()
+
+    def never(asked: Asked) -> Answered | None:
+        over.wait(20)
+        return None
+
+    with Served(never) as served:
+        task_run = bench.run_one(at("openai", served.url))
+        over.set()
+    assert task_run.ending == "timed_out"
