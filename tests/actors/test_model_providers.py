@@ -13,6 +13,7 @@ from tests.actors.models import model_at
 from tests.actors.programs import TALK, WORK, suite
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import in_turn
+from tests.llm.generated import generated
 from tests.llm.messages import text, wrote
 from tests.workbench import Workbench
 
@@ -23,13 +24,6 @@ THOUGHT = {"type": "thinking", "thinking": "Six sevens…", "signature": "c2lnbm
 def tool_use(name: str, arguments: Any, id: str) -> dict[str, Any]:
     """Return a block of Anthropic's API that calls a tool."""
     return {"type": "tool_use", "id": id, "name": name, "input": arguments}
-
-
-def generated(*parts: dict[str, Any], finish: str = "STOP") -> Answered:
-    """Return a response of Gemini's API with these parts."""
-    candidates = [{"content": {"role": "model", "parts": list(parts)}, "finishReason": finish}]
-    usage = {"promptTokenCount": 9, "candidatesTokenCount": 2, "thoughtsTokenCount": 3}
-    return 200, {}, json.dumps({"candidates": candidates, "usageMetadata": usage, "modelVersion": "gem-001"}).encode()
 
 
 def completed(message: dict[str, Any]) -> Answered:
