@@ -54,7 +54,7 @@ _STOPS: Mapping[str, StopReason] = {
 }
 
 
-class AnthropicWire:
+class AnthropicApi:
     """Anthropic's API."""
 
     name: ClassVar[ProviderName] = "anthropic"

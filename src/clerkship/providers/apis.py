@@ -2,12 +2,12 @@
 
 from collections.abc import Mapping
 
-from clerkship.providers.anthropic import AnthropicWire
+from clerkship.providers.anthropic import AnthropicApi
 from clerkship.providers.contract import ProviderApi, ProviderName
-from clerkship.providers.gemini import GeminiWire
-from clerkship.providers.openai import OpenAiWire
+from clerkship.providers.gemini import GeminiApi
+from clerkship.providers.openai import OpenAiApi
 
-APIS: Mapping[str, ProviderApi] = {api.name: api for api in (OpenAiWire(), AnthropicWire(), GeminiWire())}
+APIS: Mapping[str, ProviderApi] = {api.name: api for api in (OpenAiApi(), AnthropicApi(), GeminiApi())}
 
 
 def find_api(provider: str) -> ProviderName:

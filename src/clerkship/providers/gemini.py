@@ -55,7 +55,7 @@ _STOPS: Mapping[str, StopReason] = {
 }
 
 
-class GeminiWire:
+class GeminiApi:
     """The Gemini API of Google AI."""
 
     name: ClassVar[ProviderName] = "gemini"

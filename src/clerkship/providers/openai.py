@@ -40,7 +40,7 @@ _LAST_EVENTS = frozenset({"response.completed", "response.failed", "response.inc
 _STOPS: Mapping[Any, StopReason] = {"length": "cut off", "content_filter": "filtered"}
 
 
-class OpenAiWire:
+class OpenAiApi:
     """OpenAI's API, and that of servers that are compatible with it."""
 
     name: ClassVar[ProviderName] = "openai"
