@@ -6,7 +6,6 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.model.errors import InputError
 from clerkship.service.serving.server import Server, open_server
 from clerkship.settings import Settings
+from tests.command_server import get_command
 from tests.waiting import wait_until
 
 CLIENT: dict[str, Any] = {"trust_env": False, "timeout": 60}
@@ -34,7 +34,7 @@ class ServeProcess:
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.log = folder / "log.jsonl"
-        command = [sys.executable, "-m", "clerkship", "serve", "--json", "--port", "0", *options]
+        command = [get_command(), "serve", "--json", "--port", "0", *options]
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=log, text=True)
         assert self.process.stdout is not None

@@ -5,7 +5,6 @@ import os
 import queue
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from types import TracebackType
@@ -13,7 +12,6 @@ from typing import Any, NamedTuple, Self
 
 from tests.command_server import get_command_path
 
-COMMAND = [sys.executable, "-m", "clerkship"]
 IN_BACKGROUND = ["sh", "-c", 'trap "" INT; exec "$@"', "sh"]
 """Starts a command as a shell script starts one in the background, with Ctrl-C ignored."""
 LIMIT = 30.0
@@ -29,8 +27,7 @@ class Stopped(NamedTuple):
 
 def clerkship(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a command to its end."""
-    environment = _environment() | {"PATH": get_command_path()}
-    command = ["clerkship", *arguments]
+    command, environment = ["clerkship", *arguments], _environment()
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=60)
 
 
@@ -39,7 +36,7 @@ class Process:
 
     def __init__(self, folder: Path, *arguments: str, merges_errors: bool = False, in_background: bool = False) -> None:
         self._process = subprocess.Popen(
-            [*(IN_BACKGROUND if in_background else []), *COMMAND, *arguments],
+            [*(IN_BACKGROUND if in_background else []), "clerkship", *arguments],
             cwd=folder,
             env=_environment(),
             stdout=subprocess.PIPE,
@@ -123,9 +120,16 @@ class UpProcess(Process):
 
     def control(self) -> tuple[str, str]:
         """Return the address and token of the control API, from the registration file."""
-        found = json.loads((self.folder / ".clerkship" / "up" / f"{self.document['name']}.json").read_text())
-        return found["url"], found["token"]
+        registration = self.read_registration()
+        return registration["url"], registration["token"]
+
+    def read_registration(self) -> dict[str, Any]:
+        """Return what other commands know of this process."""
+        path = self.folder / ".clerkship" / "up" / f"{self.document['name']}.json"
+        registration: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return registration
 
 
 def _environment() -> dict[str, str]:
-    return {name: value for name, value in os.environ.items() if not name.startswith(("CLERKSHIP_", "UV_"))}
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("CLERKSHIP_", "UV_"))}
+    return own | {"PATH": get_command_path()}

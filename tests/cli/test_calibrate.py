@@ -4,7 +4,6 @@ import json
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 
 from clerkship.cli.app import run
 from tests.actors.servers import Asked, Served
+from tests.command_server import get_command
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "order_support"
 COMMAND = ["judge", "calibrate", "labelled.yml", "--judge", "scripted:labelled_judge.json"]
@@ -164,9 +164,7 @@ def test_ctrl_c_stops_calibration_while_the_judge_does_not_answer() -> None:
 
     with Served(answer) as served:
         words = ["judge", "calibrate", "labelled.yml", "--judge", f"openai:m@{served.url}/v1"]
-        process = subprocess.Popen(
-            [sys.executable, "-m", "clerkship", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        process = subprocess.Popen([get_command(), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert asked.wait(60)
         process.send_signal(signal.SIGINT)
         try:

@@ -19,6 +19,7 @@ from clerkship.actors.isolation.contract import offered
 from clerkship.cli.app import run
 from clerkship.report.labels import ISOLATION
 from clerkship.suite_files.yaml import parse_yaml
+from tests.command_server import get_command
 from tests.front_desk import SUITE
 from tests.processes import start_process
 
@@ -51,7 +52,7 @@ def test_demo_prints_verdicts_and_evidence_and_writes_a_report(capsys: pytest.Ca
 
 
 def test_demo_can_be_worked_by_hand() -> None:
-    with start_process([sys.executable, "-m", "clerkship", "demo", "--up"], stdout=subprocess.PIPE) as process:
+    with start_process([get_command(), "demo", "--up"], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         text = "".join(takewhile(lambda line: not line.startswith("stop "), process.stdout))
     for part in (
@@ -66,7 +67,7 @@ def test_demo_can_be_worked_by_hand() -> None:
 
 
 def test_demo_shows_a_progress_bar_on_a_terminal_and_opens_its_report(tmp_path: Path) -> None:
-    script = f"import pty, sys; sys.exit(pty.spawn([{sys.executable!r}, '-m', 'clerkship', 'demo']) >> 8)"
+    script = f"import pty, sys; sys.exit(pty.spawn([{get_command()!r}, 'demo']) >> 8)"
     browser = tmp_path / "browser"
     browser.write_text(f"#!/bin/sh\necho $1 > {tmp_path}/opened\n")
     browser.chmod(0o755)
@@ -212,7 +213,7 @@ def test_schema_of_a_task_has_every_assertion_and_step(capsysbinary: pytest.Capt
 def test_output_of_an_agent_is_not_mixed_with_json(tmp_path: Path) -> None:
     (tmp_path / "noisy.py").write_text("def agent(task_item):\n    print('chatter')\n    return 1\n")
     (tmp_path / "t.yml").write_text("task: {name: A}")
-    command = [sys.executable, "-m", "clerkship", "run", "t.yml", "-a", "python:noisy:agent", "--json"]
+    command = [get_command(), "run", "t.yml", "-a", "python:noisy:agent", "--json"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=True, timeout=60)
     assert json.loads(done.stdout)["tasks"][0]["answer"] == 1
     assert b"chatter" in done.stderr

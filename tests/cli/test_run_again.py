@@ -11,6 +11,7 @@ from xml.etree import ElementTree
 import pytest
 
 from clerkship.report.labels import rerun_command
+from tests.cli.terminal import clerkship
 from tests.report import made_up
 from tests.workbench import Workbench
 
@@ -61,7 +62,7 @@ def test_printed_command_runs_the_same_tasks_again(folder: Path, program: list[s
     assert f"run it again: {command}\n" in shown
     again = start(folder, command)
     assert again.returncode == 0, again.stderr
-    runs = [each["run"] for each in json.loads(start(folder, [*program, "list", "--json"]).stdout)]
+    runs = [each["run"] for each in json.loads(clerkship(folder, "list", "--json").stdout)]
     assert len(runs) == 2
     second, original = runs
     for field in ("name", "solver", "seed", "trials", "total", "options", "path"):

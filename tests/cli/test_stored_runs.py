@@ -13,6 +13,7 @@ import pytest
 
 from clerkship.cli.app import run
 from tests.actors.programs import gone, running
+from tests.command_server import get_command
 from tests.processes import start_process
 from tests.simulators.fhir.task_suite import ENVIRONMENT, TASK
 from tests.waiting import wait_until
@@ -47,9 +48,7 @@ def _in_a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def list_run_ids() -> list[str]:
     """Return the ids of the stored runs, oldest first."""
-    done = subprocess.run(
-        [sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True, timeout=120
-    )
+    done = subprocess.run([get_command(), "list", "--json"], capture_output=True, check=True, timeout=120)
     return [item["run"]["id"] for item in json.loads(done.stdout)][::-1]
 
 
@@ -186,11 +185,9 @@ def test_number_and_its_text_are_printed_differently(capsys: pytest.CaptureFixtu
 
 
 def test_closed_pipe_does_not_stop_a_run() -> None:
-    command = f"{shlex.quote(sys.executable)} -m clerkship run suite --agent nop -k 20 | head -2"
+    command = f"{shlex.quote(get_command())} run suite --agent nop -k 20 | head -2"
     subprocess.run(command, shell=True, capture_output=True, check=True, timeout=120)
-    done = subprocess.run(
-        [sys.executable, "-m", "clerkship", "list", "--json"], capture_output=True, check=True, timeout=120
-    )
+    done = subprocess.run([get_command(), "list", "--json"], capture_output=True, check=True, timeout=120)
     [found] = json.loads(done.stdout)
     assert (found["run"]["status"], sum(found["counts"]["statuses"].values())) == ("completed", 40)
 

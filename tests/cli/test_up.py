@@ -379,11 +379,13 @@ def test_name_is_required_if_several_playgrounds_are_up(desk: Path, typed: RunCo
 
 def test_registration_of_a_killed_playground_is_detected_and_removed(desk: Path, typed: RunCommand) -> None:
     with UpProcess(desk, "--from", "suite", "--name", "mine") as up:
-        assert up.stop(signal.SIGKILL).code == -signal.SIGKILL
+        number = up.read_registration()["pid"]
+        os.kill(number, signal.SIGKILL)
+        assert up.wait_for_end().code == -signal.SIGKILL
     assert (desk / ".clerkship" / "up" / "mine.json").exists()
     gone = typed("events")
     assert gone.code == 2
-    assert f"the playground `mine` is gone: its process {up.pid} was killed; start one with `clerkship up`" in gone.err
+    assert f"the playground `mine` is gone: its process {number} was killed; start one with `clerkship up`" in gone.err
     with UpProcess(desk, "--from", "suite", "--name", "mine") as again:
         assert read_log(again)
         assert again.stop().code == 0

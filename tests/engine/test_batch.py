@@ -28,6 +28,7 @@ from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.files.state import FilesState
 from clerkship.simulators.registry import load_simulators
 from clerkship.store.sqlite import SqliteStore
+from tests.command_server import get_command
 from tests.processes import start_process
 from tests.raw_routes import RawCall, raw_route
 from tests.workbench import Workbench
@@ -96,7 +97,7 @@ def test_ctrl_c_does_not_wait_for_agents_and_keeps_finished_trials(tmp_path: Pat
     for number in range(1, 6):
         text = TASK.replace("name: Wait", f"name: Wait {number}, task_item: {{number: {number}}}")
         (tmp_path / f"{number}.yml").write_text(text)
-    command = [sys.executable, "-m", "clerkship", "run", ".", "-a", "python:agent:agent", "-c", "1", "--store", "s.db"]
+    command = [get_command(), "run", ".", "-a", "python:agent:agent", "-c", "1", "--store", "s.db"]
     with start_process(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         output, errors = process.communicate(timeout=20)
     assert process.returncode == 130, errors

@@ -30,6 +30,7 @@ from clerkship.settings import Settings
 from clerkship.simulators import chat, files
 from clerkship.simulators.files.http import ROUTES
 from clerkship.simulators.registry import load_simulators
+from tests.command_server import get_command
 from tests.raw_routes import RawCall, raw_route
 from tests.workbench import Workbench
 
@@ -68,16 +69,16 @@ def test_warnings_and_unconfigured_logging_are_kept_and_shown_for_each_trial(tmp
         "    return 41\n",
         encoding="utf-8",
     )
-    command = (sys.executable, "-m", "clerkship")
+    command = get_command()
     subprocess.run(
-        [*command, "run", ".", "-a", "python:bot", "-k", "2", "-c", "1"],
+        [command, "run", ".", "-a", "python:bot", "-k", "2", "-c", "1"],
         cwd=tmp_path,
         capture_output=True,
         check=False,
         timeout=120,
     )
     shown = subprocess.run(
-        [*command, "show", "latest", "Work", "--trial", "2"],
+        [command, "show", "latest", "Work", "--trial", "2"],
         cwd=tmp_path,
         capture_output=True,
         check=True,

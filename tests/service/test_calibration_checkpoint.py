@@ -3,7 +3,6 @@
 import json
 import signal
 import subprocess
-import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from clerkship.service.calibrating import (
 from clerkship.settings import Settings
 from tests.actors.servers import Answered, Asked, Served
 from tests.choices import mark_slow_after
+from tests.command_server import get_command
 from tests.llm.endpoint import bodies, refused, said
 from tests.workbench import CATALOG, Workbench
 
@@ -182,7 +182,7 @@ def test_signal_ends_calibration_with_what_it_has_and_the_same_command_continues
 
     with Served(answer) as served:
         words = ["judge", "calibrate", "labelled.yml", "--judge", f"openai:small@{served.url}/v1", "-c", "1"]
-        command = [sys.executable, "-m", "clerkship", *words, "--save", "calibration.json"]
+        command = [get_command(), *words, "--save", "calibration.json"]
         process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         assert stuck.wait(60)
         process.send_signal(number)

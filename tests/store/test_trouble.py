@@ -26,6 +26,7 @@ from clerkship.service.task_view import EventFilter, load_task_view
 from clerkship.settings import Settings
 from clerkship.store.contract import StoreFailed
 from clerkship.store.sqlite import SqliteStore
+from tests.command_server import get_command
 from tests.workbench import CATALOG, SEAL_TABLES, Workbench
 
 ROOT = Path(__file__).parents[2]
@@ -122,7 +123,7 @@ def test_clock_going_backwards_keeps_order_and_duration_of_runs(
 
 def test_two_processes_write_to_one_store_at_once(bench: Workbench) -> None:
     bench.write("a.yml", TASK)
-    command = [sys.executable, "-m", "clerkship", "run", str(bench.folder), "--agent", "nop", "-k", "100", "--json"]
+    command = [get_command(), "run", str(bench.folder), "--agent", "nop", "-k", "100", "--json"]
     path = bench.store.path.with_name("shared.db")
     started = [
         subprocess.Popen([*command, "--store", str(path)], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
