@@ -160,11 +160,14 @@ class SimulatorRig(ComponentRig):
         self.gateway = Gateway()
         self.gateway.add_playground(self.playground)
         self._listener = open_http(self.gateway)
+        address = urlsplit(self._listener.url())
+        self._connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
+        self._connection.close()
         self._listener.close()
 
     @property
@@ -197,10 +200,14 @@ class SimulatorRig(ComponentRig):
             other.playground.people.listening = True
         return other
 
-    def own_events(self) -> list[Event]:
-        """Return the events that the simulator and its domains declare."""
+    def own_events(self, start: int = 0) -> list[Event]:
+        """Return the events that the simulator and its domains declare, after the first ones of the log."""
         own = {event.kind for event in self.declared_events()}
-        return [event for event in self.playground.log.events if event.kind in own]
+        return [event for event in self.playground.log.events[start:] if event.kind in own]
+
+    def has_effects(self, start: int) -> bool:
+        """Say whether one of these events changed something. A refusal may be logged by an event without effect."""
+        return any(event.payload.effect != "none" for event in self.own_events(start))
 
     def send(self, request: ExerciseRequest, token: str | None = None, base: str = "http://box.invalid") -> Reply:
         """Send a request, or a call in another protocol, through the gateway in process."""
@@ -238,21 +245,19 @@ class SimulatorRig(ComponentRig):
         return reply
 
     def _send_http(self, request: Request, headers: Mapping[str, str]) -> Reply:
-        address = urlsplit(self.url())
-        connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
+        connection = self._connection
         try:
-            path = f"{address.path}{quote(request.path)}"
+            path = f"{urlsplit(self.url()).path}{quote(request.path)}"
             target = f"{path}?{urlencode(request.pairs)}" if request.query else path
             connection.request(request.method, target, request.body, {**request.headers, **headers})
             answer = connection.getresponse()
             media = answer.headers.get("content-type", JSON)
             return Reply(answer.status, _remove_issued_credentials(answer.read()), media, dict(answer.headers.items()))
         except http.client.IncompleteRead as cut:
+            connection.close()  # the next request opens it again
             return Reply(answer.status, _remove_issued_credentials(cut.partial))
-        except http.client.RemoteDisconnected:
+        except http.client.RemoteDisconnected:  # which closes it too
             return NO_REPLY
-        finally:
-            connection.close()
 
 
 def describe_request(request: ExerciseRequest) -> str:
