@@ -49,6 +49,12 @@ class FixtureRunOptions(TypedDict, total=False):
     person_facts: Literal["strict", "free"] | None
     max_tokens: int | None
     model_timeout: float | None
+    max_cost: float | None
+    max_calls: int | None
+    max_total_tokens: int | None
+    max_cost_per_trial: float | None
+    max_calls_per_trial: int | None
+    max_total_tokens_per_trial: int | None
     record: bool
     replay: bool
     refresh: bool

@@ -11,6 +11,7 @@ from clerkship.engine.model_build import find_agent_prices
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import ModelCalled
 from clerkship.model.environment import Environment
+from clerkship.model.usage import NO_LIMITS, ModelLimits
 from clerkship.model_proxy.proxy import ModelProxy
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
@@ -23,7 +24,7 @@ from tests.model_proxy.provider import KEY, ModelProvider
 class ModelDesk:
     """A running trial, and clients of its model addresses."""
 
-    def __init__(self, provider: ModelProvider) -> None:
+    def __init__(self, provider: ModelProvider, limits: ModelLimits = NO_LIMITS) -> None:
         self.provider = provider
         self.gateway = Gateway()
         accounts = [
@@ -32,6 +33,7 @@ class ModelDesk:
             ProviderAccount("gemini", provider.url, KEY, "GEMINI_API_KEY"),
         ]
         self.proxy = self.gateway.models = ModelProxy(accounts, partial(find_agent_prices, {}))
+        self.proxy.limit(limits)
         self.listener = open_http(self.gateway)
         self.playground = self.open_playground()
         self.models = self.proxy.open_trial(self.playground, self.listener.url)

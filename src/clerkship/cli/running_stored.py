@@ -12,7 +12,7 @@ from clerkship.service.fork import plan_fork
 from clerkship.service.network import apply_network
 from clerkship.service.planning.load import add_headers
 from clerkship.service.planning.options import BotOptions, NetworkOptions, RepeatedRunOptions
-from clerkship.service.planning.plan import RunPlan
+from clerkship.service.planning.plan import RunPlan, limit_calls
 from clerkship.service.planning.request import ForkRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.resume import plan_resume
@@ -29,7 +29,7 @@ def rerun_and_show(
     """Rerun a stored run, print it, and return the exit code."""
     with open_stored_run(run, resources, output) as (presenter, settings):
         plan = plan_rerun(presenter.store, run, presenter.catalog, settings, agent, bot)
-        result, _ = presenter.execute(_apply_network(plan, resources))
+        result, _ = presenter.execute(_apply_options(plan, resources))
     return result.exit_code()
 
 
@@ -48,7 +48,7 @@ def resume_and_show(
         resumed = plan_resume(
             store, run, catalog, add_headers(headers, settings), agent=agent, retry_errored=retry_errored
         )
-        resumed = replace(resumed, plan=_apply_network(resumed.plan, resources))
+        resumed = replace(resumed, plan=_apply_options(resumed.plan, resources))
         plan = resumed.plan
         if not resumed.left and plan.run.status == "completed" and not output.json:
             out().print(f"[quiet]{escape(plan.run.id)} has no trials left to run[/]")
@@ -61,11 +61,12 @@ def resume_and_show(
 def fork_and_show(request: ForkRequest, resources: RepeatedRunOptions, output: OutputOptions) -> int:
     """Fork a conversation of a run, print it, and return the exit code."""
     with open_stored_run(request.run, resources, output) as (presenter, settings):
-        plan = _apply_network(plan_fork(presenter.store, request, presenter.catalog, settings), resources)
+        plan = _apply_options(plan_fork(presenter.store, request, presenter.catalog, settings), resources)
         repetitions = f" × {plan.run.trials}" if plan.run.trials > 1 else ""
         result, _ = presenter.execute(plan, f"{plan.snapshots[0].task.name} from turn {request.turn} on{repetitions}")
     return result.exit_code()
 
 
-def _apply_network(plan: RunPlan, options: RepeatedRunOptions) -> RunPlan:
+def _apply_options(plan: RunPlan, options: RepeatedRunOptions) -> RunPlan:
+    plan = limit_calls(plan, options)
     return apply_network(plan, options) if is_any_given(options, NetworkOptions) else plan

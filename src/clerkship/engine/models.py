@@ -14,13 +14,14 @@ from clerkship.llm.contract import Model
 from clerkship.llm.prompts import Prompts
 from clerkship.llm.trial_model import TrialModel, UsageCounter
 from clerkship.model.calibration import JudgeIdentity
+from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
 from clerkship.model.run import ModelOptions
 from clerkship.model.run_options import NO_MODEL
 from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
-from clerkship.model.usage import Role
+from clerkship.model.usage import ModelLimits, Role
 from clerkship.recording.cassette import RecordedModelCall
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.call_record import CallRecord
@@ -165,6 +166,16 @@ class ModelSelection:
             return self.build_proxy(None, account)
         recorded = {entry.provider for entry in self.session.entries() if isinstance(entry, RecordedModelCall)}
         return self.build_proxy(recorded, account) if recorded or account else None
+
+    def check_limits(self, limits: ModelLimits, solver: Solver) -> None:
+        """Raise InputError if an agent cannot have limits, because its model calls do not go through the run."""
+        if not limits.are_set or self.replays:
+            return
+        if (proxy := self.open_proxy(solver)) is None:
+            message = f"the model calls of `{solver.name}` do not go through the run, so they cannot be limited"
+            hint = "this needs an agent that calls models, the key of its provider, and CLERKSHIP_MODEL_PROXY not `off`"
+            raise InputError.of(message, hint=hint)
+        proxy.close()
 
     def record_calls(self, task: str, trial: int, playground: "Playground") -> "CallRecording | None":
         """Return the recording of a trial's model calls; None if nothing is recorded or replayed."""

@@ -25,7 +25,7 @@ from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec
 from clerkship.engine.trial_grader import TrialGrader
 from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RequestRefused
 from clerkship.kit.text import replace_surrogates
-from clerkship.model.errors import InputError
+from clerkship.model.errors import ClerkshipError, InputError
 from clerkship.model.run import Ending
 from clerkship.playground.agent_clock import run_paced_clock
 from clerkship.playground.failure import TRACEBACK
@@ -33,6 +33,7 @@ from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 
 if TYPE_CHECKING:
+    from clerkship.model_proxy.limits import ReachedLimit
     from clerkship.sandbox.model_access import ModelAddress
 
 AGENT_STACK = "agent_stack"
@@ -104,14 +105,27 @@ class Trial:
                 ending = await self._work(people)
             if playground.log.overflowed:  # the agent caught the AgentError that this raised in it, and continued
                 raise AgentError(LOG_FULL)
-            return ending
-        except AgentError as error:
+            reached = self._find_reached_limit()
+            return ending if reached is None else self._end_at_limit(reached)
+        except (AgentError, ClerkshipError) as error:
             if playground.broken is not None:  # a simulator failed, and the agent failed because of that
                 return "errored"
+            reached = self._find_reached_limit()
+            if reached is not None:  # the agent, or the model that is one, failed because its call was refused
+                return self._end_at_limit(reached)
+            if not isinstance(error, AgentError):
+                raise
             trace = getattr(error, "trace", "")  # an agent may raise its own subclass
             if trace and isinstance(trace, str):
                 playground.sidecar.facts["agent_traceback"] = self._redact_trace(trace)
             return self._agent_failed(str(error))
+
+    def _find_reached_limit(self) -> "ReachedLimit | None":
+        models = self._context.gateway.models
+        return None if models is None else models.find_reached_limit(self.playground)
+
+    def _end_at_limit(self, reached: "ReachedLimit") -> Ending:
+        return self._agent_failed(reached.message) if reached.ending == "agent_failed" else reached.ending
 
     def save_stack(self, stack: str) -> None:
         """Save the stack of the agent at the first attempt to stop it."""
@@ -141,6 +155,8 @@ class Trial:
         if proxy is not None:
             recording = context.models.record_calls(built.snapshot.task.name, self.spec.trial, playground)
             models = proxy.open_trial(playground, context.base_url, recording)
+            if (reached := proxy.check_run_limit(playground)) is not None:
+                return reached.ending
         agent = self._keep_agent(self._open_agent(models))
         if entry not in agent.entries:
             raise InputError.of(f"{context.solver.name} has no {entry}, and this task starts with the {starts}")
@@ -217,7 +233,10 @@ class Trial:
         """Close the agent, and grade what happened."""
         self._close_agent()
         if self._context.gateway.models is not None:
+            reached = self._find_reached_limit()
             self._context.gateway.models.end_trial(self.playground)
+            if reached is not None and reached.ending != "agent_failed" and not error:  # also if the agent went on
+                ending, error = reached.ending, reached.message
         if self.spec.built.fork_point is not None:
             self.spec.built.fork_point.rewind_unfinished(self.playground)
         return self._grader.finish(ending, error)

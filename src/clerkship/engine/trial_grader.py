@@ -45,7 +45,7 @@ class TrialGrader(Grader):
 
     def finish(self, ending: Ending, error: str) -> FinishedTrial:
         """Close the playground and grade what happened. Every criterion is checked, whatever the ending."""
-        playground = self._playground
+        playground, reason = self._playground, error
         error = error or playground.broken or "; ".join(playground.steps.errors)
         if error and ending != "cancelled":
             ending = "errored"
@@ -55,6 +55,7 @@ class TrialGrader(Grader):
             error = self._describe_breach(playground.people.contract_breach, self._find_invalid_person())
         else:
             ending, error = self._check_people(ending)
+            error = error or reason
         if not playground.lock.acquire(timeout=MAX_LOCK_SECONDS):
             raise PlatformError("the playground is still locked by the agent's thread")
         try:

@@ -16,7 +16,7 @@ from clerkship.model.path import MISSING
 from clerkship.model.published import PublishedVersion
 from clerkship.model.quality import Quality, Votes
 from clerkship.model.run_options import RecordingMode
-from clerkship.model.usage import Role, Usage
+from clerkship.model.usage import NO_LIMITS, ModelLimits, Role, Usage
 
 MAX_DIFFERENCES = 20
 """Differences that are listed; further ones are counted."""
@@ -341,6 +341,8 @@ class ModelOptions(Frozen):
     """Maximum number of tokens of one answer, if an option sets it. It does not change which recording is used."""
     model_timeout: float | None = None
     """Wall seconds for one answer, if an option sets them."""
+    limits: ModelLimits = NO_LIMITS
+    """Limits of the agent's model calls, if options set them."""
 
 
 class ForkOrigin(Frozen):

@@ -1,10 +1,12 @@
 """The usage of models: requests, tokens and cost."""
 
+import math
 from collections.abc import Mapping
 from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
+from clerkship.model.errors import InputError
 from clerkship.model.frozen import Frozen, Number
 
 Dollars = Annotated[Number, Field(ge=0, le=1_000_000)]
@@ -62,6 +64,33 @@ def read_agent_usage(fact: object) -> Usage | None:
 
 
 NO_USAGE = Usage()
+
+
+class ModelLimits(Frozen):
+    """Limits of all model calls of an agent: of the run, and of each trial. 0 is no limit; None means not given."""
+
+    max_cost: float | None = None
+    max_calls: int | None = None
+    max_total_tokens: int | None = None
+    max_cost_per_trial: float | None = None
+    max_calls_per_trial: int | None = None
+    max_total_tokens_per_trial: int | None = None
+
+    def with_others(self, others: object) -> "ModelLimits":
+        """Return the limits with those of an object whose attributes have the same names. Raise InputError if wrong."""
+        given = {name: getattr(others, name) for name in ModelLimits.model_fields}
+        for name, limit in given.items():
+            if limit is not None and not 0 <= limit < math.inf:
+                raise InputError.of(f"invalid {name} {limit:g} (expected: a number of at least 0)")
+        return self.model_copy(update={name: limit for name, limit in given.items() if limit is not None})
+
+    @property
+    def are_set(self) -> bool:
+        """Whether there is a limit."""
+        return any(limit for _, limit in self)
+
+
+NO_LIMITS = ModelLimits()
 
 
 class Prices(Frozen):

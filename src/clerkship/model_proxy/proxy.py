@@ -13,6 +13,8 @@ from clerkship.kit.depth import is_deeper_than
 from clerkship.kit.secrets import equal_in_constant_time, new_name, new_token
 from clerkship.model.errors import PlatformError
 from clerkship.model.redaction import build_redactor
+from clerkship.model.usage import ModelLimits
+from clerkship.model_proxy.limits import CallUse, ReachedLimit, RunLimits
 from clerkship.model_proxy.trial_calls import FindPrices, OpenCall, TrialCalls, TrialHost
 from clerkship.providers.apis import APIS
 from clerkship.providers.connections import (
@@ -66,8 +68,13 @@ class ModelProxy:
         keys = {account.variable: account.key for account in accounts if account.key}
         self._redactor = build_redactor(keys, shortest=MIN_KEY_LENGTH)
         self._find_prices = find_prices
+        self.limits = RunLimits()
         self._trials: dict[str, OpenTrial] = {}
         self._names: dict[int, str] = {}
+
+    def limit(self, limits: ModelLimits, used: CallUse | None = None) -> None:
+        """Set the limits of the calls of all trials, before the first. `used` is what the run has used before."""
+        self.limits = RunLimits(limits, used)
 
     def open_trial(
         self, trial: TrialHost, base_url: Callable[[], str], recording: CallRecording | None = None
@@ -80,7 +87,7 @@ class ModelProxy:
         def redact(text: str) -> str:
             return trial.redact(self._redactor.text(text))
 
-        self._trials[name] = OpenTrial(token, TrialCalls(trial, redact, self._find_prices), recording)
+        self._trials[name] = OpenTrial(token, TrialCalls(trial, redact, self._find_prices, self.limits), recording)
         self._names[id(trial)] = name
 
         def build_addresses() -> dict[str, ModelAddress]:
@@ -100,6 +107,15 @@ class ModelProxy:
         """Return the trial with this name, while its agent may call models."""
         opened = self._trials.get(name)
         return None if opened is None else opened.calls.host
+
+    def find_reached_limit(self, trial: TrialHost) -> ReachedLimit | None:
+        """Return the limit for which calls of a trial are refused, if there is one."""
+        opened = self._trials.get(self._names.get(id(trial), ""))
+        return None if opened is None else opened.calls.limits.reached
+
+    def check_run_limit(self, trial: TrialHost) -> ReachedLimit | None:
+        """Return the limit of the run, if it is reached before a trial has made a call."""
+        return self._trials[self._names[id(trial)]].calls.limits.check_run()
 
     def end_trial(self, trial: TrialHost) -> None:
         """Accept no more calls of a trial, and end those that are open."""
@@ -188,8 +204,10 @@ class ProxiedCall:
             self._asked = self._recording.ask(self._api.name, operation.path, data)
             call.body = "\n".join(self._asked.texts).encode()  # so that the log of a replay is the same
         try:
-            return self._replay(call, operation, drops_usage=body is not request.body) or self._pass_on(
-                call, operation, request, body
+            return (
+                self._refuse_beyond_limit(call)
+                or self._replay(call, operation, drops_usage=body is not request.body)
+                or self._pass_on(call, operation, request, body)
             )
         except BaseException as error:
             call.end(AnswerSummary(), f"the proxy failed: {error}")
@@ -205,16 +223,23 @@ class ProxiedCall:
         call.end(AnswerSummary(), refusal.reason)
         return _refuse(self._api, refusal)
 
+    def _refuse_beyond_limit(self, call: OpenCall) -> Reply | None:
+        reached = self._calls.count(call)
+        return None if reached is None else self._refuse_call(call, reached.code, reached.message)
+
+    def _refuse_call(self, call: OpenCall, code: str, reason: str) -> Reply:
+        """Refuse a call so that clients do not repeat it."""
+        call.status = 400
+        call.end(AnswerSummary(), reason)
+        return _refuse(self._api, Refusal(400, code, reason))
+
     def _replay(self, call: OpenCall, operation: ModelOperation, *, drops_usage: bool) -> Reply | None:
         """Return the recorded response, or in a replay the refusal of a request that is not recorded."""
         if self._recording is None or self._asked is None:
             return None
         recorded = self._recording.find(self._asked)
         if recorded is None and self._recording.replays:
-            missed = self._recording.miss(self._asked)
-            call.status = 400
-            call.end(AnswerSummary(), str(missed))
-            return _refuse(self._api, Refusal(400, "not_recorded", str(missed)))
+            return self._refuse_call(call, "not_recorded", str(self._recording.miss(self._asked)))
         if recorded is None:
             return None
         call.status, data = recorded.status, recorded.response.encode()

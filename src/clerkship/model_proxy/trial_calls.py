@@ -14,6 +14,7 @@ from clerkship.events.sidecar import Sidecar
 from clerkship.kit.text import replace_surrogates
 from clerkship.kit.wall import perf_counter
 from clerkship.model.usage import MODEL_USAGE, Prices
+from clerkship.model_proxy.limits import ReachedLimit, RunLimits, TrialLimits
 from clerkship.providers.contract import (
     AnswerSummary,
     ModelToolCall,
@@ -38,6 +39,8 @@ MAX_PROPOSED_CALLS = 10_000
 """Proposed tool calls that wait for their result; the oldest ones are forgotten."""
 MAX_NAMES = 1000
 """Tools of a request that are named in its event."""
+FREE_OPERATIONS = frozenset({"models", "count_tokens"})
+"""Operations that ask no model."""
 FindPrices = Callable[[str, str], Prices | None]
 """Returns the prices of a provider's model; None if they are not known."""
 
@@ -78,6 +81,8 @@ class OpenCall:
         self._first_byte: float | None = None
         self._response = bytearray()
         self.is_ended = False
+        self.is_counted = False
+        """Whether it counts toward the limits, unless it fails."""
 
     def add_bytes(self, data: bytes) -> None:
         """Add a part of the response."""
@@ -129,8 +134,11 @@ class ProposedCalls:
 class TrialCalls:
     """The model calls of one trial, and its account of tokens and costs."""
 
-    def __init__(self, host: TrialHost, redact: Callable[[str], str], find_prices: FindPrices) -> None:
+    def __init__(
+        self, host: TrialHost, redact: Callable[[str], str], find_prices: FindPrices, limits: RunLimits
+    ) -> None:
         self.host, self._redact, self._find_prices = host, redact, find_prices
+        self.limits = TrialLimits(limits)
         self._open: set[OpenCall] = set()
         self._proposed = ProposedCalls()
         self._logged_bytes = 0
@@ -154,6 +162,15 @@ class TrialCalls:
             self._open.add(call)
             self._log_results(request.results)
         return call
+
+    def count(self, call: OpenCall) -> ReachedLimit | None:
+        """Count a call that a model is to answer, or return the limit for which it is refused."""
+        if call.operation in FREE_OPERATIONS:
+            return None
+        price = self._find_prices(call.provider, call.request.model)
+        reached = self.limits.begin_call(call.request.model, has_price=price is not None)
+        call.is_counted = reached is None
+        return reached
 
     def _log_results(self, results: Iterable[ModelToolResult]) -> None:
         """Log each tool whose result is new, unless the agent reports its tools itself."""
@@ -215,14 +232,17 @@ class TrialCalls:
         event = self.host.emit(SOURCE, called, "agent")
         for proposed in answer.tool_calls:
             self._proposed.add(proposed, event.seq)
-        self._count(call, answer, event.seq)
+        self._add_use(call, answer, error, event.seq)
 
-    def _count(self, call: OpenCall, answer: AnswerSummary, seq: int) -> None:
+    def _add_use(self, call: OpenCall, answer: AnswerSummary, error: str, seq: int) -> None:
         tokens, model = answer.tokens, answer.model or call.request.model
         prices = self._find_prices(call.provider, model) or self._find_prices(call.provider, call.request.model)
         cost = None if prices is None or tokens is None else prices.cost(*tokens)
-        if call.operation in ("models", "count_tokens") or call.status >= 400 or not call.status:
+        if call.operation in FREE_OPERATIONS or call.status >= 400 or not call.status:
             tokens, cost = TokenCounts(), 0.0  # nothing was generated
+        if call.is_counted:
+            used = None if tokens is None else tokens.prompt + tokens.completion
+            self.limits.end_call(used, cost, is_answered=0 < call.status < 400 and not error)
         counts = tokens or TokenCounts()
         self.host.sidecar.add_model_call(
             seq,

@@ -3,17 +3,21 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+import orjson
+
 from clerkship.actors.contract import Solver
 from clerkship.engine.build import BuiltTask, find_plugins_used
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import ModelRequest
 from clerkship.engine.schedule import TrialSchedule
 from clerkship.engine.spec import FinishedTrial, TrialSpec, build_unstarted
+from clerkship.events.sidecar import read_measurements
 from clerkship.kit.descriptors import check_limit
 from clerkship.kit.wall import now
 from clerkship.model.errors import InputError
 from clerkship.model.run import Attempt, BenchmarkRun, Status, TrialOutcome
 from clerkship.model.snapshot import GRADING_VERSION, Snapshot
+from clerkship.model_proxy.limits import CallUse
 from clerkship.service.fork_points import load_fork_point
 from clerkship.service.isolating import choose_resumed_level
 from clerkship.service.planning.plan import RunPlan, build_plan, choose_models
@@ -120,7 +124,19 @@ def resume(
         cut_short = _build_interrupted_trials(plan, built, hold.begun, store.outcomes(run.id))
         ledger.add(store.save(cut_short, ledger.last))
         schedule = TrialSchedule(built, plan.plan, run.id, store.outcomes(run.id), resumed.again)
+        plan = replace(plan, used=_sum_calls(store, run.id)) if plan.call_limits.are_set else plan
         return run_schedule(plan, schedule, store, hold, ledger, watch)
+
+
+def _sum_calls(store: Store, run_id: str) -> CallUse:
+    """Return what the agent's model calls have used in all attempts of a run. Those of lost logs are not known."""
+    used = CallUse()
+    for task_run in store.each(run_id, attempts=True):
+        for call in read_measurements(orjson.loads(store.sidecar(task_run))).model_calls.values():
+            tokens = call["prompt_tokens"] + call["completion_tokens"]
+            used.calls += bool(tokens) or call["cost"] is None  # a call that failed has no tokens and costs nothing
+            used.add(tokens, call["cost"] or 0.0)
+    return used
 
 
 def _build_interrupted_trials(

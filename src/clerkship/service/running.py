@@ -100,7 +100,9 @@ def run_schedule(
                 tell(item.task_run)
 
     gateway = Gateway(plan.outbound)
-    gateway.models = plan.models.open_proxy(plan.solver)
+    models = gateway.models = plan.models.open_proxy(plan.solver)
+    if models is not None:
+        models.limit(plan.call_limits, plan.used)
     http, listeners = open_http(gateway, plan.network), ListenerPool(gateway, plan.network)
     context = BatchContext(
         plan.solver, gateway, http.url, _build_start_hook(hold, watchers), models=plan.models, listeners=listeners
@@ -112,14 +114,15 @@ def run_schedule(
         finally:
             listeners.close()
             http.close()
-            if gateway.models is not None:
-                gateway.models.close()
+            if models is not None:
+                models.close()
             plan.models.close()
             recording.save()
-        end: dict[str, Any] = {"status": "cancelled" if batch.cancelled else "completed"}
+        is_cancelled = batch.cancelled or (models is not None and models.limits.has_stopped_trials)
+        end: dict[str, Any] = {"status": "cancelled" if is_cancelled else "completed"}
         end["completed_at"] = _compute_end_time(plan.run)
         seals = end_run(store, plan.run.id, end["status"], end["completed_at"], ledger)
-    recorded = recording.finish(whole=not batch.cancelled, known=plan.known, trials=plan.plan.trials)
+    recorded = recording.finish(whole=not is_cancelled, known=plan.known, trials=plan.plan.trials)
     unplaced = gateway.unmatched.data()
     return RunResult(
         plan.run.model_copy(update=end), ledger.counts(), recorded, unplaced=unplaced, seals=seals, ledger=ledger

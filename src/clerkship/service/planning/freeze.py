@@ -22,6 +22,7 @@ from clerkship.model.environment import Environment
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions, to_metrics_scope
 from clerkship.model.snapshot import Plan, Snapshot, UntilSure
+from clerkship.model.usage import NO_LIMITS
 from clerkship.service.isolating import find_task_files, get_solver_paths
 from clerkship.service.planning.load import LoadedSuite
 from clerkship.service.planning.published import compare_with_published, refuse_recording, require_solutions
@@ -180,6 +181,7 @@ def _build_model_options(request: RunRequest, prompts: Mapping[str, str]) -> Mod
         tapes_agent=request.tapes_agent,
         max_tokens=request.max_tokens,
         model_timeout=request.model_timeout,
+        limits=NO_LIMITS.with_others(request),
     )
 
 

@@ -11,7 +11,14 @@ from typing import Annotated, Any, Literal
 
 from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
-from clerkship.model.run_options import MAX_TOKEN_LIMIT, MAX_VOTES, NO_MODEL, IsolationMode, PersonFacts, RecordingMode
+from clerkship.model.run_options import (
+    MAX_TOKEN_LIMIT,
+    MAX_VOTES,
+    NO_MODEL,
+    IsolationMode,
+    PersonFacts,
+    RecordingMode,
+)
 from clerkship.sandbox.faults.registry import PROFILES
 
 MAX_TIMEOUT = 86_400
@@ -24,6 +31,7 @@ _MODEL_FORMS = "openai:model, anthropic:model, gemini:model, any:model@address, 
 _selection, _execution = partial(Option, panel="Selection"), partial(Option, panel="Execution")
 _grading, _people = partial(Option, panel="Grading"), partial(Option, panel="People played by models")
 _recording, _models = partial(Option, panel="Record and replay"), partial(Option, panel="Requests to models")
+_dollars, _count = partial(_models, metavar="DOLLARS", min=0), partial(_models, metavar="N", min=0)
 _bot = partial(Option, panel="Bots over HTTP", is_kept=False)
 _network = partial(Option, panel="Agents on other machines", is_kept=False)
 
@@ -270,6 +278,31 @@ class ModelCallOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class CallLimitOptions:
+    """Limits of all model calls of the agent: of the run, and of each trial."""
+
+    max_cost: Annotated[
+        float | None,
+        _dollars(("--max-cost",), "Dollars that the agent's model calls may cost in the run. 0: no limit."),
+    ] = None
+    max_calls: Annotated[
+        int | None, _count(("--max-calls",), "Maximum number of model calls of the agent in the run. 0: no limit.")
+    ] = None
+    max_total_tokens: Annotated[
+        int | None, _count(("--max-total-tokens",), "Tokens that all these calls may use in the run. 0: no limit.")
+    ] = None
+    max_cost_per_trial: Annotated[
+        float | None, _dollars(("--max-cost-per-trial",), "The same as --max-cost, for each trial.")
+    ] = None
+    max_calls_per_trial: Annotated[
+        int | None, _count(("--max-calls-per-trial",), "The same as --max-calls, for each trial.")
+    ] = None
+    max_total_tokens_per_trial: Annotated[
+        int | None, _count(("--max-total-tokens-per-trial",), "The same as --max-total-tokens, for each trial.")
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RecordingOptions:
     """Whether answers are recorded, or replayed from a recording."""
 
@@ -382,7 +415,7 @@ class NetworkOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RepeatedRunOptions(NetworkOptions, ResourceOptions):
+class RepeatedRunOptions(CallLimitOptions, NetworkOptions, ResourceOptions):
     """How the trials of a stored run are run again."""
 
 

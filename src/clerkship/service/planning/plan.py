@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from clerkship import __version__
 from clerkship.actors.contract import Solver
@@ -19,18 +19,22 @@ from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
+from clerkship.model.usage import NO_LIMITS, ModelLimits
 from clerkship.recording.cassette import content_key
 from clerkship.report.published_version import describe_grading
 from clerkship.service.isolating import warn_unprotected_files
 from clerkship.service.network import apply_network
 from clerkship.service.planning.freeze import FrozenRun, FrozenTasks, freeze_tasks
 from clerkship.service.planning.load import LoadedSuite, load_suite
-from clerkship.service.planning.options import NetworkOptions
+from clerkship.service.planning.options import CallLimitOptions, NetworkOptions
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import select_tasks
 from clerkship.settings import Settings
 from clerkship.store.contract import Store, UnknownRun
 from clerkship.suite_files.calibration import load_calibrations
+
+if TYPE_CHECKING:
+    from clerkship.model_proxy.limits import CallUse
 
 _LIMITS = {"max_tokens", "model_timeout"}
 """Limits of requests to models; they do not change what is replayed."""
@@ -96,6 +100,8 @@ class RunPlan(FrozenRun):
     _: KW_ONLY
     run: BenchmarkRun
     models: ModelSelection
+    used: "CallUse | None" = None
+    """What the agent's model calls have used before, if the run is resumed."""
 
     def build(self, catalog: RegisteredCatalog) -> list[BuiltTask]:
         """Return the tasks with their names resolved, and with the fork point if there is one."""
@@ -105,6 +111,11 @@ class RunPlan(FrozenRun):
     def expected(self) -> int | None:
         """Return the number of trials, or None if it is not known in advance."""
         return self.run.total if self.plan.until_sure is None else None
+
+    @property
+    def call_limits(self) -> ModelLimits:
+        """The limits of the agent's model calls: those of the settings, and those of the run instead."""
+        return NO_LIMITS.with_others(self.settings).with_others(self.run.asking.limits)
 
     def frozen(self) -> dict[str, bytes]:
         """Return everything that must be stored to repeat the run, by hash."""
@@ -124,6 +135,7 @@ def plan_run(
 def build_plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
     """Build the plan of a run: its record, tasks, agent and models."""
     solver = resolve_agent(frozen.solver, models, frozen.snapshots)
+    models.check_limits(models.asking.limits, solver)
     run = frozen.resumed or _build_record(frozen, models, solver)
     warnings = (
         *(InputProblem(message=sentence) for sentence in filter(None, [describe_grading(run)])),
@@ -132,6 +144,14 @@ def build_plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
         *warn_unprotected_files(frozen.isolation),
     )
     return RunPlan(**vars(replace(frozen, solver=solver, warnings=warnings)), run=run, models=models)
+
+
+def limit_calls(plan: RunPlan, options: CallLimitOptions) -> RunPlan:
+    """Return a plan of a stored run with other limits of the agent's model calls, where options give some."""
+    limits = plan.run.asking.limits.with_others(options)
+    plan.models.check_limits(limits, plan.solver)
+    asking = plan.run.asking.model_copy(update={"limits": limits})
+    return replace(plan, run=plan.run.model_copy(update={"asking": asking}))
 
 
 def _build_record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> BenchmarkRun:
