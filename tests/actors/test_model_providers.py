@@ -159,6 +159,26 @@ def test_models_of_each_provider_come_from_the_reference_or_the_settings() -> No
     assert load_openai("m", given).account.variable == "OPENAI_API_KEY"
 
 
+def test_model_that_fills_the_log_has_failed(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.events.log.MAX_EVENTS", 10)
+    suite(bench, WORK)
+    reads = completed({"tool_calls": [function("drop__list_files", {}, "c")]})
+    with Served(lambda asked: reads) as served:
+        task_run = bench.run_one(at("openai", served.url))
+    assert (task_run.ending, task_run.verdict) == ("agent_failed", "fail")
+    assert task_run.agent_error.startswith("the log of the trial is full")
+    assert len(served.asked) < 10
+
+
+def test_model_that_reaches_a_limit_of_its_calls_has_failed(bench: Workbench) -> None:
+    suite(bench, WORK)
+    reads = completed({"tool_calls": [function("drop__list_files", {}, "c")]})
+    with Served(lambda asked: reads) as served:
+        task_run = bench.run_one(at("openai", served.url), max_calls_per_trial=2)
+    assert (task_run.ending, len(served.asked)) == ("agent_failed", 2)
+    assert "--max-calls-per-trial allows 2" in task_run.agent_error
+
+
 def test_agent_that_is_out_of_time_ends_its_model_call(bench: Workbench) -> None:
     bench.write("a.yml", WORK.replace("{timeout}", "1"))
 

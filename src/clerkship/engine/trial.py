@@ -114,6 +114,8 @@ class Trial:
             if reached is not None:  # the agent, or the model that is one, failed because its call was refused
                 return self._end_at_limit(reached)
             if not isinstance(error, AgentError):
+                if self.playground.log.overflowed:  # the model that is the agent was refused for it
+                    return self._agent_failed(LOG_FULL)
                 raise
             trace = getattr(error, "trace", "")  # an agent may raise its own subclass
             if trace and isinstance(trace, str):

@@ -156,7 +156,7 @@ class TrialCalls:
                 raise Refusal(401, "run_over", "the run is over, so its model token is no longer valid")
             if self.host.log.is_full:
                 self.host.log.overflowed = True
-                raise Refusal(429, "log_full", "the log of this run is full")
+                raise Refusal(400, "log_full", "the log of this run is full")
             if len(self._open) >= MAX_OPEN_CALLS:
                 raise Refusal(429, "too_many_calls", f"{MAX_OPEN_CALLS} model calls of this run are open already")
             self._open.add(call)
