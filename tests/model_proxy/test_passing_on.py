@@ -8,7 +8,7 @@ import pytest
 from clerkship.events.agent import ToolExecuted
 from tests.model_proxy.desk import CHAT, ModelDesk
 from tests.model_proxy.provider import KEY, Call, ModelProvider, Raw
-from tests.waiting import wait_until
+from tests.waiting import wait_until, wait_until_stable
 
 SUM = Call("add", {"a": 6, "b": 7})
 
@@ -162,6 +162,19 @@ def test_agent_that_stops_reading_is_logged(desk: ModelDesk) -> None:
     wait_until(lambda: bool(desk.calls))
     assert desk.calls[0].error
     assert '"content": "x"' in desk.calls[0].response
+
+
+def test_stream_is_read_no_faster_than_the_agent_reads_and_ends_with_its_connection(desk: ModelDesk) -> None:
+    event = b'data: {"choices": [{"delta": {"content": "%b"}}]}\n\n' % (b"x" * 4000)
+    desk.provider.answers = [Raw(200, event * 5000, "text/event-stream")]
+    with desk.stream("/chat/completions", {**CHAT, "stream": True}) as response:
+        lines = response.iter_lines()  # httpx closes the response with it
+        next(lines)
+        [trial] = desk.proxy._trials.values()
+        [call] = trial.calls._open
+        assert len(event) <= wait_until_stable(lambda: len(call.response)) < 4500 * len(event)
+    wait_until(lambda: bool(desk.calls))
+    assert desk.calls[0].error == "the agent did not read the response to its end"
 
 
 def test_connections_to_the_provider_are_used_again(desk: ModelDesk) -> None:

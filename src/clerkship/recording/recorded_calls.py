@@ -164,6 +164,9 @@ def hide_stream(text: str, hide: Callable[[str], str]) -> Iterator[str]:
             for place, (holder, field) in enumerate(places):
                 holder[field] = hidden if place == 0 else ""
                 changed.add(id(holder))
+    if not changed:
+        yield hide(text)
+        return
     for event, data in zip(events, parsed, strict=True):
         if any(id(holder) in changed for _, holder, _ in _list_texts(data, "")):
             head = "".join(line for line in event.splitlines(keepends=True) if not line.startswith("data:")).strip()

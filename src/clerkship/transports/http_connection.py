@@ -9,13 +9,12 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable
-from functools import partial
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from clerkship.kit.descriptors import raise_limit
 from clerkship.kit.wall import monotonic
 from clerkship.model.errors import PlatformError
-from clerkship.sandbox.request import IMMEDIATE, ByteStream, Refusal, Reply
+from clerkship.sandbox.request import IMMEDIATE, Delivery, Refusal, Reply
 from clerkship.sandbox.websocket import WebSocketHandler
 from clerkship.transports.http_parser import (
     HttpApplication,
@@ -33,6 +32,7 @@ from clerkship.transports.loop_thread import ForeignHost, ListenerFailed, LoopTh
 from clerkship.transports.network import LOCAL_NETWORK, SandboxNetwork
 from clerkship.transports.tcp import OpenPort, TcpConnection, TcpListener, describe_host
 from clerkship.transports.websocket import WebSocketConnection
+from clerkship.transports.worker_answer import WorkerAnswer
 
 MAX_QUEUED = 64
 """Received requests that are not answered yet; more are read only after one is answered."""
@@ -146,17 +146,13 @@ class HttpConnection(TcpConnection):
         pending = self._application.receive(queued.incoming)
         reply = pending.try_answer()
         if reply is None:
-            self._task = asyncio.get_running_loop().create_task(self._answer_in_worker(queued, pending))
+            self._task = asyncio.get_running_loop().create_task(self._deliver(queued, pending))
         elif reply.delivery is IMMEDIATE and reply.stream is None and not reply.lost:
             self._write(queued, reply)
             if queued.upgrade:
                 self._end_handshake(pending, reply)
         else:
             self._task = asyncio.get_running_loop().create_task(self._deliver(queued, pending, reply))
-
-    async def _answer_in_worker(self, queued: QueuedRequest, pending: PendingRequest) -> None:
-        reply = await self._workers.run(pending.queue, pending.answer, waits=pending.waits)
-        await self._deliver(queued, pending, reply)
 
     def _write(self, queued: QueuedRequest, reply: Reply) -> None:
         self._note_answered()
@@ -194,14 +190,19 @@ class HttpConnection(TcpConnection):
         """Return whether the connection stays open after this reply."""
         return queued.keep_alive and not (self._is_leaving and not self._queue)
 
-    async def _deliver(self, queued: QueuedRequest, pending: PendingRequest, reply: Reply) -> None:
-        """Send a reply late, in pieces, in part or not at all, as its delivery says; then answer the next request."""
+    async def _deliver(self, queued: QueuedRequest, pending: PendingRequest, reply: Reply | None = None) -> None:
+        """Send a reply late, in pieces, in part or not at all, as its delivery says; then answer the next request.
+
+        Without a reply, have the request answered by a worker thread.
+        """
+        answer = WorkerAnswer(self._workers, pending, self._gone, reply)
+        reply = await answer.get_reply()
         delivery = reply.delivery
         if not delivery.delay or not await self.wait_gone(delivery.delay):
             if reply.lost:
                 self._transport.abort()
             elif reply.stream is not None:
-                await self._write_stream(queued, pending, reply)
+                await self._write_stream(queued, answer, reply)
             elif delivery.pieces > 1 or delivery.promised is not None:
                 await self._write_pieces(queued, reply)
             else:
@@ -224,7 +225,7 @@ class HttpConnection(TcpConnection):
         if not keep_alive:
             self._transport.close()
 
-    async def _write_stream(self, queued: QueuedRequest, pending: PendingRequest, reply: Reply) -> None:
+    async def _write_stream(self, queued: QueuedRequest, answer: WorkerAnswer, reply: Reply) -> None:
         method, is_cut = queued.incoming.request.method, reply.delivery.promised is not None
         keep_alive = self._keeps_alive(queued) and queued.chunked
         base = queued.incoming.base
@@ -233,7 +234,7 @@ class HttpConnection(TcpConnection):
         )
         if has_body(method, reply):
             render = render_chunk if queued.chunked else bytes
-            if not await self._write_chunks(queued, pending, reply, render):
+            if not await self._write_chunks(answer, reply.delivery, render):
                 return
             if queued.chunked and not is_cut:
                 self._transport.write(render_chunk(b""))
@@ -241,20 +242,17 @@ class HttpConnection(TcpConnection):
         if is_cut or not keep_alive:
             self._transport.close()
 
-    async def _write_chunks(
-        self, queued: QueuedRequest, pending: PendingRequest, reply: Reply, render: Callable[[bytes], bytes]
-    ) -> bool:
+    async def _write_chunks(self, answer: WorkerAnswer, delivery: Delivery, render: Callable[[bytes], bytes]) -> bool:
         """Send the chunks of a stream as fast as the client reads them; return whether all were sent."""
-        delivery, stream, number = reply.delivery, cast(ByteStream, reply.stream), 0
-        read = partial(pending.read, stream)
+        number = 0
         while await self.can_write():
             try:
-                chunk = await self._workers.run(pending.queue, read, waits=pending.waits)
+                chunk = await answer.read_chunk()
             except PlatformError:  # abort, so that the client does not take the part it has for the whole body
                 self._transport.abort()
                 return False
             if chunk is None:
-                return True
+                return not self._gone.done()
             number += 1
             if delivery.over and number <= delivery.pieces and await self.wait_gone(delivery.over / delivery.pieces):
                 return False

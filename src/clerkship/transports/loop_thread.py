@@ -37,17 +37,37 @@ class WorkerPool:
 
         Set `waits` for work that mostly waits for something other than the processor, such as a model.
         """
+        return await (await self.start(playground, work, waits=waits))
+
+    async def start(self, playground: str, work: Callable[[], T], *, waits: bool = False) -> "asyncio.Future[T]":
+        """Start `work` in a thread once the earlier work of the same playground has ended."""
         queue, waiting = self._queues.get(playground, (asyncio.Lock(), 0))
         self._queues[playground] = queue, waiting + 1
         try:
-            async with queue:
-                return await asyncio.get_running_loop().run_in_executor(self._pool(waits), work)
-        finally:
-            waiting = self._queues[playground][1] - 1
-            if waiting:
-                self._queues[playground] = queue, waiting
-            else:
-                del self._queues[playground]
+            await queue.acquire()
+        except BaseException:
+            self._leave(playground)
+            raise
+        try:
+            started = asyncio.get_running_loop().run_in_executor(self._pool(waits), work)
+        except BaseException:
+            queue.release()
+            self._leave(playground)
+            raise
+
+        def ended(_: "asyncio.Future[T]") -> None:
+            queue.release()
+            self._leave(playground)
+
+        started.add_done_callback(ended)
+        return started
+
+    def _leave(self, playground: str) -> None:
+        queue, waiting = self._queues[playground]
+        if waiting > 1:
+            self._queues[playground] = queue, waiting - 1
+        else:
+            del self._queues[playground]
 
     def _pool(self, waits: bool) -> ThreadPoolExecutor:
         if waits not in self._pools:
