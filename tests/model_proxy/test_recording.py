@@ -2,12 +2,14 @@
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from clerkship.model.run import TaskRun
+from clerkship.recording import recorded_calls
 from clerkship.recording.recorded_calls import hide_stream, split_request
 from clerkship.settings import Settings
 from tests.actors.programs import WORK, program, suite
@@ -252,6 +254,15 @@ def test_request_is_compared_without_what_differs_in_every_run() -> None:
         "messages": [{"id": "0b1c2d3e-1111-4222-8333-444455556666"}, {"id": "0b1c2d3e-1111-4222-8333-444455556667"}]
     }
     assert "[id 2]" in list(split_request(twice, str))[-1]
+
+
+def test_recording_with_the_date_in_the_prompt_is_replayed_on_another_day(
+    recorder: Recorder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for mode, day in (("record", datetime(2026, 11, 19, 12, tzinfo=UTC)), ("replay", datetime(2027, 1, 2, tzinfo=UTC))):
+        monkeypatch.setattr(recorded_calls, "now", lambda day=day: day)
+        done = recorder.run(mode, LOOP, question=f"Today is {day:%A, %B %d, %Y}. How many?")
+        assert (done.error, done.verdict) == ("", "pass")
 
 
 def test_secret_that_several_events_share_is_hidden() -> None:

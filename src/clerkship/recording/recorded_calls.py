@@ -19,6 +19,7 @@ import orjson
 
 from clerkship.kit.wall import now
 from clerkship.recording.cassette import Cassette, RecordedModelCall, TrialKey, content_key
+from clerkship.recording.current_date import hide_current_date
 from clerkship.recording.recorded_model import render_diff
 from clerkship.recording.session import NotRecorded, RecordingSession
 
@@ -136,7 +137,7 @@ def split_request(body: Mapping[str, Any], hide: Callable[[str], str]) -> Iterat
         value = body.get(name)
         parts += [{name: entry} for entry in value] if isinstance(value, list) else [{name: value}] if value else []
     numbers: dict[str, str] = {}
-    today = now().date().isoformat()
+    days = {now().date(), now().astimezone().date()}  # programs use UTC, or the time zone of the machine
 
     def number(match: "re.Match[str]") -> str:
         return numbers.setdefault(match[0], f"[id {len(numbers) + 1}]")
@@ -144,8 +145,8 @@ def split_request(body: Mapping[str, Any], hide: Callable[[str], str]) -> Iterat
     folder = str(Path.cwd())
     for part in parts:
         text = hide(orjson.dumps(part, option=orjson.OPT_SORT_KEYS).decode())
-        text = _TEMPORARY.sub("[temporary file]", text).replace(folder, "[folder]").replace(today, "[today]")
-        yield _UUID.sub(number, text)
+        text = _TEMPORARY.sub("[temporary file]", text).replace(folder, "[folder]")
+        yield _UUID.sub(number, hide_current_date(text, days))
 
 
 def hide_stream(text: str, hide: Callable[[str], str]) -> Iterator[str]:
