@@ -60,8 +60,8 @@ class WorkerAnswer:
 
     def _answer(self) -> None:
         self._reply = self._pending.answer()
+        self._wake()
         if self._reply.stream is not None:
-            self._wake()
             self._read(self._reply.stream)
 
     def _read_ahead(self) -> None:
