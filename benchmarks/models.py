@@ -3,7 +3,8 @@
     python -m benchmarks.models [--calls 300] [--agents 200]
 
 Provider, proxy and client are processes of their own. The client calls in turn directly and through the proxy; each
-figure is the median. The answer of the provider is a constant, so that it costs nothing.
+figure is the median. The answer of the provider is a constant, so that it costs nothing. After the first part of a
+stream it pauses, as a model does; the other parts come at once, which no model does.
 """
 
 import argparse
@@ -16,18 +17,23 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack, closing
+from pathlib import Path
 from statistics import median
-from typing import Any, NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple, cast
 from urllib.parse import urlsplit
 
 from benchmarks.processes import cpu_seconds, start_server
 from benchmarks.table import print_table
 from clerkship.model.environment import Environment
+from clerkship.model.run_options import RecordingMode
 from clerkship.model_proxy.proxy import ModelProxy
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.playground import Playground
 from clerkship.providers.connections import ProviderAccount
+from clerkship.recording.recorded_calls import CallRecording
+from clerkship.recording.session import RecordingSession
 
 MODULE = "benchmarks.models"
 KEY = "sk-of-the-benchmark"
@@ -38,6 +44,8 @@ QUESTION = {"role": "user", "content": "How many boxes were ordered? " * 100}
 CHAT: dict[str, Any] = {"model": "gpt-4o", "messages": [QUESTION], "temperature": 0}
 USAGE = {"prompt_tokens": 800, "completion_tokens": 60}
 CHUNKS = 60
+PAUSE = 0.005
+"""Seconds between the first two parts of a stream."""
 AIMS = {"whole": "≤ 1.5 ms", "first": "≤ 1 ms"}
 
 
@@ -74,10 +82,10 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
                 writer.write(WHOLE)
                 continue
             writer.write(HEAD)
-            for event in EVENTS:
+            for number, event in enumerate(EVENTS):
                 writer.write(b"%x\r\n%b\r\n" % (len(event), event))
                 await writer.drain()
-                await asyncio.sleep(0)
+                await asyncio.sleep(0 if number else PAUSE)
             writer.write(b"0\r\n\r\n")
     except (asyncio.IncompleteReadError, ConnectionError):
         writer.close()
@@ -91,17 +99,20 @@ async def _serve_provider() -> None:
     await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
 
 
-def _serve_proxy(provider: str) -> None:
-    """Open a trial for each line that is read."""
+def _serve_proxy(provider: str, mode: RecordingMode | None = None, cassette: str = "") -> None:
+    """Open a trial for each line that is read. With a mode, its calls are recorded or replayed."""
     gateway = Gateway()
     listener = open_http(gateway)
     account = ProviderAccount("openai", f"{provider}/v1", KEY, "OPENAI_API_KEY")
     proxy = gateway.models = ModelProxy([account], lambda provider, model: None)
+    session = RecordingSession(mode, {MODULE: Path(cassette)} if mode else {})
     for _ in sys.stdin:
         playground = Playground(Environment(name="desk", simulators={}), {}, "desk")
-        address = proxy.open_trial(playground, listener.url)["openai"]
+        recording = CallRecording(session, (MODULE, 1), playground) if mode else None
+        address = proxy.open_trial(playground, listener.url, recording)["openai"]
         print(json.dumps({"url": address.base_url, "key": address.api_key, "pid": os.getpid()}), flush=True)
     listener.close()
+    session.save()
 
 
 # The client.
@@ -176,6 +187,15 @@ def measure_agents(places: list[Place]) -> float:
     return time.perf_counter() - began
 
 
+def measure_replay(provider: str, calls: int) -> float:
+    """Record the calls of an agent, and replay them without the provider; return the seconds of a replayed call."""
+    with TemporaryDirectory() as folder:
+        for case in (f"record={provider}", "replay=http://127.0.0.1:1"):
+            with start_server(MODULE, f"{case}={folder}/cassette.jsonl") as open_trial:
+                [taken] = measure_calls({case: to_place(open_trial())}, calls).values()
+    return taken[1]
+
+
 def to_place(address: dict[str, Any]) -> Place:
     """Return the place at an address that a server printed."""
     return Place(address["url"], address.get("key", KEY), address["pid"])
@@ -191,6 +211,7 @@ def run(calls: int, agents: int) -> list[list[str]]:
         streamed = measure_calls(places, calls, stream=True, stream_options={"include_usage": True})
         trials = [to_place(open_trial()) for _ in range(agents)]
         took = measure_agents([places["direct"]] * agents), measure_agents(trials)
+        replayed = measure_replay(provider.url, calls)
     rows = [
         _row("whole response", [each[1] for each in whole.values()], AIMS["whole"]),
         _row("first part of a stream", [each[0] for each in streamed.values()], AIMS["first"]),
@@ -201,6 +222,7 @@ def run(calls: int, agents: int) -> list[list[str]]:
     return [
         *rows,
         ["processor time of the proxy for a call", "", cpu, "", ""],
+        ["replayed calls of one agent", "", f"{1 / replayed:,.0f} /s", "", ""],
         [many, f"{took[0]:.2f} s", f"{took[1]:.2f} s", f"{took[1] - took[0]:+.2f} s", ""],
     ]
 
@@ -220,7 +242,8 @@ def main() -> None:
     if options.case == "provider":
         asyncio.run(_serve_provider())
     elif options.case:
-        _serve_proxy(options.case.partition("=")[2])
+        name, provider, *cassette = options.case.split("=")
+        _serve_proxy(provider, None if name == "proxy" else cast(RecordingMode, name), *cassette)
     else:
         print_table(["a model call", "direct", "through the proxy", "added", "aim"], run(options.calls, options.agents))
 
