@@ -129,20 +129,22 @@ class Settings:
     )
     anthropic_base_url: str = _setting(
         "https://api.anthropic.com",
-        "address of `anthropic:` models, or `ANTHROPIC_BASE_URL`",
+        "address of `anthropic:` agents and models, or `ANTHROPIC_BASE_URL`",
         _address("https://api.anthropic.com"),
         "ANTHROPIC_BASE_URL",
     )
     anthropic_api_key: str = _setting(
-        "", "key for `anthropic:` models, or `ANTHROPIC_API_KEY`", _SECRET_TEXT, "ANTHROPIC_API_KEY"
+        "", "key for `anthropic:` agents and models, or `ANTHROPIC_API_KEY`", _SECRET_TEXT, "ANTHROPIC_API_KEY"
     )
     gemini_base_url: str = _setting(
         "https://generativelanguage.googleapis.com",
-        "address of `gemini:` models, or `GOOGLE_GEMINI_BASE_URL`",
+        "address of `gemini:` agents and models, or `GOOGLE_GEMINI_BASE_URL`",
         _address("https://generativelanguage.googleapis.com"),
         "GOOGLE_GEMINI_BASE_URL",
     )
-    gemini_api_key: str = _setting("", "key for `gemini:` models, or `GEMINI_API_KEY`", _SECRET_TEXT, "GEMINI_API_KEY")
+    gemini_api_key: str = _setting(
+        "", "key for `gemini:` agents and models, or `GEMINI_API_KEY`", _SECRET_TEXT, "GEMINI_API_KEY"
+    )
     model_proxy: str = _setting(
         "on",
         "whether agents call models through the run, which logs the calls and keeps the keys: `on` or `off`",
@@ -181,13 +183,13 @@ class Settings:
     )
     max_tokens: int = _setting(
         0,
-        "maximum number of tokens in one answer of a model or an `openai:` agent; 0: what the model's parameters say, "
+        "maximum number of tokens in one answer of a model; 0: what the model's parameters say, "
         "or 8192, or less if its context is smaller",
         _TOKENS,
     )
     model_timeout: float = _setting(
         DEFAULT_MODEL_TIMEOUT,
-        "timeout in wall seconds of one answer of a model or an `openai:` agent that sets none",
+        "timeout in wall seconds of one answer of a model that sets none",
         _SECONDS,
     )
     max_cost: float = _setting(

@@ -8,6 +8,7 @@ import pytest
 
 from clerkship.actors.model_agent import load_anthropic, load_gemini, load_openai
 from clerkship.model.errors import InputError
+from clerkship.providers.apis import APIS
 from clerkship.settings import Settings
 from tests.actors.models import model_at
 from tests.actors.programs import TALK, WORK, suite
@@ -142,6 +143,74 @@ def test_run_is_replayed_without_the_provider_and_a_key(bench: Workbench, provid
     assert [event["payload"] for event in bench.events(again)] == [event["payload"] for event in bench.events(first)]
 
 
+ONE = """
+    environment: {name: NAME, simulators: {drop: {kind: files}}}
+    task:
+      name: NAME
+      environment: NAME
+      task_item: {instruction: NAME}
+      criteria: [{label: answers, assertion: {answer_matches: 42}}]
+"""
+
+
+def test_task_is_replayed_without_those_recorded_before_it(bench: Workbench) -> None:
+    def answer(asked: Asked) -> Answered:
+        if "max_tokens" in json.loads(asked.body):
+            return 400, {}, b'{"error": {"message": "max_tokens is not supported, use max_completion_tokens"}}'
+        return completed({"tool_calls": [function("finish", {"answer": 42}, "c")]})
+
+    for name in ("one", "two"):
+        bench.write(f"{name}.yml", ONE.replace("NAME", name))
+    with Served(answer) as served:
+        first = bench.run(at("openai", served.url), tape="record", concurrency=1)
+    again = bench.run(at("openai", served.url, ""), tape="replay", tasks=["two"])
+    assert [(task_run.verdict, task_run.error) for task_run in [*first, *again]] == [("pass", "")] * 3
+
+
+@pytest.mark.parametrize(
+    ("provider", "body"),
+    [
+        ("anthropic", {"type": "error", "error": {"message": "input length and `max_tokens` exceed context limit: 9"}}),
+        (
+            "gemini",
+            {"error": {"message": "The input token count (9) exceeds the maximum number of tokens"}},
+        ),
+    ],
+)
+def test_history_that_outgrows_the_context_is_the_agents_error(
+    bench: Workbench, provider: str, body: dict[str, Any]
+) -> None:
+    def answer(asked: Asked) -> Answered:
+        return ANSWERS[provider][1] if len(served.asked) == 1 else (400, {}, json.dumps(body).encode())
+
+    suite(bench, WORK)
+    with Served(answer) as served:
+        task_run = bench.run_one(at(provider, served.url))
+    assert (task_run.ending, task_run.error) == ("agent_failed", "")
+    assert "its history is too long for the model" in task_run.agent_error
+
+
+def test_thoughts_of_openai_servers_go_back_and_empty_messages_do_not(bench: Workbench) -> None:
+    thinking = completed({"reasoning_content": "Hm.", "tool_calls": [function("drop__list_files", {}, "c")]})
+    suite(bench, WORK)
+    with Served(in_turn([thinking, completed({"content": "42"})])) as served:
+        bench.run_one(at("openai", served.url))
+    assert json.loads(served.asked[-1].body)["messages"][2]["reasoning_content"] == "Hm."
+    empty = APIS["openai"].parse_chat({"choices": [{"message": {"content": ""}}]})
+    assert empty is not None
+    assert (empty.message.text, empty.message.original["content"]) == ("", "(nothing)")
+
+
+def test_blank_text_of_anthropic_does_not_go_back(bench: Workbench) -> None:
+    suite(bench, WORK)
+    calls = wrote(text(" "), tool_use("drop__no_such_tool", {}, "t"), stop="tool_use")
+    with Served(in_turn([calls, wrote(text("42"))])) as served:
+        bench.run_one(at("anthropic", served.url))
+    _, answered, result = json.loads(served.asked[-1].body)["messages"]
+    assert [block["type"] for block in answered["content"]] == ["tool_use"]
+    assert result["content"][0]["is_error"] is True
+
+
 def test_replay_of_a_hosted_model_needs_no_key(bench: Workbench) -> None:
     suite(bench, WORK)
     with pytest.raises(InputError, match=r"api\.openai\.com requires a key; set OPENAI_API_KEY"):
@@ -156,7 +225,7 @@ def test_models_of_each_provider_come_from_the_reference_or_the_settings() -> No
     assert load_anthropic("m", given).name == "anthropic:m@http://here"
     assert load_gemini("m@http://else", given).name == "gemini:m@http://else"
     assert load_gemini("m", Settings()).name == "gemini:m"
-    assert load_openai("m", given).account.variable == "OPENAI_API_KEY"
+    assert load_openai("m", given).model_account.variable == "OPENAI_API_KEY"
 
 
 def test_model_that_fills_the_log_has_failed(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:

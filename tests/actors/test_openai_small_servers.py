@@ -294,7 +294,7 @@ def test_tool_call_as_text_is_named_in_the_record_and_is_no_action(bench: Workbe
     [note] = [event["payload"] for event in bench.events(task_run) if event["kind"] == "agent.noted"]
     assert note == {"what": "tool_call_as_text", "data": {"tool": "drop__write_file"}}
     assert task_run.notes == (
-        "an answer of the agent's model looks like a tool call; the endpoint returned no tool_calls",
+        "an answer of the agent's model looks like a tool call; the endpoint returned no tool call",
     )
     assert task_run.verdict == "fail"
 
@@ -307,7 +307,7 @@ def test_tool_call_as_text_is_named_in_the_record_and_is_no_action(bench: Workbe
             {"content": '```json\n{"name": "finish", "arguments": {"answer": 42}}\n```'},
             "text that looks like a tool call",
         ),
-        ({"content": "42"}, "with '42'; the endpoint returned no tool_calls"),
+        ({"content": "42"}, "with '42'; the endpoint returned no tool call"),
     ],
 )
 def test_validate_asks_the_model_for_a_tool_call(bench: Workbench, message: dict[str, Any], warning: str) -> None:

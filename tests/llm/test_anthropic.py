@@ -50,7 +50,7 @@ def test_schema_and_system_prompt_are_sent_and_usage_counted() -> None:
     assert body["messages"] == [{"role": "user", "content": "Is it so?"}]
     assert (body["model"], body["temperature"], body["top_k"], body["max_tokens"]) == ("claude", 0.5, 3, 8192)
     assert served.asked[0].path == "/v1/messages"
-    assert served.asked[0].headers["x-api-key"] == KEY
+    assert served.asked[0].headers["authorization"] == f"Bearer {KEY}"
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from email.utils import format_datetime
 import pytest
 from pydantic import BaseModel
 
+from clerkship.kit.wall import monotonic
 from clerkship.llm.client import Cancellation
 from clerkship.llm.contract import Question
 from clerkship.llm.hosts import ModelHosts
@@ -18,6 +19,7 @@ from clerkship.llm.retry import MAX_WAIT, EndpointBusy, ModelOutage, ModelRetryP
 from clerkship.model.frozen import Flag
 from tests.actors.servers import Answered, Asked, Served
 from tests.llm.endpoint import KEY, Busyness, bodies, cut, in_turn, model, refused, said
+from tests.waiting import wait_until
 
 
 class Verdict(BaseModel):
@@ -135,6 +137,32 @@ def test_rate_limit_pauses_other_requests(monkeypatch: pytest.MonkeyPatch) -> No
         asked.close()
     assert len(served.asked) == 3
     assert any(delay >= 1 for delay in delays)
+
+
+def test_requests_that_wait_for_a_slot_are_paused_too() -> None:
+    times: list[float] = []
+    waiting = threading.Event()
+
+    def answer(asked: Asked) -> Answered:
+        is_first = len(served.asked) == 1
+        if is_first:
+            assert waiting.wait(20)
+        times.append(monotonic())
+        return refused(429, "slow down", **{"Retry-After": "1"}) if is_first else GOOD
+
+    with Served(answer) as served:
+        asked = model(served, ModelHosts(1))
+        threads = [threading.Thread(target=asking(asked)) for _ in range(4)]
+        for thread in threads:
+            thread.start()
+        wait_until(lambda: served.asked)
+        waiting.set()
+        for thread in threads:
+            thread.join(20)
+        asked.close()
+    rejected, *later = times
+    assert len(later) == 4
+    assert min(later) - rejected >= 0.95
 
 
 def test_waiting_request_releases_its_slot() -> None:

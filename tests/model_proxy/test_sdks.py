@@ -122,7 +122,7 @@ def test_anthropic_messages(desk: ModelDesk, closed_later: CloseLater, stream: b
     messages += [{"role": "assistant", "content": message.content}, {"role": "user", "content": [result]}]  # type: ignore[attr-defined]
     assert ask().content[0].text == "It is 13."  # type: ignore[attr-defined]
     check_log(desk, "messages")
-    assert desk.provider.received[0].headers["x-api-key"] == "sk-provider-key-of-the-test"
+    assert desk.provider.received[0].headers["authorization"] == "Bearer sk-provider-key-of-the-test"
     assert desk.provider.received[0].path == "/v1/messages"
 
 

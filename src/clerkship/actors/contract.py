@@ -91,7 +91,7 @@ class Solver(Protocol):
     - `single_conversation = True`: its agents can hold only one conversation, so one is opened for each person.
     - `agent_process = True`: its agents are Python code in a process of their own.
     - `uses_protocols = True`: its agents are code of the user, which may use any protocol of a sandbox.
-    - `account`: where the model is reached that is the agent, and with which key.
+    - `model_account`: where the model is reached that is the agent, and with which key.
     - `host`: the host of an agent behind an address: sandboxes that other machines can reach may call it.
     - `bot_format`: how its requests are built, as a run stores it, if it is a bot over HTTP with a format of its own.
     """

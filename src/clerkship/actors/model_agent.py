@@ -5,10 +5,13 @@ Its tools are the operations of the sandboxes. Its calls pass through the model 
 
 import asyncio
 import re
+import threading
 from collections import Counter
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from contextlib import closing, suppress
 from functools import partial
+from typing import TypeVar
 
 import orjson
 from pydantic import JsonValue
@@ -36,15 +39,19 @@ from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
 from clerkship.model.run import IsolationLevel
 from clerkship.model.usage import MODEL_USAGE, RetryReason
 from clerkship.providers.apis import APIS
-from clerkship.providers.connections import OnSent, ProviderAccount, ProviderHost
+from clerkship.providers.connections import ProviderAccount, ProviderHost, RequestStop
 from clerkship.providers.contract import ChatReply, ChatRequest, ModelMessage, ProviderName
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.model_access import ModelAccess
 from clerkship.settings import Settings
 
 MAX_ROUNDS = 50
+T = TypeVar("T")
 _DEFAULT_POLICY = ModelRetryPolicy(timeout=DEFAULT_MODEL_TIMEOUT)
-_TOO_LONG = re.compile(r"(?i)maximum context|context (length|window|size)|too many tokens|(prompt|input) is too long")
+_TOO_LONG = re.compile(
+    r"(?i)maximum context|context (length|window|size|limit)|too many tokens|(prompt|input) is too long"
+    r"|maximum number of tokens"
+)
 _NO_CALL = "the model answered the request to call a tool"
 
 
@@ -55,6 +62,7 @@ class ModelAgent:
 
     def __init__(self, solver: "ModelSolver") -> None:
         self._solver = solver
+        self._token_limit = solver.build_token_limit()
         self._client: ModelClient | None = None
         self._host: ProviderHost | None = None
         self._is_counted = False
@@ -136,7 +144,7 @@ class ModelAgent:
         solver, client, time_spent = self._solver, self._client, TimeSpent()
         request = ChatRequest(solver.model, tuple(self._history), tools.definitions)
         try:
-            reply = await asyncio.to_thread(request_chat, client, request, solver.token_limit, {}, time_spent)
+            reply = await _run_in_thread(partial(request_chat, client, request, self._token_limit, {}, time_spent))
         except RequestDeclined as declined:
             if any(message.role == "assistant" for message in self._history) and _is_too_long(declined):
                 raise AgentError(f"its history is too long for the model: {declined}") from None
@@ -156,19 +164,37 @@ class ModelAgent:
         models, solver = sandboxes.models, self._solver
         if isinstance(models, ModelAccess):
             self._is_counted = True
-            return solver.build_client(_send_through(models, solver.account.name))
-        self._host = ProviderHost(solver.account)  # a run on a server has no proxy
+            return solver.build_client(_send_through(models, solver.model_account.name))
+        self._host = ProviderHost(solver.model_account)  # a run on a server has no proxy
         return solver.build_client(send_to(self._host))
 
 
 def _send_through(models: ModelAccess, provider: ProviderName) -> Send:
     """Return a function that sends through the model proxy."""
 
-    def send(path: str, body: bytes, on_sent: OnSent) -> ProviderReply:
-        reply = models.call(provider, path, body, on_sent)
+    def send(path: str, body: bytes, stop: RequestStop) -> ProviderReply:
+        reply = models.call(provider, path, body, stop)
         return ProviderReply(reply.status, reply.headers, reply.body)
 
     return send
+
+
+async def _run_in_thread(work: Callable[[], T]) -> T:
+    """Run a function that blocks, in a thread that does not keep the process from ending."""
+    loop, done = asyncio.get_running_loop(), asyncio.Event()
+    result: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            result.set_result(work())
+        except BaseException as error:  # raised in the coroutine
+            result.set_exception(error)
+        with suppress(RuntimeError):  # the loop is closed: nobody waits
+            loop.call_soon_threadsafe(done.set)
+
+    threading.Thread(target=run, name="clerkship-model", daemon=True).start()
+    await done.wait()
+    return result.result()
 
 
 def _is_too_long(declined: RequestDeclined) -> bool:
@@ -206,44 +232,49 @@ class ModelSolver:
         policy: ModelRetryPolicy = _DEFAULT_POLICY,
     ) -> None:
         self.name, self.model = reference.name, reference.model
-        self.account = account
-        self.token_limit = TokenLimit(max_tokens, APIS[account.name], account.base_url)
-        self._reference, self._policy = reference, policy
+        self.model_account = account
+        self._reference, self._max_tokens, self._policy = reference, max_tokens, policy
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Return an agent with an empty conversation."""
         return ModelAgent(self)
 
+    def build_token_limit(self) -> TokenLimit:
+        """Return the limit of the tokens of one answer, for one conversation: its form depends on the answers."""
+        return TokenLimit(self._max_tokens, APIS[self.model_account.name], self.model_account.base_url)
+
     def build_client(self, send: Send) -> ModelClient:
         """Return a client for one conversation."""
-        variable = self.account.variable
-        return ModelClient(self.account, send, self._policy, f"set CLERKSHIP_{variable} or {variable}")
+        variable = self.model_account.variable
+        return ModelClient(self.model_account, send, self._policy, f"set CLERKSHIP_{variable} or {variable}")
 
     def preflight(self) -> None:
         """Look for the key, and connect to the address, without asking the model."""
-        check_key(self._reference, self.account.key, self.account.variable)
-        check_reachable(self.account.base_url, self.name)
+        check_key(self._reference, self.model_account.key, self.model_account.variable)
+        check_reachable(self.model_account.base_url, self.name)
 
     def probe(self) -> str:
         """Ask the model to call a tool; return why no call arrived, or empty text."""
         messages = (ModelMessage("user", f"Call the tool `{FINISH_TOOL.name}` with the answer 42."),)
         request = ChatRequest(self.model, messages, (FINISH_TOOL,))
         try:
-            with closing(ProviderHost(self.account)) as host:
-                reply = request_chat(self.build_client(send_to(host)), request, self.token_limit, {}, TimeSpent())
+            with closing(ProviderHost(self.model_account)) as host:
+                reply = request_chat(
+                    self.build_client(send_to(host)), request, self.build_token_limit(), {}, TimeSpent()
+                )
         except ClerkshipError as error:
             return f"the model was asked to call a tool, and did not answer: {error}"
         text = reply.message.text
         if reply.calls:
             return ""
         if find_tool_in_text(text, {FINISH_TOOL.name}) is not None:
-            return f"{_NO_CALL} with text that looks like a tool call; the endpoint returned no tool_calls"
-        return f"{_NO_CALL} with {text[:MAX_REPORTED_NAME]!r}; the endpoint returned no tool_calls"
+            return f"{_NO_CALL} with text that looks like a tool call; the endpoint returned no tool call"
+        return f"{_NO_CALL} with {text[:MAX_REPORTED_NAME]!r}; the endpoint returned no tool call"
 
     def capabilities(self) -> AgentCapabilities:
         """Its calls of tools are reported as actions; it has no flows, slots or skills to report."""
         return AgentCapabilities(
-            engine=f"a model behind `{self.account.name}:` ({self.model})",
+            engine=f"a model behind `{self.model_account.name}:` ({self.model})",
             emits=frozenset({ActionExecuted.kind, ToolCallRejected.kind, Noted.kind}),
         )
 

@@ -92,7 +92,9 @@ class Toolbox:
                 raise BadArguments("not a function call", expected="a function with a name and arguments")
             self._check_name(name)
             result = self._do(name, self._parse_arguments(name, written))
+            is_error = False
         except BadArguments as error:
+            is_error = True
             reason = f"{error}; the call was {CUT_OFF}" if is_cut_off else str(error)
             result = f"error: {reason}"
             self._sandboxes.report(
@@ -103,7 +105,7 @@ class Toolbox:
                     arguments=_shorten(written),
                 )
             )
-        return ModelToolResult(call.id, name, result)
+        return ModelToolResult(call.id, name, result, is_error)
 
     def _check_name(self, name: str) -> None:
         """Raise BadArguments for an unknown tool."""

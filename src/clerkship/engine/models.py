@@ -158,7 +158,7 @@ class ModelSelection:
 
         An agent that is a model has an account of its own.
         """
-        account: ProviderAccount | None = getattr(solver, "account", None)
+        account: ProviderAccount | None = getattr(solver, "model_account", None)
         is_code = getattr(solver, "uses_protocols", False) or getattr(solver, "agent_process", False)
         if not (is_code or account) or isinstance(solver, RecordedSolver):
             return None

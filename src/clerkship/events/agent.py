@@ -168,7 +168,7 @@ TOOL_CALL_AS_TEXT = "tool_call_as_text"
 """What is noted if the agent's model wrote a tool call as text, which calls nothing."""
 MODEL_FAULTS: Mapping[str, str] = {
     MODEL_ANSWER_CUT_OFF: "an answer of the agent's model was cut off at the limit of tokens; --max-tokens allows more",
-    TOOL_CALL_AS_TEXT: "an answer of the agent's model looks like a tool call; the endpoint returned no tool_calls",
+    TOOL_CALL_AS_TEXT: "an answer of the agent's model looks like a tool call; the endpoint returned no tool call",
 }
 """What is noted about the agent's model and is no action of the agent, with the text for reports."""
 AGENT_EVENTS = collect_events(globals())

@@ -51,16 +51,12 @@ _TOKEN = re.compile(r"([?&]token=)[^&\s]*")
 logging.getLogger("httpx").addFilter(_TokenFilter())
 
 
-def open_client(address: str, read_within: float | None, connections: int | None = None) -> "httpx.AsyncClient":
-    """Return a client for one server: no redirects, and no proxy for this machine.
-
-    `connections` is how many stay open; httpx keeps 20 and opens the others anew for each request.
-    """
+def open_client(address: str, read_within: float | None) -> "httpx.AsyncClient":
+    """Return a client for one server: no redirects, and no proxy for this machine."""
     import httpx  # noqa: PLC0415  (most agents need no HTTP, and it takes a tenth of a second)
 
     timeout = httpx.Timeout(CONNECT_TIMEOUT, read=read_within)
-    limits = httpx.Limits(max_connections=connections or 100, max_keepalive_connections=connections or 20)
-    return httpx.AsyncClient(timeout=timeout, limits=limits, **_client_options(address))
+    return httpx.AsyncClient(timeout=timeout, **_client_options(address))
 
 
 def _client_options(address: str) -> dict[str, Any]:

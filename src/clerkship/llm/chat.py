@@ -11,7 +11,7 @@ from clerkship.llm.retry import ModelOutage, TimeSpent
 from clerkship.llm.token_limit import TokenLimit
 from clerkship.model.usage import Prices, Usage
 from clerkship.providers.apis import APIS
-from clerkship.providers.contract import ChatReply, ChatRequest, TokenCounts
+from clerkship.providers.contract import ChatReply, ChatRequest, ModelOperation, ProviderApi, TokenCounts, object_of
 
 
 def request_chat(
@@ -31,14 +31,16 @@ def request_chat(
     answer = token_limit.send(parameters, post)
     reply = api.parse_chat(answer)
     if reply is None:
-        text = client.account.redact_key(orjson.dumps(answer)[:200].decode())
-        raise ModelOutage(f"the answer of {client.account.host} has no message: {text}")
+        message = f"the answer of {client.host} has no message: {orjson.dumps(answer)[:200].decode()}"
+        raise ModelOutage(message, build_usage(_read_tokens(api, answer), None, None))
     return reply
 
 
-def compute_usage(reply: ChatReply, prices: Prices | None) -> Usage:
-    """Return the usage of a reply."""
-    return build_usage(reply.tokens, reply.cost, prices)
+def _read_tokens(api: ProviderApi, answer: Any) -> TokenCounts | None:
+    """Return the tokens of an answer without a message."""
+    reader = api.open_reader(ModelOperation("chat", ""), is_stream=False)
+    reader.read(object_of(answer))
+    return reader.build_summary().tokens
 
 
 def build_usage(tokens: TokenCounts | None, cost: float | None, prices: Prices | None) -> Usage:

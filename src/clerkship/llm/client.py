@@ -22,7 +22,7 @@ from clerkship.llm.retry import (
     describe_failures,
 )
 from clerkship.providers.apis import APIS
-from clerkship.providers.connections import OnSent, ProviderAccount, ProviderFailed, ProviderHost, ResponseTooLong
+from clerkship.providers.connections import ProviderAccount, ProviderFailed, ProviderHost, RequestStop, ResponseTooLong
 
 MAX_RESPONSE_BYTES = 20_000_000
 JSON_HEADERS = {"content-type": "application/json", "accept": "application/json"}
@@ -48,39 +48,24 @@ NO_REPLY = ProviderReply(0, {}, b"")
 class Send(Protocol):
     """Sends a body to a path of a provider."""
 
-    def __call__(self, path: str, body: bytes, on_sent: OnSent) -> ProviderReply:
+    def __call__(self, path: str, body: bytes, stop: RequestStop) -> ProviderReply:
         """Return the response; raise ProviderFailed."""
 
 
 def send_to(host: ProviderHost) -> Send:
     """Return a function that sends to a host."""
 
-    def send(path: str, body: bytes, on_sent: OnSent) -> ProviderReply:
-        response = host.send("POST", path, {}, JSON_HEADERS, body, on_sent)
+    def send(path: str, body: bytes, stop: RequestStop) -> ProviderReply:
+        response = host.send("POST", path, {}, JSON_HEADERS, body, stop)
         return ProviderReply(response.status, response.headers, response.read_all(MAX_RESPONSE_BYTES))
 
     return send
 
 
-class SentRequest:
-    """One request, which other threads can stop."""
+class TimedRequest(RequestStop):
+    """One request, which is stopped when its time is over."""
 
-    def __init__(self) -> None:
-        self.is_stopped = False
-        self.is_late = False
-        self._stop: Callable[[], None] | None = None
-
-    def on_sent(self, stop: Callable[[], None]) -> None:
-        """Keep a function that stops waiting for the response."""
-        self._stop = stop
-        if self.is_stopped:  # just before
-            stop()
-
-    def stop(self) -> None:
-        """Stop waiting for the response."""
-        self.is_stopped = True
-        if self._stop is not None:
-            self._stop()
+    is_late = False
 
     def expire(self) -> None:
         """Stop, because the time is over."""
@@ -92,8 +77,9 @@ class Cancellation:
     """Ends the requests of one model from another thread: those under way and those that are waiting."""
 
     def __init__(self) -> None:
+        self._lock = threading.Lock()
         self._cancelled = threading.Event()
-        self._attempts: set[SentRequest] = set()
+        self._attempts: set[TimedRequest] = set()
         self._limits: set[ConcurrencyLimit] = set()
 
     @property
@@ -101,13 +87,16 @@ class Cancellation:
         """Whether all requests end now."""
         return self._cancelled.is_set()
 
-    def cancel(self) -> None:
-        """End all requests, also later ones, with CallCancelled."""
-        self._cancelled.set()
+    def cancel(self) -> bool:
+        """End all requests, also later ones, with CallCancelled; return whether this was the first time."""
+        with self._lock:
+            is_first = not self._cancelled.is_set()
+            self._cancelled.set()
         for attempt in tuple(self._attempts):
             attempt.stop()
         for limit in tuple(self._limits):
             limit.wake()
+        return is_first
 
     def wait(self, seconds: float) -> None:
         """Wait; raise CallCancelled if the requests end meanwhile."""
@@ -126,9 +115,9 @@ class Cancellation:
             limit.give_back()
 
     @contextmanager
-    def attempt(self, seconds: float) -> Iterator[SentRequest]:
+    def attempt(self, seconds: float) -> Iterator[TimedRequest]:
         """Make an attempt that is stopped after some seconds; raise CallCancelled if the requests end."""
-        attempt = SentRequest()
+        attempt = TimedRequest(seconds)
         timer = threading.Timer(seconds, attempt.expire)
         timer.daemon = True
         self._attempts.add(attempt)
@@ -140,6 +129,7 @@ class Cancellation:
         finally:
             timer.cancel()
             self._attempts.discard(attempt)
+            attempt.detach()
 
 
 class ModelClient:
@@ -163,41 +153,35 @@ class ModelClient:
         """Return the JSON of the response. Raises ModelOutage, RequestDeclined and CallCancelled."""
         body, limits, failures = orjson.dumps(fields), self.limits, list[EndpointBusy]()
         while True:
-            try:
-                with ExitStack() as slots:
-                    for limit in limits:
-                        slots.enter_context(self.cancellation.slot(limit))
+            with ExitStack() as slots:
+                for limit in limits:
+                    slots.enter_context(self.cancellation.slot(limit))
+                try:
                     with time_spent.counted():
                         return self._post_once(path, body, model, self._policy.time_left(time_spent))
-            except EndpointBusy as busy:
-                failures.append(busy)
-            self._wait_after(failures, limits, time_spent)
+                except EndpointBusy as busy:
+                    failures.append(busy)
+                wait = self._choose_wait(failures, time_spent)
+                if failures[-1].is_rate_limited:  # others wait as well, instead of being rejected one after another
+                    for limit in limits:
+                        limit.pause(wait)
+            with time_spent.counted():
+                self.cancellation.wait(wait)
 
-    def _wait_after(
-        self, failures: Sequence[EndpointBusy], limits: Sequence[ConcurrencyLimit], time_spent: TimeSpent
-    ) -> None:
-        """Wait before the next attempt, without a slot; raise ModelOutage if there is none.
-
-        If the provider reports too many requests, other requests wait as well, instead of being rejected one after
-        another.
-        """
-        policy, last = self._policy, failures[-1]
-        wait = policy.wait(len(failures), last)
-        if policy.is_exhausted(failures) or time_spent.seconds + wait > policy.question_timeout:
+    def _choose_wait(self, failures: Sequence[EndpointBusy], time_spent: TimeSpent) -> float:
+        """Return the seconds before the next attempt; raise ModelOutage if there is none."""
+        wait = self._policy.wait(len(failures), failures[-1])
+        if self._policy.is_exhausted(failures) or time_spent.seconds + wait > self._policy.question_timeout:
             reason = f"{describe_failures(failures)} at {self.account.base_url}"
             raise ModelOutage(f"the model cannot be reached: {reason}") from None
-        time_spent.retries[last.retry_reason] += 1
-        if last.is_rate_limited:
-            for limit in limits:
-                limit.pause(wait)
-        with time_spent.counted():
-            self.cancellation.wait(wait)
+        time_spent.retries[failures[-1].retry_reason] += 1
+        return wait
 
     def _post_once(self, path: str, body: bytes, model: str, seconds: float) -> Any:
         with self.cancellation.attempt(seconds) as attempt:
             failure, reply = "", NO_REPLY
             try:
-                reply = self._send(path, body, attempt.on_sent)
+                reply = self._send(path, body, attempt)
             except ResponseTooLong as too_long:
                 raise ModelOutage(str(too_long)) from None
             except ProviderFailed as failed:

@@ -19,6 +19,7 @@ class SharedLimit:
         self._at_once = at_once
         self._requested: list[int] = []
         self._limit: ConcurrencyLimit | None = None
+        self._lock = threading.Lock()
 
     def allow(self, at_once: int) -> None:
         """Reserve capacity for the concurrent requests of one model."""
@@ -27,9 +28,10 @@ class SharedLimit:
     @property
     def limit(self) -> ConcurrencyLimit:
         """The limit that all models share. It is fixed by the first request."""
-        if self._limit is None:
-            self._limit = ConcurrencyLimit(self._at_once or max(DEFAULT_AT_ONCE, sum(self._requested)))
-        return self._limit
+        with self._lock:
+            if self._limit is None:
+                self._limit = ConcurrencyLimit(self._at_once or max(DEFAULT_AT_ONCE, sum(self._requested)))
+            return self._limit
 
 
 class ModelHosts:
@@ -39,7 +41,7 @@ class ModelHosts:
         self._at_once = at_once
         self._lock = threading.Lock()
         self._limits: dict[str, SharedLimit] = {}
-        self._hosts: dict[tuple[str, str], ProviderHost] = {}
+        self._hosts: dict[tuple[object, ...], ProviderHost] = {}
         self._models = 0
 
     def get_limit(self, address: str) -> SharedLimit:
@@ -69,7 +71,7 @@ class ModelHosts:
 
     def _get_host(self, account: ProviderAccount) -> ProviderHost:
         with self._lock:
-            key = account.base_url, account.key
+            key = (*account[:-1], *sorted(account.query.items()))
             if key not in self._hosts:
                 self._hosts[key] = ProviderHost(account)
             return self._hosts[key]

@@ -13,7 +13,7 @@ import orjson
 from pydantic import BaseModel, JsonValue, ValidationError
 
 from clerkship.kit.text import replace_surrogates
-from clerkship.llm.chat import compute_usage, request_chat
+from clerkship.llm.chat import build_usage, request_chat
 from clerkship.llm.client import CallCancelled, ModelClient
 from clerkship.llm.contract import BadAnswer, Embeddings, ModelAnswer, Question
 from clerkship.llm.model_reference import ModelReference
@@ -38,7 +38,6 @@ _THOUGHTS = re.compile(r"<think>.*?(</think>|\Z)", re.DOTALL)
 _FIRST_THOUGHTS = re.compile(r"\A\s*<think>.*?(</think>|\Z)", re.DOTALL)
 _DECODER = json.JSONDecoder()
 T = TypeVar("T", bound=BaseModel)
-R = TypeVar("R")
 MAX_REPAIRS = 2
 """How often an invalid answer is sent back with its error."""
 
@@ -146,8 +145,7 @@ class RemoteModel:
 
     def close(self) -> None:
         """Cancel the requests under way, and release the connections if no other model uses them."""
-        if not self._client.cancellation.is_cancelled:
-            self._client.cancellation.cancel()
+        if self._client.cancellation.cancel():
             self._close()
 
     @contextmanager
@@ -168,7 +166,9 @@ class RemoteModel:
             except (BadAnswer, RequestDeclined, ModelOutage) as failed:
                 failed.usage = (usage + failed.usage).with_retries(time_spent.retries)
                 raise
-            usage = (usage + compute_usage(reply, self._options.prices)).with_retries(time_spent.retries)
+            usage = (usage + build_usage(reply.tokens, reply.cost, self._options.prices)).with_retries(
+                time_spent.retries
+            )
             if reply.stop == "filtered":
                 raise BadAnswer(f"{self.name}: the endpoint's content filter withheld the answer", usage)
             text = reply.message.text

@@ -19,11 +19,11 @@ from clerkship.model_proxy.trial_calls import FindPrices, OpenCall, TrialCalls, 
 from clerkship.providers.apis import APIS
 from clerkship.providers.connections import (
     MIN_KEY_LENGTH,
-    OnSent,
     ProviderAccount,
     ProviderFailed,
     ProviderHost,
     ProviderResponse,
+    RequestStop,
 )
 from clerkship.providers.contract import (
     AnswerReader,
@@ -97,9 +97,9 @@ class ModelProxy:
                 for provider in self._hosts
             }
 
-        def call(provider: str, path: str, body: bytes, on_sent: OnSent) -> Reply:
+        def call(provider: str, path: str, body: bytes, stop: RequestStop) -> Reply:
             request = Request("POST", f"/{provider}{path}", {}, {"x-api-key": token, "content-type": JSON}, body)
-            return self.answer(name, request, on_sent=on_sent)
+            return self.answer(name, request, stop=stop)
 
         return ModelAccess(build_addresses, call)
 
@@ -129,12 +129,12 @@ class ModelProxy:
             host.close()
 
     def answer(
-        self, name: str, request: Request, objection: Refusal | None = None, on_sent: OnSent | None = None
+        self, name: str, request: Request, objection: Refusal | None = None, stop: RequestStop | None = None
     ) -> Reply:
         """Answer a request to `/models/{name}/{provider}/…`.
 
-        `objection` is what is wrong with its transport. A built-in agent gives `on_sent`: it is told how to stop
-        waiting, and it reports its tools itself.
+        `objection` is what is wrong with its transport. A built-in agent gives the `stop` of its request, and reports
+        its tools itself.
         """
         provider, _, rest = request.path.lstrip("/").partition("/")
         api = APIS.get(provider, APIS["openai"])
@@ -146,7 +146,7 @@ class ModelProxy:
                 raise Refusal(404, "unknown_provider", f"no provider `{provider[:40]}` here (expected one of {known})")
         except Refusal as refusal:
             return _refuse(api, refusal)
-        return ProxiedCall(self, api, host, trial, on_sent).answer(request, f"/{rest}", objection)
+        return ProxiedCall(self, api, host, trial, stop).answer(request, f"/{rest}", objection)
 
     def _authenticate(self, name: str, request: Request) -> OpenTrial:
         """Return the trial of a request; its token is in one of the headers in which the providers expect a key."""
@@ -171,10 +171,10 @@ class ProxiedCall:
     """One model call."""
 
     def __init__(
-        self, proxy: ModelProxy, api: ProviderApi, host: ProviderHost, trial: OpenTrial, on_sent: OnSent | None
+        self, proxy: ModelProxy, api: ProviderApi, host: ProviderHost, trial: OpenTrial, stop: RequestStop | None
     ) -> None:
         self._proxy, self._api, self._host, self._calls = proxy, api, host, trial.calls
-        self._on_sent = on_sent
+        self._stop = stop
         self._recording = trial.recording
         self._asked: AskedCall | None = None
 
@@ -190,7 +190,7 @@ class ProxiedCall:
             if operation.name != "models":
                 data = _parse_body(request.body)
                 summary = self._api.parse_request(operation, data)
-                if self._on_sent is not None:
+                if self._stop is not None:
                     summary = replace(summary, results=())
                 if operation.name == "chat" and summary.is_stream:
                     body = ask_for_usage(request.body, data) or request.body
@@ -286,20 +286,16 @@ class ProxiedCall:
         return Reply(response.status, b"", _EVENT_STREAM, headers, stream=chunks)
 
     def _send(self, call: OpenCall, operation: ModelOperation, request: Request, body: bytes) -> ProviderResponse:
-        def keep(stop: Callable[[], None]) -> None:
-            call.stop = stop
-            if self._on_sent is not None:
-                self._on_sent(stop)
-            if call.is_ended:  # with the trial, just before
-                stop()
-
+        stop = call.stop = self._stop or RequestStop()
+        if call.is_ended:  # with the trial, just before
+            stop.stop()
         headers = {
             name: value
             for name, value in request.headers.items()
             if name in _PASSED_ON or name.startswith(_PASSED_ON_PREFIXES)
         }
         query = {name: value for name, value in request.query.items() if name != "key"}
-        return self._host.send(request.method, operation.path, query, headers, body, keep)
+        return self._host.send(request.method, operation.path, query, headers, body, stop)
 
     def _finish(
         self, call: OpenCall, operation: ModelOperation, media: str, headers: Mapping[str, str], data: bytes

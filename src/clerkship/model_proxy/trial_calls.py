@@ -15,6 +15,7 @@ from clerkship.kit.text import replace_surrogates
 from clerkship.kit.wall import perf_counter
 from clerkship.model.usage import MODEL_USAGE, Prices
 from clerkship.model_proxy.limits import ReachedLimit, RunLimits, TrialLimits
+from clerkship.providers.connections import RequestStop
 from clerkship.providers.contract import (
     AnswerSummary,
     ModelToolCall,
@@ -72,7 +73,7 @@ class OpenCall:
         self, calls: "TrialCalls", provider: str, operation: str, request: RequestSummary, body: bytes
     ) -> None:
         self.provider, self.operation, self.request, self.body = provider, operation, request, body
-        self.stop: Callable[[], None] | None = None
+        self.stop: RequestStop | None = None
         """Stops waiting for the provider; None until the request is sent."""
         self.status = 0
         self.is_stream = False
@@ -264,7 +265,7 @@ class TrialCalls:
         for call in list(self._open):
             call.end(AnswerSummary(), "the agent did not wait for the end of the response")
             if call.stop is not None:
-                call.stop()
+                call.stop.stop()
         if self._counts["calls"]:
             facts, counts = self.host.sidecar.facts, {**self._counts, "cost": self._cost}
             facts[MODEL_USAGE] = {**counts, **object_of(facts.get(MODEL_USAGE))}

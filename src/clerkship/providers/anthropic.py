@@ -123,7 +123,12 @@ class AnthropicApi:
         reader.read({**data, "type": "message"})
         answer = reader.build_summary()
         text = "".join(text_of(block.get("text")) for block in map(object_of, content) if block.get("type") == "text")
-        original = {"role": "assistant", "content": content or NO_TEXT}
+        kept = [
+            block
+            for block in map(object_of, content)
+            if block.get("type") != "text" or text_of(block.get("text")).strip()
+        ]
+        original = {"role": "assistant", "content": kept or NO_TEXT}
         message = ModelMessage("assistant", text, original=original)
         return ChatReply(message, tuple(answer.tool_calls), _STOPS.get(answer.finish_reason, ""), answer.tokens)
 
@@ -140,7 +145,13 @@ class AnthropicApi:
 def _build_message(message: ModelMessage) -> Mapping[str, Any]:
     if message.role == "tools":
         blocks = [
-            {"type": "tool_result", "tool_use_id": result.id, "content": result.content} for result in message.results
+            {
+                "type": "tool_result",
+                "tool_use_id": result.id,
+                "content": result.content,
+                **({"is_error": True} if result.is_error else {}),
+            }
+            for result in message.results
         ]
         return {"role": "user", "content": blocks}
     return message.original or {"role": message.role, "content": message.text or NO_TEXT}

@@ -5,11 +5,12 @@
 
 import base64
 import http.client
+import os
 import socket
 import ssl
 import threading
 import urllib.request
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, partial
 from typing import NamedTuple
@@ -24,11 +25,53 @@ MAX_IDLE_CONNECTIONS = 64
 MIN_KEY_LENGTH = 12
 """The shortest text that is treated as a key."""
 CHUNK_BYTES = 65_536
+_PROXY_PORT = 80
+_DEFAULT_HEADERS: Mapping[ProviderName, Mapping[str, str]] = {"anthropic": {"anthropic-version": "2026-10-21"}}
+"""Headers that an API requires, for clients that do not send them."""
+_VERSIONS_WITH_OWN_HEADER = frozenset({"2023-01-01", "2023-06-01"})
+"""Versions of Anthropic's API that take the key as `x-api-key`; clients of newer ones send a bearer token."""
 _LOST = (ConnectionError, http.client.RemoteDisconnected, http.client.CannotSendRequest, BrokenPipeError)
 """Raised by a kept connection that the provider has closed meanwhile."""
 
 
-OnSent = Callable[[Callable[[], None]], None]
+class RequestStop:
+    """Stops one request from any thread: while it connects, is sent, and is answered."""
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self.seconds = seconds
+        """The time after which the caller stops the request; None if it does not."""
+        self.is_stopped = False
+        self._lock = threading.Lock()
+        self._socket: socket.socket | None = None
+
+    def attach(self, connected: socket.socket) -> None:
+        """Use a connection from now on. Raises ConnectionAbortedError if the request is stopped already."""
+        with self._lock:
+            self._release()
+            if self.is_stopped:
+                raise ConnectionAbortedError("the request was stopped")
+            # A descriptor of its own: the connection may be wrapped by TLS, closed, or used by another request.
+            descriptor = os.dup(connected.fileno())
+            self._socket = socket.socket(connected.family, connected.type, connected.proto, descriptor)
+
+    def detach(self) -> None:
+        """Leave the connection, because the response was read or its end is not wanted."""
+        with self._lock:
+            self._release()
+
+    def stop(self) -> None:
+        """Stop the request: a thread that waits for the provider is woken."""
+        with self._lock:
+            self.is_stopped = True
+            if self._socket is not None:
+                with suppress(OSError):
+                    self._socket.shutdown(socket.SHUT_RDWR)
+            self._release()
+
+    def _release(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
+            self._socket = None
 
 
 class ProviderAccount(NamedTuple):
@@ -49,16 +92,17 @@ class ProviderAccount(NamedTuple):
         """The host, for error messages."""
         return urlsplit(self.base_url).netloc
 
-    @property
-    def headers(self) -> dict[str, str]:
-        """The headers with the key."""
+    def build_headers(self, sent: Mapping[str, str]) -> dict[str, str]:
+        """Return the headers with the key, for a request with these headers."""
         if not self.key:
             return {}
         if self.header:
             return {self.header: self.key}
-        if self.name == "openai":
-            return {"authorization": f"Bearer {self.key}"}
-        return {"x-api-key" if self.name == "anthropic" else "x-goog-api-key": self.key}
+        if self.name == "gemini":
+            return {"x-goog-api-key": self.key}
+        if sent.get("anthropic-version", "") in _VERSIONS_WITH_OWN_HEADER:
+            return {"x-api-key": self.key}
+        return {"authorization": f"Bearer {self.key}"}
 
     def redact_key(self, text: str) -> str:
         """Remove the key from a server's text, which may be stored and shown.
@@ -80,10 +124,13 @@ class ProviderResponse:
     """A response whose body is read in parts."""
 
     def __init__(
-        self, host: "ProviderHost", connection: http.client.HTTPConnection, given: http.client.HTTPResponse
+        self,
+        host: "ProviderHost",
+        connection: http.client.HTTPConnection,
+        given: http.client.HTTPResponse,
+        stop: RequestStop,
     ) -> None:
-        self._host, self._connection, self._response = host, connection, given
-        self._socket = connection.sock or getattr(getattr(given.fp, "raw", None), "_sock", None)
+        self._host, self._connection, self._response, self._stop = host, connection, given, stop
         self.status = given.status
         self.headers = {name.lower(): value for name, value in given.getheaders()}
 
@@ -99,6 +146,7 @@ class ProviderResponse:
                 self.close()
                 raise ProviderFailed(f"the response of {self._host.name} broke off")
             self._response.close()  # a connection accepts no other request before
+            self._stop.detach()
             self._host.give_back(self._connection, reusable=not self._response.will_close)
         return data
 
@@ -114,8 +162,7 @@ class ProviderResponse:
 
     def close(self) -> None:
         """Stop reading. Can be called from any thread: a thread that waits for data is woken."""
-        if self._socket is not None:  # a response that ends with its connection has taken it over
-            _shut_down(self._socket)
+        self._stop.stop()
         self._response.close()
         self._connection.close()
 
@@ -130,6 +177,10 @@ class ProviderHost:
         self._scheme, self._host, self._port = parts.scheme, parts.hostname or "", parts.port
         self._path = parts.path.rstrip("/")
         self._proxy = None if is_loopback(account.base_url) else _find_proxy(parts.scheme, self._host)
+        self._proxy_headers = {} if self._proxy is None else _build_proxy_headers(self._proxy)
+        self._default_headers = dict(_DEFAULT_HEADERS.get(account.name, {}))
+        if parts.scheme == "http":
+            self._default_headers |= self._proxy_headers
         self._idle: list[http.client.HTTPConnection] = []
         self._lock = threading.Lock()
         self._closed = False
@@ -141,28 +192,30 @@ class ProviderHost:
         query: Mapping[str, str],
         headers: Mapping[str, str],
         body: bytes,
-        on_sent: OnSent = lambda stop: None,
+        stop: RequestStop | None = None,
     ) -> ProviderResponse:
-        """Send a request and return the response, whose body is not read yet. Raises ProviderFailed.
-
-        `on_sent` is given a function that stops waiting for the response, from any thread.
-        """
+        """Send a request and return the response, whose body is not read yet. Raises ProviderFailed."""
+        stop = stop or RequestStop()
         target = f"{self._path}{quote(path, safe='/:@!$&()*+,;=~')}"
         query = {**self.account.query, **query}
         if query:
             target += f"?{urlencode(query)}"
         if self._proxy is not None and self._scheme == "http":
             target = f"http://{self.name}{target}"
-        sent = {"host": self.name, "accept-encoding": "identity", **headers, **self.account.headers}
+        sent = {"host": self.name, "accept-encoding": "identity", **self._default_headers, **headers}
+        sent |= self.account.build_headers(sent)
         with self._lock:
             kept = self._idle.pop() if self._idle else None
         try:
             if kept is not None:
                 try:
-                    return self._exchange(kept, method, target, sent, body, on_sent)
+                    stop.attach(kept.sock)
+                    return self._exchange(kept, method, target, sent, body, stop)
                 except _LOST:
                     kept.close()
-            return self._exchange(self._connect(), method, target, sent, body, on_sent)
+                    if stop.is_stopped:  # it is not sent again
+                        raise
+            return self._exchange(self._connect(stop), method, target, sent, body, stop)
         except (OSError, http.client.HTTPException, ValueError, AttributeError) as error:  # also: stopped meanwhile
             raise ProviderFailed(f"{self.name} cannot be reached: {describe(error)}") from None
 
@@ -173,28 +226,36 @@ class ProviderHost:
         target: str,
         headers: dict[str, str],
         body: bytes,
-        on_sent: OnSent,
+        stop: RequestStop,
     ) -> ProviderResponse:
         try:
+            connection.sock.settimeout(READ_TIMEOUT if stop.seconds is None else None)
             connection.request(method, target, body or None, headers)
-            on_sent(partial(_shut_down, connection.sock))
-            return ProviderResponse(self, connection, connection.getresponse())
+            return ProviderResponse(self, connection, connection.getresponse(), stop)
         except BaseException:
             connection.close()
+            stop.detach()
             raise
 
-    def _connect(self) -> http.client.HTTPConnection:
-        host, port = (self._host, self._port) if self._proxy is None else (self._proxy.hostname or "", self._proxy.port)
-        if self._scheme == "http":
-            connection = http.client.HTTPConnection(host, port, timeout=CONNECT_TIMEOUT)
+    def _connect(self, stop: RequestStop) -> http.client.HTTPConnection:
+        if self._proxy is None:
+            host, port = self._host, self._port
         else:
-            connection = http.client.HTTPSConnection(host, port, timeout=CONNECT_TIMEOUT, context=_ssl_context())
+            host, port = self._proxy.hostname or "", self._proxy.port or _PROXY_PORT
+        timeout = CONNECT_TIMEOUT if stop.seconds is None else min(CONNECT_TIMEOUT, stop.seconds)
+        if self._scheme == "http":
+            connection = http.client.HTTPConnection(host, port, timeout=timeout)
+        else:
+            connection = http.client.HTTPSConnection(host, port, timeout=timeout, context=_ssl_context())
             if self._proxy is not None:
-                connection.set_tunnel(
-                    self._host, self._port or 443, _proxy_headers(self._proxy.username, self._proxy.password)
-                )
-        connection.connect()
-        connection.sock.settimeout(READ_TIMEOUT)
+                connection.set_tunnel(self._host, self._port or 443, self._proxy_headers)
+        connection._create_connection = partial(_open_socket, stop)  # type: ignore[attr-defined]  # before TLS
+        try:
+            connection.connect()
+        except BaseException:
+            connection.close()
+            stop.detach()
+            raise
         return connection
 
     def give_back(self, connection: http.client.HTTPConnection, *, reusable: bool) -> None:
@@ -214,10 +275,17 @@ class ProviderHost:
             connection.close()
 
 
-def _shut_down(connected: socket.socket) -> None:
-    """End a connection in both directions, which wakes a thread that waits for data."""
-    with suppress(OSError):
-        connected.shutdown(socket.SHUT_RDWR)
+def _open_socket(
+    stop: RequestStop, address: tuple[str, int], timeout: float, source_address: tuple[str, int] | None = None
+) -> socket.socket:
+    """Connect, so that the rest of the request, such as the handshake of TLS, can be stopped."""
+    opened = socket.create_connection(address, timeout, source_address)
+    try:
+        stop.attach(opened)
+    except BaseException:
+        opened.close()
+        raise
+    return opened
 
 
 def describe(error: BaseException) -> str:
@@ -234,14 +302,15 @@ def _ssl_context() -> ssl.SSLContext:
 
 def _find_proxy(scheme: str, host: str) -> SplitResult | None:
     """Return the proxy that the environment names for a host."""
-    address = urllib.request.getproxies().get(scheme)
+    proxies = urllib.request.getproxies()
+    address = proxies.get(scheme) or proxies.get("all")
     if not address or urllib.request.proxy_bypass(host):
         return None
     return urlsplit(address if "://" in address else f"http://{address}")
 
 
-def _proxy_headers(user: str | None, password: str | None) -> dict[str, str]:
-    if user is None:
+def _build_proxy_headers(proxy: SplitResult) -> dict[str, str]:
+    if proxy.username is None:
         return {}
-    words = f"{unquote(user)}:{unquote(password or '')}"
-    return {"Proxy-Authorization": f"Basic {base64.b64encode(words.encode()).decode()}"}
+    words = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+    return {"proxy-authorization": f"Basic {base64.b64encode(words.encode()).decode()}"}

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import orjson
 
 from clerkship.providers.contract import (
+    NO_TEXT,
     AnswerForm,
     AnswerReader,
     AnswerSummary,
@@ -37,6 +38,8 @@ _SESSION = frozenset({"metadata", "user", "client_metadata", "prompt_cache_key",
 _LAST_EVENTS = frozenset({"response.completed", "response.failed", "response.incomplete"})
 
 
+_THOUGHTS = ("reasoning_content", "reasoning_details")
+"""Fields of a message that some servers want back."""
 _STOPS: Mapping[Any, StopReason] = {"length": "cut off", "content_filter": "filtered"}
 
 
@@ -88,7 +91,9 @@ class OpenAiApi:
         if not isinstance(message, Mapping):
             return None
         text, calls, usage = _message_text(message), list_of(message.get("tool_calls")), data.get("usage")
-        original: dict[str, Any] = {"role": "assistant", "content": text or None}
+        content = text or (None if calls else NO_TEXT)
+        original: dict[str, Any] = {"role": "assistant", "content": content}
+        original |= {name: message[name] for name in _THOUGHTS if message.get(name)}
         if calls:
             original["tool_calls"] = [_repeat_call(call) for call in calls]
         stop: StopReason = "refused" if message.get("refusal") else _STOPS.get(choice.get("finish_reason"), "")

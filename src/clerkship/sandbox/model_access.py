@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:  # an agent in its own process imports this module
-    from clerkship.providers.connections import OnSent
+    from clerkship.providers.connections import RequestStop
     from clerkship.sandbox.request import Reply
 
 
@@ -28,7 +28,7 @@ VARIABLES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
 class CallModel(Protocol):
     """Makes a model call through the proxy."""
 
-    def __call__(self, provider: str, path: str, body: bytes, on_sent: "OnSent") -> "Reply":
+    def __call__(self, provider: str, path: str, body: bytes, stop: "RequestStop") -> "Reply":
         """Return the reply to a request that is posted to a path of a provider."""
 
 
