@@ -153,6 +153,16 @@ ONE = """
 """
 
 
+def test_call_that_gemini_cannot_read_is_rejected_and_made_again(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(in_turn([generated(finish="MALFORMED_FUNCTION_CALL"), ANSWERS["gemini"][-1]])) as served:
+        task_run = bench.run_one(at("gemini", served.url))
+    assert task_run.verdict == "pass"
+    assert "agent.tool.rejected" in bench.kinds(task_run)
+    *_, last = json.loads(served.asked[-1].body)["contents"]
+    assert last["parts"][0]["text"].startswith("Your tool call could not be read")
+
+
 def test_task_is_replayed_without_those_recorded_before_it(bench: Workbench) -> None:
     def answer(asked: Asked) -> Answered:
         if "max_tokens" in json.loads(asked.body):

@@ -126,6 +126,9 @@ class ModelAgent:
             self._history.append(reply.message)
             if not reply.calls and not text and is_cut_off:
                 raise AgentError(f"its answer was {CUT_OFF} before it said anything; allow more with --max-tokens")
+            if not reply.calls and reply.stop == "malformed call":
+                self._history.append(ModelMessage("user", tools.report_malformed_call()))
+                continue
             if not reply.calls:
                 tools.report_call_in_text(text)
                 return text or None

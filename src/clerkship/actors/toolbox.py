@@ -84,6 +84,11 @@ class Toolbox:
         if tool is not None:
             self._sandboxes.report(Noted(what=TOOL_CALL_AS_TEXT, data={"tool": tool[:MAX_REPORTED_NAME]}))
 
+    def report_malformed_call(self) -> str:
+        """Report a call that the provider could not read and left out; return what to tell the model."""
+        self._sandboxes.report(ToolCallRejected(tool_name="", reason="the provider could not read the call"))
+        return "Your tool call could not be read. Call the tool again, with valid arguments."
+
     def call(self, call: ModelToolCall, *, is_cut_off: bool = False) -> ModelToolResult:
         """Execute a tool call; return its result. A malformed call is reported and not executed."""
         name, written = call.name, call.arguments

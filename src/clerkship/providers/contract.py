@@ -89,7 +89,7 @@ class AnswerReader(Protocol):
 AnswerForm = Literal["schema", "tool", "object", "words"]
 """How the shape of an answer is requested, in addition to the prompt: by a JSON schema, as a tool's arguments, as any
 JSON object, or not at all."""
-StopReason = Literal["", "refused", "cut off", "filtered"]
+StopReason = Literal["", "refused", "cut off", "filtered", "malformed call"]
 ANSWER_TOOL = "answer"
 """The tool whose arguments are the answer, in the form `tool`."""
 BEGINNING = "(it begins)"

@@ -51,6 +51,8 @@ _STATUSES = {
 
 _STOPS: Mapping[str, StopReason] = {
     "MAX_TOKENS": "cut off",
+    "MALFORMED_FUNCTION_CALL": "malformed call",
+    "UNEXPECTED_TOOL_CALL": "malformed call",
     **dict.fromkeys(("SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), "filtered"),
 }
 
