@@ -87,6 +87,7 @@ FREE_TEXT = {
         DropFile: base64 encoded text
         EndNode: prompt
         ErrorFaultStep: reason
+        RefusingModelFaultStep: text
         HookNode: prompt
         InputNode: no_input no_match
         LeaveVoicemailStep: text

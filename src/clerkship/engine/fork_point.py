@@ -19,14 +19,22 @@ from clerkship.actors.contract import Agent, AgentWithHistory, AgentWithStart, H
 from clerkship.engine.past_conversation import AnsweredTurn, PastConversation, find_messages_to_agent
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Utterance
-from clerkship.events.lifecycle import AgentStarted, FaultInjected, RunForked, RunStarted, StepFailed, StepRan
+from clerkship.events.lifecycle import (
+    AgentStarted,
+    FaultInjected,
+    ModelCalled,
+    RunForked,
+    RunStarted,
+    StepFailed,
+    StepRan,
+)
 from clerkship.kit.rng import Rng, derive_seed
 from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import ForkOrigin
 from clerkship.playground.conversation import build_message
 from clerkship.playground.faults import ActiveFault
 from clerkship.playground.playground import Playground, SavedLog
-from clerkship.sandbox.faults.contract import ON_TURN, EventFault, Fault
+from clerkship.sandbox.faults.contract import ON_TURN, EventFault, Fault, ModelFault
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.steps.contract import Step
 from clerkship.sandbox.steps.fault_step import FaultStep
@@ -202,9 +210,15 @@ class ForkPoint:
         return positions[occurrence - 1] if occurrence <= len(positions) else 0
 
     def _count_skipped(self, active: ActiveFault[Any], since: int) -> None:
-        """Count the requests and answered turns, or the events, that a fault has skipped since it was injected."""
+        """Count what a fault has skipped since it was injected: requests and turns, events, or model calls."""
         fault = active.fault
-        seen = self._list_events(fault, since) if isinstance(fault, EventFault) else self._list_requests(fault, since)
+        if isinstance(fault, ModelFault):
+            called = (event for event in self.log.events if event.seq >= since)
+            seen = [(each.source, each.payload.operation) for each in called if isinstance(each.payload, ModelCalled)]
+        elif isinstance(fault, EventFault):
+            seen = self._list_events(fault, since)
+        else:
+            seen = self._list_requests(fault, since)
         matches = [operation for sandbox, operation in seen if operation and fault.covers(sandbox, operation)]
         active.times_skipped = min(fault.skip, len(matches))
 

@@ -93,7 +93,7 @@ class ClockAdvanced(Payload, kind="clock.advanced"):
 
 
 class FaultInjected(Payload, kind="fault.injected"):
-    """A fault changed a request or a turn of a conversation; the details say how."""
+    """A fault changed a request, a turn of a conversation or a model call; the details say how."""
 
     fault: str
     operation: str

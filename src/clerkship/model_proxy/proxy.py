@@ -14,6 +14,7 @@ from clerkship.kit.secrets import equal_in_constant_time, new_name, new_token
 from clerkship.model.errors import PlatformError
 from clerkship.model.redaction import build_redactor
 from clerkship.model.usage import ModelLimits
+from clerkship.model_proxy.faults import CallFaults
 from clerkship.model_proxy.limits import CallUse, ReachedLimit, RunLimits
 from clerkship.model_proxy.trial_calls import FindPrices, OpenCall, TrialCalls, TrialHost
 from clerkship.providers.apis import APIS
@@ -38,7 +39,7 @@ from clerkship.recording.recorded_calls import AskedCall, CallRecording
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
 from clerkship.sandbox.handle import MODELS
 from clerkship.sandbox.model_access import ModelAccess, ModelAddress
-from clerkship.sandbox.request import JSON, ByteStream, Refusal, Reply, Request
+from clerkship.sandbox.request import IMMEDIATE, JSON, ByteStream, Delivery, Refusal, Reply, Request
 
 TOKEN_PREFIX = "clk_mdl"
 MAX_RESPONSE_BYTES = 50_000_000
@@ -200,13 +201,15 @@ class ProxiedCall:
             call = self._calls.begin(self._api.name, operation.name, summary, request.body)
         except Refusal as refusal:
             return _refuse(self._api, refusal)
+        self._faults, self._drops_usage = CallFaults(self._calls.host, self._api, call), body is not request.body
         if self._recording is not None:
             self._asked = self._recording.ask(self._api.name, operation.path, data)
             call.body = "\n".join(self._asked.texts).encode()  # so that the log of a replay is the same
         try:
             return (
                 self._refuse_beyond_limit(call)
-                or self._replay(call, operation, drops_usage=body is not request.body)
+                or self._inject_faults(call, operation, request)
+                or self._replay(call, operation)
                 or self._pass_on(call, operation, request, body)
             )
         except BaseException as error:
@@ -227,13 +230,21 @@ class ProxiedCall:
         reached = self._calls.count(call)
         return None if reached is None else self._refuse_call(call, reached.code, reached.message)
 
+    def _inject_faults(self, call: OpenCall, operation: ModelOperation, request: Request) -> Reply | None:
+        sends_events = call.request.is_stream and (not operation.is_stream or request.query.get("alt") == "sse")
+        injected = self._faults.inject(sends_events=sends_events)
+        if injected is None:
+            return None
+        call.status = injected.status
+        return self._finish(call, operation, injected.media, injected.headers, injected.data)
+
     def _refuse_call(self, call: OpenCall, code: str, reason: str) -> Reply:
         """Refuse a call so that clients do not repeat it."""
         call.status = 400
         call.end(AnswerSummary(), reason)
         return _refuse(self._api, Refusal(400, code, reason))
 
-    def _replay(self, call: OpenCall, operation: ModelOperation, *, drops_usage: bool) -> Reply | None:
+    def _replay(self, call: OpenCall, operation: ModelOperation) -> Reply | None:
         """Return the recorded response, or in a replay the refusal of a request that is not recorded."""
         if self._recording is None or self._asked is None:
             return None
@@ -243,27 +254,16 @@ class ProxiedCall:
         if recorded is None:
             return None
         call.status, data = recorded.status, recorded.response.encode()
-        if not recorded.media.startswith(_EVENT_STREAM):
-            return self._finish(call, operation, recorded.media, recorded.headers, data)
-        call.is_stream = True
-        call.add_bytes(data)
-        reader, splitter, parts = self._api.open_reader(operation, is_stream=True), EventSplitter(), []
-        for event in splitter.feed(data):
-            reader.read(event.data or {})
-            if not (drops_usage and is_usage_only(event.data)):
-                parts.append(event.raw)
-        call.end(reader.build_summary())
-        return Reply(recorded.status, b"".join([*parts, splitter.take_rest()]), recorded.media, recorded.headers)
+        return self._finish(call, operation, recorded.media, recorded.headers, data)
 
     def _pass_on(self, call: OpenCall, operation: ModelOperation, request: Request, body: bytes) -> Reply:
-        asks_for_usage = body is not request.body
         try:
             response = self._send(call, operation, request, body)
-            data = None if _is_stream(response) else response.read_all(MAX_RESPONSE_BYTES)
-            if asks_for_usage and data is not None and response.status == 400 and b"stream_options" in data:
-                asks_for_usage = False  # a server that does not know this field
+            data = None if _is_stream(response) and not self._faults.cuts else response.read_all(MAX_RESPONSE_BYTES)
+            if self._drops_usage and data is not None and response.status == 400 and b"stream_options" in data:
+                self._drops_usage = False  # a server that does not know this field
                 response = self._send(call, operation, request, request.body)
-                data = None if _is_stream(response) else response.read_all(MAX_RESPONSE_BYTES)
+                data = None if _is_stream(response) and not self._faults.cuts else response.read_all(MAX_RESPONSE_BYTES)
         except ProviderFailed as failed:
             call.status = UNREACHABLE
             call.end(AnswerSummary(), str(failed))
@@ -282,8 +282,8 @@ class ProxiedCall:
         call.is_stream = True
         reader = self._api.open_reader(operation, is_stream=True)
         stream = StreamedResponse(self._proxy, call, reader, response, save)
-        chunks = ByteStream(stream.read(drops_usage=asks_for_usage))
-        return Reply(response.status, b"", _EVENT_STREAM, headers, stream=chunks)
+        chunks = ByteStream(stream.read(drops_usage=self._drops_usage))
+        return Reply(response.status, b"", _EVENT_STREAM, headers, stream=chunks, delivery=self._delivery)
 
     def _send(self, call: OpenCall, operation: ModelOperation, request: Request, body: bytes) -> ProviderResponse:
         stop = call.stop = self._stop or RequestStop()
@@ -301,16 +301,34 @@ class ProxiedCall:
         self, call: OpenCall, operation: ModelOperation, media: str, headers: Mapping[str, str], data: bytes
     ) -> Reply:
         """Log a response that has arrived, and return it."""
+        is_stream, error = media.startswith(_EVENT_STREAM), ""
+        data = self._faults.cut(data, is_stream=is_stream) if call.status < 400 else data
         call.add_bytes(data)
-        reader, error = self._api.open_reader(operation, is_stream=False), ""
-        if call.status < 400:
+        call.is_stream = is_stream
+        reader = self._api.open_reader(operation, is_stream=is_stream)
+        if is_stream:
+            data = self._read_events(reader, data)
+        elif call.status < 400:
             try:
                 for part in _list_bodies(orjson.loads(data)):
                     reader.read(part)
             except orjson.JSONDecodeError:
                 error = f"the response of {self._host.name} is not JSON"
         call.end(reader.build_summary(), error)
-        return Reply(call.status, data, media, headers)
+        return Reply(call.status, data, media, headers, delivery=self._delivery)
+
+    @property
+    def _delivery(self) -> Delivery:
+        return replace(IMMEDIATE, delay=self._faults.delay.total_seconds()) if self._faults.delay else IMMEDIATE
+
+    def _read_events(self, reader: AnswerReader, data: bytes) -> bytes:
+        """Read the events of a stream; return those that the client gets."""
+        splitter, parts = EventSplitter(), []
+        for event in splitter.feed(data):
+            reader.read(event.data or {})
+            if not (self._drops_usage and is_usage_only(event.data)):
+                parts.append(event.raw)
+        return b"".join([*parts, splitter.take_rest()])
 
 
 class StreamedResponse:

@@ -1,9 +1,11 @@
 """The model calls of one trial: their events, their tokens and costs, and the tools whose results they carry."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from datetime import timedelta
 from itertools import islice
+from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, Protocol
 
 from clerkship.events.agent import ToolExecuted
@@ -13,6 +15,7 @@ from clerkship.events.log import Log
 from clerkship.events.sidecar import Sidecar
 from clerkship.kit.text import replace_surrogates
 from clerkship.kit.wall import perf_counter
+from clerkship.model.environment import Environment
 from clerkship.model.usage import MODEL_USAGE, Prices
 from clerkship.model_proxy.limits import ReachedLimit, RunLimits, TrialLimits
 from clerkship.providers.connections import RequestStop
@@ -26,6 +29,7 @@ from clerkship.providers.contract import (
     object_of,
 )
 from clerkship.recording.recorded_calls import hide_stream
+from clerkship.sandbox.faults.contract import FREE_OPERATIONS
 from clerkship.sandbox.request import Refusal
 
 SOURCE = "models"
@@ -40,10 +44,18 @@ MAX_PROPOSED_CALLS = 10_000
 """Proposed tool calls that wait for their result; the oldest ones are forgotten."""
 MAX_NAMES = 1000
 """Tools of a request that are named in its event."""
-FREE_OPERATIONS = frozenset({"models", "count_tokens"})
-"""Operations that ask no model."""
 FindPrices = Callable[[str, str], Prices | None]
 """Returns the prices of a provider's model; None if they are not known."""
+
+
+class FaultHost(Protocol):
+    """The faults of a playground, as far as model calls need them."""
+
+    def matching_calls(self, source: str, operation: str) -> Iterator[tuple[Any, Random]]:
+        """Yield the faults that affect a model call, each with its random generator."""
+
+    def trigger(self, active: Any, sandbox: str, operation: str, details: Mapping[str, Any]) -> object:
+        """Count and log that a fault took effect."""
 
 
 class TrialHost(Protocol):
@@ -52,8 +64,16 @@ class TrialHost(Protocol):
     closed: bool
     log: Log
     sidecar: Sidecar
+    environment: Environment
     hidden: dict[str, str]
     """Texts that the log replaces."""
+
+    @property
+    def faults(self) -> FaultHost:
+        """The faults that are active."""
+
+    def advance(self, by: timedelta) -> None:
+        """Let simulated time pass."""
 
     @property
     def lock(self) -> AbstractContextManager[Any, Any]:

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import FaultInjected
 from clerkship.playground.component import PlaygroundHost
-from clerkship.sandbox.faults.contract import ON_TURN, EventFault, Fault, FaultRule
+from clerkship.sandbox.faults.contract import ON_TURN, AnyFault, EventFault, Fault, FaultRule, ModelFault
 
 FaultT = TypeVar("FaultT", bound=FaultRule)
 
@@ -43,17 +43,18 @@ class FaultInjector:
         """Faults of requests and turns."""
         self.altering: list[ActiveFault[EventFault]] = []
         """Faults of events."""
+        self.calling: list[ActiveFault[ModelFault]] = []
+        """Faults of model calls."""
 
-    def inject(self, fault: Fault | EventFault) -> ActiveFault[Any]:
-        """Add a fault that affects later requests, or later events of a sandbox."""
-        if isinstance(fault, EventFault):
-            self.altering.append(ActiveFault(fault))
-            return self.altering[-1]
-        self.active.append(ActiveFault(fault))
-        return self.active[-1]
+    def inject(self, fault: AnyFault) -> ActiveFault[Any]:
+        """Add a fault that affects later requests, events of a sandbox, or model calls."""
+        added: ActiveFault[Any] = ActiveFault(fault)
+        others: list[ActiveFault[Any]] = self.calling if isinstance(fault, ModelFault) else self.active
+        (self.altering if isinstance(fault, EventFault) else others).append(added)
+        return added
 
     def list_all(self) -> list[ActiveFault[Any]]:
-        return [*self.active, *self.altering]
+        return [*self.active, *self.altering, *self.calling]
 
     def matching(self, sandbox: str, operation: str) -> Iterator[tuple[ActiveFault[Fault], Random]]:
         """Yield the faults that affect a request or a turn, each with its random generator.
@@ -65,6 +66,13 @@ class FaultInjector:
                 continue
             rng = self._host.rng.stream(f"fault/{active.fault.name}")
             if active.matches(sandbox, operation, rng):
+                yield active, rng
+
+    def matching_calls(self, source: str, operation: str) -> Iterator[tuple[ActiveFault[ModelFault], Random]]:
+        """Yield the faults that affect a model call, each with its random generator."""
+        for active in self.calling:
+            rng = self._host.rng.stream(f"fault/{active.fault.name}")
+            if active.matches(source, operation, rng):
                 yield active, rng
 
     def alter(self, sandbox: str, event: Payload) -> Payload:

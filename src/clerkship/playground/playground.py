@@ -26,7 +26,7 @@ from clerkship.playground.faults import FaultInjector
 from clerkship.playground.request_record import NO_SECRETS, CredentialRedactor, build_redactor
 from clerkship.playground.sandbox import PreparedSimulator, Sandbox
 from clerkship.reactions.registry import SHIPPED, BoundReaction, BoundReactions, ReactionRegistry
-from clerkship.sandbox.faults.contract import EventFault, Fault
+from clerkship.sandbox.faults.contract import AnyFault
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import (
     ActionContext,
@@ -417,8 +417,8 @@ class Playground:
         converses = name in self.sandboxes and self.sandboxes[name].spec.converses
         return state, self.context_for(name, "person" if converses else "scenario")
 
-    def inject(self, fault: Fault | EventFault) -> None:
-        """Add a fault that affects later requests, or later events of a sandbox."""
+    def inject(self, fault: AnyFault) -> None:
+        """Add a fault that affects later requests, events of a sandbox, or model calls."""
         self.faults.inject(fault)
 
     def advance(self, by: timedelta) -> None:

@@ -19,7 +19,7 @@ from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
 from clerkship.report.run_coverage import CoverageTable, RunCoverage, render_run_coverage
 from clerkship.sandbox.component import ComponentSpec
-from clerkship.sandbox.faults.registry import FAULTS
+from clerkship.sandbox.faults.registry import FAULTS, MODEL_FAULTS
 from clerkship.sandbox.request import Refusal, Request
 from clerkship.sandbox.route import find_route
 from clerkship.sandbox.run_coverage import CoverageDimension, CoveredItem, LoggedEvent
@@ -100,7 +100,11 @@ class _CoveredEnvironment:
             name: load(spec.run_coverage) for name, spec in self._simulators.items() if spec.run_coverage
         }
         self._steps = {step.name: step for spec in self._components.values() for step in spec.steps}
-        self._faults = {*FAULTS, *(name for name, step in self._steps.items() if issubclass(step, FaultStep))}
+        self._faults = {
+            *FAULTS,
+            *MODEL_FAULTS,
+            *(name for name, step in self._steps.items() if issubclass(step, FaultStep)),
+        }
 
     def list_possible(self, datasets: Mapping[str, Dataset], catalog: RegisteredCatalog) -> Iterator[Exercised]:
         """Yield everything that can be exercised."""

@@ -14,6 +14,11 @@ from clerkship.sandbox.request import Refusal, Reply
 MAX_STREAM_PEEK = 65_536
 """The number of bytes of a streamed reply that a fault looks at."""
 
+FREE_OPERATIONS = frozenset({"models", "count_tokens", "unknown"})
+"""Operations of providers that ask no model: they have no limits and no faults."""
+EMBEDDINGS = "embeddings"
+"""The operation of providers that writes no text."""
+
 ON_TURN = "on_turn"
 """The operation of a reply in a conversation, which is no request."""
 
@@ -31,20 +36,29 @@ class FaultEffect(NamedTuple):
 
 
 class FaultRule(Frozen):
-    """Where and how often a fault takes effect."""
+    """How often a fault takes effect."""
 
     name: ClassVar[str]
-    sandbox: Annotated[str | None, Field(description="which sandbox; all if not given")] = None
     skip: Annotated[Whole, Field(ge=0, description="how many requests are not affected at first")] = 0
     times: Annotated[Whole | None, Field(ge=1, description="how many requests are affected; all if not given")] = None
     probability: Annotated[Number, Field(gt=0, le=1, description="the chance that a request is affected")] = 1.0
 
     def covers(self, sandbox: str, operation: str) -> bool:
         """Return whether it is for an operation of a sandbox."""
+        raise NotImplementedError
+
+
+class SandboxFaultRule(FaultRule):
+    """Where and how often a fault of sandboxes takes effect."""
+
+    sandbox: Annotated[str | None, Field(description="which sandbox; all if not given")] = None
+
+    def covers(self, sandbox: str, operation: str) -> bool:
+        """Return whether it is for an operation of a sandbox."""
         return self.sandbox in (None, sandbox)
 
 
-class Fault(FaultRule):
+class Fault(SandboxFaultRule):
     """Affects requests to one sandbox, or to all of them; optionally only some requests."""
 
     repeats_request: ClassVar[bool] = False
@@ -76,7 +90,7 @@ class Fault(FaultRule):
         return FaultEffect()
 
 
-class EventFault(FaultRule):
+class EventFault(SandboxFaultRule):
     """Alters what happens inside a sandbox: an event before it is emitted, such as a call that meets a busy line.
 
     A simulator defines it together with the event, lists its step in the Spec, and passes each such event to
@@ -104,3 +118,17 @@ class EventFault(FaultRule):
         """Return what the log says about the effect: the altered fields, as they were and as they are."""
         old, new = before.model_dump(mode="json"), after.model_dump(mode="json")
         return {name: {"before": old[name], "after": new[name]} for name in new if old[name] != new[name]}
+
+
+class ModelFault(FaultRule):
+    """Affects the model calls of the agent. Its step has its name."""
+
+    affects_embeddings: ClassVar[bool] = True
+    """Whether it affects embeddings too, or only what a model writes."""
+
+    def covers(self, sandbox: str, operation: str) -> bool:
+        """Return whether it is for an operation of a provider; `sandbox` is the source of its events."""
+        return operation not in FREE_OPERATIONS and (self.affects_embeddings or operation != EMBEDDINGS)
+
+
+AnyFault = Fault | EventFault | ModelFault

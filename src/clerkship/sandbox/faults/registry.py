@@ -12,7 +12,7 @@ from clerkship.model.names import did_you_mean
 
 if TYPE_CHECKING:
     from clerkship.model.call import StepCall
-    from clerkship.sandbox.faults.contract import Fault
+    from clerkship.sandbox.faults.contract import Fault, ModelFault
 
 FAULTS: Mapping[str, str] = {
     "drip": "DripFault",
@@ -24,11 +24,24 @@ FAULTS: Mapping[str, str] = {
     "truncated": "TruncatedFault",
 }
 """The class of each, in `request_faults`."""
+MODEL_FAULTS: Mapping[str, str] = {
+    "model.error": "ModelErrorFault",
+    "model.rate_limited": "RateLimitedModelFault",
+    "model.refuses": "RefusingModelFault",
+    "model.slow": "SlowModelFault",
+    "model.truncated": "TruncatedAnswerFault",
+}
+"""The class of each fault of model calls, in `model_faults`. Their steps have the same names."""
 
 
 def load_fault(name: str) -> "type[Fault]":
     """Return the class of a fault."""
     return cast("type[Fault]", load(f"{__package__}.request_faults:{FAULTS[name]}"))
+
+
+def load_model_fault(name: str) -> "type[ModelFault]":
+    """Return the class of a fault of model calls."""
+    return cast("type[ModelFault]", load(f"{__package__}.model_faults:{MODEL_FAULTS[name]}"))
 
 
 def load_faults() -> "tuple[type[Fault], ...]":

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Protocol, TypeVar
 
 from clerkship.model.duration import Duration
 from clerkship.model.frozen import Frozen
-from clerkship.sandbox.faults.contract import EventFault, Fault
+from clerkship.sandbox.faults.contract import AnyFault
 from clerkship.sandbox.state import ActionContext, State
 
 S = TypeVar("S", bound=State[Any])
@@ -26,8 +26,8 @@ class StepHost(Protocol):
     def advance(self, by: timedelta) -> None:
         """Let simulated time pass."""
 
-    def inject(self, fault: Fault | EventFault) -> None:
-        """Add a fault that affects later requests, or later events of a sandbox."""
+    def inject(self, fault: AnyFault) -> None:
+        """Add a fault that affects later requests, events of a sandbox, or model calls."""
 
 
 class Step(Frozen):
