@@ -12,6 +12,7 @@ import pytest
 from clerkship.actors.contract import History, Message, Say
 from clerkship.events.lifecycle import FaultInjected
 from clerkship.model.run import TaskRun
+from clerkship.providers.connections import RequestStop
 from clerkship.sandbox.faults.contract import ModelFault
 from clerkship.sandbox.faults.model_faults import (
     ModelErrorFault,
@@ -408,7 +409,7 @@ class Asker:
 
     def on_turn(self, message: Message, sandboxes: Any) -> Say:
         models: ModelAccess = sandboxes.models
-        return Say(str(models.call("openai", "/chat/completions", json.dumps(CHAT).encode(), lambda stop: None).status))
+        return Say(str(models.call("openai", "/chat/completions", json.dumps(CHAT).encode(), RequestStop()).status))
 
 
 def test_fork_continues_to_count_calls(bench: Workbench, provider: ModelProvider) -> None:
