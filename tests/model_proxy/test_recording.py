@@ -265,6 +265,21 @@ def test_recording_with_the_date_in_the_prompt_is_replayed_on_another_day(
         assert (done.error, done.verdict) == ("", "pass")
 
 
+def test_working_folder_is_hidden_also_within_the_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def split(name: str, text: str) -> list[str]:
+        (tmp_path / name / "work").mkdir(parents=True)
+        monkeypatch.chdir(tmp_path / name / "work")
+        body = {"messages": [{"content": text.format(Path.cwd())}]}
+        return list(split_request(body, str))
+
+    assert split("one", "In\n{0}\nand {0}/a.txt.") == split("other", "In\n{0}\nand {0}/a.txt.")
+    monkeypatch.setattr(Path, "cwd", lambda: Path("/work"))
+    body = {"messages": [{"content": "home/work, /workflow, the-/work"}]}
+    assert "[folder]" not in "".join(split_request(body, str))
+
+
 def test_secret_that_several_events_share_is_hidden() -> None:
     pieces = ["the tok", "en is se", "cret-w", "ord here"]
     deltas = [{"index": 0, "delta": {"type": "text_delta", "text": piece}} for piece in pieces]

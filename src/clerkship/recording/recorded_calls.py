@@ -11,7 +11,7 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -142,11 +142,17 @@ def split_request(body: Mapping[str, Any], hide: Callable[[str], str]) -> Iterat
     def number(match: "re.Match[str]") -> str:
         return numbers.setdefault(match[0], f"[id {len(numbers) + 1}]")
 
-    folder = str(Path.cwd())
+    folder = _folder_pattern(str(Path.cwd()))
     for part in parts:
         text = hide(orjson.dumps(part, option=orjson.OPT_SORT_KEYS).decode())
-        text = _TEMPORARY.sub("[temporary file]", text).replace(folder, "[folder]")
+        text = _TEMPORARY.sub("[temporary file]", folder.sub("[folder]", text))
         yield _UUID.sub(number, hide_current_date(text, days))
+
+
+@lru_cache(4)
+def _folder_pattern(folder: str) -> "re.Pattern[str]":
+    """Return a pattern for a folder in a JSON text, but not in a longer word or path: `/work` is not in `home/work`."""
+    return re.compile(rf"(?:(?<![\w.-])|(?<=\\[nrt])){re.escape(folder)}(?![\w-])" if folder != "/" else "(?!)")
 
 
 def hide_stream(text: str, hide: Callable[[str], str]) -> Iterator[str]:
