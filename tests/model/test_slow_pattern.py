@@ -4,7 +4,7 @@ import pytest
 import regex
 
 from clerkship.model.matcher import check_expected
-from clerkship.model.pattern import check_pattern, is_slow
+from clerkship.model.pattern import MAX_PROBES, _build_probes, check_pattern, is_slow
 from tests.choices import mark_slow_after
 
 SLOW = [
@@ -32,6 +32,12 @@ FAST = [
     r"[^\W\d_]{2,}",
     r"",
 ]
+
+
+@pytest.mark.parametrize("part", ["ba*", "a*", "x(y|z)"])
+def test_probes_of_a_long_pattern_are_built_in_proportion_to_its_length(part: str) -> None:
+    """A length in square takes minutes, more than the limit of a test."""
+    assert 0 < len(list(_build_probes(part * 20_000 + "a*"))) <= MAX_PROBES
 
 
 @pytest.mark.parametrize("pattern", mark_slow_after(2, SLOW))

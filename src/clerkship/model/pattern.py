@@ -13,7 +13,8 @@ if TYPE_CHECKING:
 import re
 import re._constants as sre  # type: ignore[import-not-found]  # it has no stubs
 import re._parser as parser  # type: ignore[import-not-found]
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice, product
 from typing import TYPE_CHECKING, Any
 
@@ -66,32 +67,37 @@ def _build_probes(pattern: str) -> Iterator[str]:
     except (re.error, OverflowError, RecursionError):  # syntax that only the `regex` module supports
         yield from (char * PROBE_LENGTH + "\0" for char in _ALPHABET)
         return
+    repeats = islice(_find_repeats(nodes, "", str), MAX_PROBES**2)  # a text of a megabyte can be a pattern too
     texts = (
         prefix + pump * (PROBE_LENGTH // len(pump)) + suffix
-        for prefix, pump, tail in dict.fromkeys(_find_repeats(nodes, "", ""))
+        for prefix, pump, tail in dict.fromkeys(repeats)
         for suffix in dict.fromkeys(("\0", "\n", f"{tail}\0", f"\0{tail}"))
     )
     yield from islice(texts, MAX_PROBES)
 
 
-def _find_repeats(nodes: Sequence[Node], prefix: str, tail: str) -> Iterator[tuple[str, str, str]]:
+def _find_repeats(nodes: Sequence[Node], prefix: str, build_tail: Callable[[], str]) -> Iterator[tuple[str, str, str]]:
     """Yield each unbounded repeat as a triple: text before it, text to repeat, text after it."""
-    after = [*(next(iter(_build_variants(node)), "") for node in nodes), tail]
+    after = [next(iter(_build_variants(node)), "") for node in nodes]
     for index, (kind, value) in enumerate(nodes):
-        rest = "".join(after[index + 1 :])
+        build_rest = partial(_join_rest, after, index + 1, build_tail)
         if kind in _REPEATS:
             _, high, body = value
             if high == sre.MAXREPEAT or high >= _MIN_PROBED_REPEATS:
-                yield from ((prefix, pump, rest) for pump in _build_samples(body) if pump)
-            yield from _find_repeats(list(body), prefix, rest)
+                yield from ((prefix, pump, build_rest()) for pump in _build_samples(body) if pump)
+            yield from _find_repeats(list(body), prefix, build_rest)
         elif kind is sre.SUBPATTERN:
-            yield from _find_repeats(list(value[-1]), prefix, rest)
+            yield from _find_repeats(list(value[-1]), prefix, build_rest)
         elif kind is sre.BRANCH:
             for branch in value[1]:
-                yield from _find_repeats(list(branch), prefix, rest)
+                yield from _find_repeats(list(branch), prefix, build_rest)
         elif kind in (sre.ASSERT, sre.ASSERT_NOT):
-            yield from _find_repeats(list(value[1]), prefix, rest)
+            yield from _find_repeats(list(value[1]), prefix, build_rest)
         prefix += after[index]
+
+
+def _join_rest(after: Sequence[str], start: int, build_tail: Callable[[], str]) -> str:
+    return "".join(after[start:]) + build_tail()
 
 
 def _build_samples(nodes: Iterable[Node]) -> list[str]:
