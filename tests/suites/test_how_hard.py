@@ -20,6 +20,7 @@ from scripts.how_hard import (
     write_table,
 )
 from tests.suites.suite_checks import load_suite
+from tests.suites.test_shipped import each_shipped_suite
 from tests.workbench import Workbench
 
 VARIANTS = {"wrong solutions that fail": attrgetter("wrong"), "other ways that pass": attrgetter("ways")}
@@ -42,18 +43,18 @@ def test_every_task_of_the_detailed_suite_has_a_row_with_its_level(page: str) ->
     assert {name: row["level"] for name, row in read_table(page, "tasks").items()} == levels, HINT.format(DETAILED)
 
 
-def test_cells_of_variants_count_all_that_the_tasks_have(page: str) -> None:
+@each_shipped_suite
+def test_cells_of_variants_count_all_that_the_tasks_have(suite: Path, page: str) -> None:
     """Running all variants takes minutes. That some were added since they were measured is seen at once."""
-    suites, details = read_table(page, "suites"), read_table(page, "tasks")
-    for name in (name for name in SUITES if any(suites[f"`{name}`"][column] for column in VARIANTS)):
-        tasks = {task: loaded.task for task, loaded in load_suite(SUITES[name]).tasks.items()}
-        rows = {f"`{name}`": [*tasks.values()]} | (
-            {task: [tasks[task]] for task in details} if name == DETAILED else {}
-        )
-        for column, variants in VARIANTS.items():
-            totals = {row: sum(map(len, map(variants, counted))) for row, counted in rows.items()}
-            shown = {row: int((suites | details)[row][column].rpartition(" of ")[2]) for row in rows}
-            assert shown == totals, HINT.format(name)
+    name, suites, details = suite.name, read_table(page, "suites"), read_table(page, "tasks")
+    if not any(suites[f"`{name}`"][column] for column in VARIANTS):
+        return
+    tasks = {task: loaded.task for task, loaded in load_suite(suite).tasks.items()}
+    rows = {f"`{name}`": [*tasks.values()]} | ({task: [tasks[task]] for task in details} if name == DETAILED else {})
+    for column, variants in VARIANTS.items():
+        totals = {row: sum(map(len, map(variants, counted))) for row, counted in rows.items()}
+        shown = {row: int((suites | details)[row][column].rpartition(" of ")[2]) for row in rows}
+        assert shown == totals, HINT.format(name)
 
 
 @pytest.mark.slow

@@ -15,11 +15,12 @@ from tests.suites.suite_checks import load_suite
 from tests.workbench import CATALOG, Workbench
 
 ROOT = Path(__file__).parent.parent.parent
-SUITES = [
-    FRONT_DESK,
-    Path(clerkship.__file__).parent / "demo",
-    *sorted(path for path in (ROOT / "suites").iterdir() if path.is_dir()),
-]
+SHIPPED = sorted(path for path in (ROOT / "suites").iterdir() if path.is_dir())
+SUITES = [*SHIPPED, FRONT_DESK, Path(clerkship.__file__).parent / "demo"]
+"""Those that ship come first, so that each has the same number in both lists: pytest groups tests by it."""
+each_suite = pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name, scope="session")
+each_shipped_suite = pytest.mark.parametrize("suite", SHIPPED, ids=lambda path: path.name, scope="session")
+"""Tests of all modules on one suite run in turn, so that it is loaded once."""
 
 MIN_WRONG = {
     "chart": 0,
@@ -81,14 +82,16 @@ def recording_options(suite: Path) -> dict[str, Any]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@each_suite
 def test_oracle_passes(bench: Workbench, suite: Path) -> None:
     bench.folder = suite
     assert {t.task: t.verdict for t in bench.run("oracle", **recording_options(suite)) if t.verdict != "pass"} == {}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("suite", [FRONT_DESK, *(pytest.param(each, marks=pytest.mark.slow) for each in SUITES[1:])])
+@pytest.mark.parametrize(
+    "suite", [pytest.param(each, marks=[] if each == FRONT_DESK else pytest.mark.slow) for each in SUITES]
+)
 def test_oracle_has_a_reproducible_log(bench: Workbench, suite: Path) -> None:
     bench.folder = suite
     options = recording_options(suite)
@@ -98,7 +101,7 @@ def test_oracle_has_a_reproducible_log(bench: Workbench, suite: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name)
+@each_suite
 def test_stored_log_is_graded_again_with_the_same_result(bench: Workbench, suite: Path) -> None:
     bench.folder = suite
     first = bench.run("oracle", **recording_options(suite))
@@ -106,33 +109,34 @@ def test_stored_log_is_graded_again_with_the_same_result(bench: Workbench, suite
     assert {t.task: (t.verdict, t.criteria) for t in first} == {t.task: (t.verdict, t.criteria) for t in again}
 
 
-@pytest.mark.parametrize("suite", SUITES[2:], ids=lambda path: path.name, scope="module")
+@each_shipped_suite
 def test_suite_is_as_it_was_published(suite: Path) -> None:
     published = ShippedSuites()
     assert published.find_problem(suite.name, published.build(load_suite(suite))[0]) == ""
 
 
-@pytest.mark.parametrize("suite", SUITES[2:], ids=lambda path: path.name, scope="module")
+@each_shipped_suite
 def test_each_task_has_wrong_solutions(suite: Path) -> None:
     counts = {name: len(loaded.task.wrong) for name, loaded in load_suite(suite).tasks.items()}
     assert counts
     assert {name: count for name, count in counts.items() if count < MIN_WRONG[suite.name]} == {}
 
 
-@pytest.mark.parametrize("suite", SUITES[2:], ids=lambda path: path.name, scope="module")
+@each_shipped_suite
 def test_each_task_with_free_words_has_other_ways(suite: Path) -> None:
     tasks = load_suite(suite).tasks
     counts = {name.partition(" [")[0]: len(loaded.task.ways) for name, loaded in tasks.items()}
     assert {name for name, count in counts.items() if count < MIN_WAYS} == WITHOUT_WORDS.get(suite.name, set())
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name, scope="module")
+@pytest.mark.long
+@each_suite
 def test_nop_fails(bench: Workbench, suite: Path) -> None:
     bench.folder = suite
     assert [t.task for t in bench.run("nop") if t.verdict == "pass"] == []
 
 
-@pytest.mark.parametrize("suite", SUITES, ids=lambda path: path.name, scope="module")
+@each_suite
 def test_answer_that_an_instruction_asks_for_decides_the_verdict(suite: Path) -> None:
     loaded = [each for each in load_suite(suite).tasks.values() if _asks_for_answer(each.task)]
     gated = [each.task.gated_by(each.environment.gate_axes) for each in loaded]

@@ -8,12 +8,11 @@ import pytest
 from clerkship.service.attacking import AttackReport, AttackRequest, attack
 from clerkship.settings import Settings
 from tests.suites.suite_checks import load_suite
-from tests.suites.test_shipped import SUITES, recording_options
+from tests.suites.test_shipped import each_shipped_suite, recording_options
 from tests.workbench import CATALOG, get_dataset_cache
 
 pytestmark = pytest.mark.long  # each test runs the tasks of a whole suite
 STRATEGIES = ("wrong", "ways")
-suites = pytest.mark.parametrize("suite", SUITES[2:], ids=lambda path: path.name)
 
 
 def run_variants(path: Path, **options: Any) -> AttackReport:
@@ -27,13 +26,13 @@ def run_variants(path: Path, **options: Any) -> AttackReport:
     return report
 
 
-@suites
+@each_shipped_suite
 def test_first_variants_of_a_task_have_the_right_verdict(suite: Path) -> None:
     tasks = [name for name, each in load_suite(suite).tasks.items() if each.task.wrong and each.task.ways]
     assert run_variants(suite, tasks=(min(tasks),), max_variants=1).problems() == []
 
 
 @pytest.mark.slow
-@suites
+@each_shipped_suite
 def test_all_variants_have_the_right_verdict(suite: Path) -> None:
     assert run_variants(suite).problems() == []
