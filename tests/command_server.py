@@ -8,6 +8,7 @@ interpreter is tested in `test_startup.py`.
 This module is also the server's program, started as `command_server.py SOCKET`.
 """
 
+import atexit
 import gc
 import os
 import pkgutil
@@ -17,12 +18,13 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple, Self, TextIO
+from typing import Any, NamedTuple, NoReturn, Self, TextIO
 
 import clerkship
 from clerkship.__main__ import main
@@ -221,7 +223,18 @@ def become_command(request: CommandRequest) -> None:
         signal.signal(number, signal.SIG_IGN if number in request.ignored else handler)
 
 
+def run_command() -> NoReturn:
+    """Run the command, and end as an interpreter does, but without freeing all objects: that takes longer than most."""
+    code = main()
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    with suppress(OSError):  # the reader may have closed them
+        sys.stdout.flush()
+        sys.stderr.flush()
+    os._exit(code)
+
+
 if __name__ == "__main__":
     import_package()
     become_command(serve(sys.argv[1]))
-    sys.exit(main())
+    run_command()
