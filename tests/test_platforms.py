@@ -1,10 +1,16 @@
 """Every module can be imported where the system lacks what only Unix has."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
+import clerkship
+
+ROOT = Path(clerkship.__file__).parent
+ONLY_UNIX = re.compile(r"^(?:import|from) (?:fcntl|grp|pwd|resource|termios|tty)\b", re.MULTILINE)
 IMPORT_ALL = """
 import importlib, pkgutil, sys
 import asyncssh, asyncio, clerkship, multiprocessing.util, subprocess  # which have their own ways there
@@ -23,7 +29,12 @@ assert not failed, failed
 """
 
 
-@pytest.mark.long
+def test_no_module_imports_what_only_unix_has_when_it_is_imported() -> None:
+    found = [path.relative_to(ROOT) for path in ROOT.rglob("*.py") if ONLY_UNIX.search(path.read_text("utf-8"))]
+    assert found == []
+
+
+@pytest.mark.slow
 def test_every_module_can_be_imported_without_what_only_unix_has() -> None:
     done = subprocess.run([sys.executable, "-c", IMPORT_ALL], capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 0, done.stderr[-2000:]

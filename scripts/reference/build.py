@@ -1,5 +1,6 @@
 """Builds the pages of docs/reference from the code."""
 
+from functools import cache
 from pathlib import Path
 
 from clerkship.engine.catalog import build_catalog_without_plugins
@@ -31,6 +32,7 @@ from scripts.reference.x12 import x12_page
 FOLDER = Path(__file__).parent.parent.parent / "docs" / "reference"
 
 
+@cache
 def build_pages() -> dict[str, str]:
     """Return every generated page by its file name."""
     catalog = build_catalog_without_plugins()

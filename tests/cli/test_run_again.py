@@ -47,7 +47,13 @@ def start(folder: Path, command: list[str] | str) -> subprocess.CompletedProcess
     )
 
 
-@pytest.mark.parametrize("program", [[sys.executable, "-m", "clerkship"], [str(SCRIPT)]], ids=["module", "script"])
+@pytest.mark.parametrize(
+    "program",
+    [
+        pytest.param([sys.executable, "-m", "clerkship"], id="module"),
+        pytest.param([str(SCRIPT)], id="script", marks=pytest.mark.slow),
+    ],
+)
 def test_printed_command_runs_the_same_tasks_again(folder: Path, program: list[str]) -> None:
     if not Path(program[0]).exists():
         pytest.skip("the script is not installed")

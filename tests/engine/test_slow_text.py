@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from clerkship.model import pattern
 from tests.workbench import Workbench
 
 SLOW_ON = "order" * 19_800
@@ -28,7 +29,11 @@ def task(assertion: str) -> str:
     ],
     ids=["wanted", "unwanted"],
 )
-def test_a_pattern_too_slow_on_the_agents_text_fails_the_criterion(bench: Workbench, assertion: str) -> None:
+def test_a_pattern_too_slow_on_the_agents_text_fails_the_criterion(
+    bench: Workbench, assertion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pattern, "TIME_LIMIT", 0.1)
+
     def on_task(task_item: Any) -> str:
         return SLOW_ON
 

@@ -60,7 +60,7 @@ def find_patient_key(resource: Resource) -> str | None:
     return None
 
 
-cases = pytest.mark.parametrize(("seed", "now"), mark_slow_after(2, CASES), scope="session")
+cases = pytest.mark.parametrize(("seed", "now"), mark_slow_after(1, CASES), scope="session")
 """Runs a test for each clinic. All tests of one clinic follow each other, in whichever file they are."""
 
 
