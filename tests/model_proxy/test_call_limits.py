@@ -20,6 +20,7 @@ from clerkship.sandbox.model_access import ModelAddress
 from clerkship.service.planning.options import CallLimitOptions
 from clerkship.service.planning.plan import limit_calls
 from clerkship.service.resume import plan_resume, resume
+from clerkship.service.up import PlaygroundRequest, open_playground
 from clerkship.settings import Settings, load_settings
 from tests.actors.programs import WORK, suite
 from tests.model_proxy.desk import CHAT, ModelDesk
@@ -258,3 +259,13 @@ def test_agent_whose_calls_are_not_seen_cannot_have_limits(bench: Workbench, set
         bench.run("nop", settings=settings, max_cost=1.0)
     with pytest.raises(InputError, match="do not go through the run"):
         bench.run(ask_once, settings=replace(settings, model_proxy="off"), max_cost=1.0)
+
+
+def test_running_playground_has_the_limits_of_the_settings(bench: Workbench, settings: Settings) -> None:
+    suite(bench, WORK)
+    limited = replace(settings, max_calls=1, store=bench.folder / "store.db")
+    request = PlaygroundRequest(path=bench.folder, task="Work")
+    with open_playground(request, limited, CATALOG) as playground:
+        assert send(playground.models["openai"]) == 42
+        with pytest.raises(HTTPError, match="400"):
+            send(playground.models["openai"])

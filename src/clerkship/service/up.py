@@ -33,6 +33,7 @@ from clerkship.model.names import did_you_mean, find_matching_names
 from clerkship.model.redaction import MIN_SECRET_LENGTH, Redactor, build_redactor
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
+from clerkship.model.usage import NO_LIMITS
 from clerkship.playground.agent_clock import run_paced_clock
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK
@@ -172,6 +173,8 @@ def open_playground(
     gateway = Gateway(request.outbound)
     gateway.add_playground(playground)
     proxy = gateway.models = open_model_proxy(settings)
+    if proxy is not None:
+        proxy.limit(NO_LIMITS.with_others(settings))
     about = describe_playground(playground, loaded, library.datasets) | {"variables": sorted(used)}
     control = ControlEndpoint(playground, about)
     check_limit()
