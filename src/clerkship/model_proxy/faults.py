@@ -112,8 +112,6 @@ class CallFaults:
         body = orjson.loads(self._api.render_error(status, code, message))
         if self._api.name == "openai" and retry_after is not None:
             body["error"]["type"] = "requests"
-        if self._api.name == "gemini" and status == 500:
-            body["error"]["status"] = "INTERNAL"
         if self._api.name == "gemini" and retry_after is not None:
             detail = {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{retry_after:g}s"}
             body["error"]["details"] = [detail]

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any, ClassVar
 
 import orjson
@@ -44,7 +43,7 @@ _STATUSES = {
     403: "PERMISSION_DENIED",
     404: "NOT_FOUND",
     429: "RESOURCE_EXHAUSTED",
-    503: "UNAVAILABLE",
+    500: "INTERNAL",
     504: "DEADLINE_EXCEEDED",
 }
 
@@ -142,7 +141,7 @@ class GeminiApi:
 
     def render_error(self, status: int, code: str, message: str) -> bytes:
         """Return an error as Google's servers send it."""
-        name = _STATUSES.get(status, HTTPStatus(status).name)
+        name = _STATUSES.get(status, "UNAVAILABLE" if status >= 500 else "INVALID_ARGUMENT")
         return orjson.dumps({"error": {"code": status, "message": message, "status": name}})
 
 
