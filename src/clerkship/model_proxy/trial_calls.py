@@ -259,11 +259,12 @@ class TrialCalls:
         tokens, model = answer.tokens, answer.model or call.request.model
         prices = self._find_prices(call.provider, model) or self._find_prices(call.provider, call.request.model)
         cost = None if prices is None or tokens is None else prices.cost(*tokens)
-        if call.operation in FREE_OPERATIONS or call.status >= 400 or not call.status:
+        is_answered = 0 < call.status < 400 and call.operation not in FREE_OPERATIONS
+        if not is_answered:
             tokens, cost = TokenCounts(), 0.0  # nothing was generated
         if call.is_counted:
             used = None if tokens is None else tokens.prompt + tokens.completion
-            self.limits.end_call(used, cost, is_answered=0 < call.status < 400 and not error)
+            self.limits.end_call(used, cost, is_answered=is_answered and not error)
         counts = tokens or TokenCounts()
         self.host.sidecar.add_model_call(
             seq,
@@ -275,7 +276,7 @@ class TrialCalls:
                 **call.describe_times(),
             },
         )
-        self._counts["calls"] += 1
+        self._counts["calls"] += is_answered
         self._counts["prompt_tokens"] += counts.prompt
         self._counts["completion_tokens"] += counts.completion
         self._cost = None if self._cost is None or cost is None else self._cost + cost
