@@ -167,7 +167,8 @@ def put_under_load(site: Site, key: str) -> Iterator[list[LoadAgent]]:
         assert agent.problem is None
 
 
-@pytest.mark.parametrize("kills", [5, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.long])])
+@pytest.mark.long
+@pytest.mark.parametrize("kills", [3, pytest.param(50, marks=pytest.mark.slow)])
 def test_server_killed_under_load_keeps_what_it_acknowledged(
     process: ServerProcess, tmp_path: Path, kills: int
 ) -> None:

@@ -21,31 +21,33 @@ RESULT = """
 """
 
 
-@pytest.mark.parametrize(
-    ("name", "birth_date", "wrong"),
-    [
-        ("Dudek^Halina^Urszula", "19780707", ""),
-        ("DUDEK^HALINA^U", "19780707000000", ""),
-        ("Dudek^Tyrone", "19780707", "PID-5"),
-        ("Quintana^Halina", "19780707", "PID-5"),
-        ("Dudek^Halina^Ghislaine", "19780707", "PID-5"),
-        ("Dudek^Halina", "19780708", "PID-7"),
-    ],
-)
+PEOPLE = [
+    ("Dudek^Halina^Urszula", "19780707", ""),
+    ("DUDEK^HALINA^U", "19780707000000", ""),
+    ("Dudek^Tyrone", "19780707", "PID-5"),
+    ("Quintana^Halina", "19780707", "PID-5"),
+    ("Dudek^Halina^Ghislaine", "19780707", "PID-5"),
+    ("Dudek^Halina", "19780708", "PID-7"),
+]
+"""Names and birth dates, and the field that is wrong if one is."""
+
+
+@pytest.mark.parametrize("people", [PEOPLE, PEOPLE[:2]], ids=["some are not", "all are"])
 @pytest.mark.parametrize("sandbox", ["lab", "drop"])
 def test_names_and_birth_dates_are_those_of_people_who_are_involved(
-    bench: Workbench, sandbox: str, name: str, birth_date: str, wrong: str
+    bench: Workbench, sandbox: str, people: list[tuple[str, str, str]]
 ) -> None:
-    message = build_hl7(name, birth_date)
-
     def solve(sandboxes: Any) -> None:
-        if sandbox == "lab":
-            sandboxes["lab"].send(message)
-        else:
-            sandboxes["drop"].write("outbound/update.hl7", message)
+        for number, (name, birth_date, _) in enumerate(people):
+            message = build_hl7(name, birth_date).replace("|A1|", f"|A{number}|")
+            if sandbox == "lab":
+                sandboxes["lab"].send(message)
+            else:
+                sandboxes["drop"].write(f"outbound/{number}.hl7", message)
 
     found = find_criterion(bench, "misnamed_patients", solve)
-    assert [row.path.rpartition(" ")[2] for row in found.evidence] == ([wrong] if wrong else [])
+    wrong = [field for *_, field in people if field]
+    assert [row.path.rpartition(" ")[2] for row in found.evidence] == wrong
     assert found.passed == (not wrong)
 
 

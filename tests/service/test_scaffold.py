@@ -207,7 +207,7 @@ ENVIRONMENTS = {
 
 
 @pytest.mark.parametrize("environment", ENVIRONMENTS.values(), ids=ENVIRONMENTS)
-@pytest.mark.parametrize("name", ["Refill a prescription", 'Ärztin: "jetzt" #1 {{ x }} *'])
+@pytest.mark.parametrize("name", mark_slow_after(1, ['Ärztin: "jetzt" #1 {{ x }} *', "Refill a prescription"]))
 def test_new_task_passes_with_oracle_and_fails_with_nop(
     environment: str, name: str, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:

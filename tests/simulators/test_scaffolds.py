@@ -7,13 +7,14 @@ import pytest
 
 from clerkship.cli.app import run
 from clerkship.simulators.registry import KINDS
+from tests.choices import mark_slow_after
 
 ENVIRONMENTS = {kind.kind: f"simulators: {{sandbox: {{kind: {kind.kind}}}}}" for kind in KINDS if kind.spec.scaffold}
 for needs_payer in ("portal", "x12"):
     ENVIRONMENTS[needs_payer] += "\n  domains: {payer: {kind: payer}}"
 
 
-@pytest.mark.parametrize("kind", ENVIRONMENTS)
+@pytest.mark.parametrize("kind", mark_slow_after(3, ENVIRONMENTS))
 def test_new_task_is_passed_by_its_solution_only(
     kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
 ) -> None:

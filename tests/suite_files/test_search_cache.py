@@ -11,6 +11,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.model.errors import InputError
 from clerkship.suite_files import dataset_type
 from clerkship.suite_files.load import load_library
+from tests.examples import examples
 
 CATALOG = RegisteredCatalog()
 CLINIC = "environment: {name: clinic, datasets: [people], simulators: {ehr: {kind: fhir}}}\n"
@@ -64,7 +65,7 @@ def load(folder: Path, cache: Path | None) -> dict[str, str] | str:
     return {name: library.snapshot(task, 1).hash for name, task in library.tasks.items()}
 
 
-@settings(deadline=None, max_examples=40)
+@settings(deadline=None, max_examples=examples(40))
 @given(PATIENTS, EDITS)
 def test_any_edits_give_the_same_tasks_with_and_without_the_cache(
     patients: list[tuple[str, str]], edits: list[list[tuple[str, str]] | dict[str, str] | str]

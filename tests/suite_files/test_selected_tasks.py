@@ -12,6 +12,7 @@ from clerkship.model.errors import InputError
 from clerkship.suite_files.datasets import TaskSelection
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.load import load_library
+from tests.examples import examples
 from tests.suite_files.library_folder import LibraryFolder
 
 CATALOG = RegisteredCatalog()
@@ -196,7 +197,7 @@ def test_exclusive_selection_of_an_unknown_name_loads_all_tasks(clinic: LibraryF
 PARTS = ("book", "Book", "visit", "p-1", "*", "?", "[", "]", " ", "Book a visit", "late")
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=examples(60))
 @given(
     st.dictionaries(
         st.sampled_from(("book", "visit", "late", "p-1")),

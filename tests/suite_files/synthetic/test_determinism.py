@@ -14,6 +14,7 @@ from clerkship.model.errors import InputError
 from clerkship.service.generating import parse_now
 from clerkship.suite_files.synthetic.generator import generate, generate_lines
 from clerkship.suite_files.synthetic.version import DEFAULT_NOW, GENERATOR_VERSION, MAX_PATIENTS
+from tests.examples import examples
 
 PINNED = {
     "1": "cfdef041e70786ce2dbc2499e5646bb58b6fd60e4a5b2206bf95d3ab6cd58a63",
@@ -104,7 +105,7 @@ def test_year_limit_applies_to_the_given_zone(text: str) -> None:
     assert generate_lines(2, 1, parse_now(text))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15, quick=5), deadline=None)
 @given(
     patients=st.integers(0, 26),
     seed=st.integers(-(2**63), 2**63),
