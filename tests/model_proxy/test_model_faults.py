@@ -26,14 +26,11 @@ from clerkship.sandbox.model_access import ModelAccess
 from clerkship.sandbox.request import Request
 from clerkship.settings import Settings
 from tests.actors.programs import suite
+from tests.imports import anthropic, genai, openai
 from tests.model_proxy.desk import CHAT, ModelDesk
 from tests.model_proxy.provider import KEY, Call, ModelProvider
 from tests.service.forks import fork
 from tests.workbench import Workbench
-
-anthropic = pytest.importorskip("anthropic")
-genai = pytest.importorskip("google.genai")
-openai = pytest.importorskip("openai")
 
 TEXT = "The answer is forty-two."
 QUESTION: list[Any] = [{"role": "user", "content": "six times seven?"}]

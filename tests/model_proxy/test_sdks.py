@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.imports import anthropic, genai, openai
 from tests.model_proxy.desk import ModelDesk
 from tests.model_proxy.provider import Call, ModelProvider
 
@@ -14,22 +15,6 @@ SUM = Call("add", {"a": 6, "b": 7})
 SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
 CloseLater = Callable[[Any], Any]
 QUESTION = [{"role": "user", "content": "six plus seven?"}]
-
-
-@pytest.fixture(scope="module")
-def openai() -> Any:
-    """Import a client when a test needs it: all three take seconds and 100 MB."""
-    return pytest.importorskip("openai")
-
-
-@pytest.fixture(scope="module")
-def anthropic() -> Any:
-    return pytest.importorskip("anthropic")
-
-
-@pytest.fixture(scope="module")
-def genai() -> Any:
-    return pytest.importorskip("google.genai")
 
 
 @pytest.fixture
@@ -59,7 +44,7 @@ def check_log(desk: ModelDesk, operation: str) -> None:
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_openai_chat(openai: Any, desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
+def test_openai_chat(desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
     client = closed_later(openai.OpenAI(base_url=desk.openai.base_url, api_key=desk.openai.api_key))
     tools = [{"type": "function", "function": {"name": "add", "parameters": SCHEMA}}]
     messages: list[object] = list(QUESTION)
@@ -85,7 +70,7 @@ def test_openai_chat(openai: Any, desk: ModelDesk, closed_later: CloseLater, str
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_openai_responses(openai: Any, desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
+def test_openai_responses(desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
     client = closed_later(openai.OpenAI(base_url=desk.openai.base_url, api_key=desk.openai.api_key))
     tools = [{"type": "function", "name": "add", "parameters": SCHEMA, "strict": False}]
 
@@ -105,7 +90,7 @@ def test_openai_responses(openai: Any, desk: ModelDesk, closed_later: CloseLater
     check_log(desk, "responses")
 
 
-def test_openai_embeddings_and_models(openai: Any, desk: ModelDesk, closed_later: CloseLater) -> None:
+def test_openai_embeddings_and_models(desk: ModelDesk, closed_later: CloseLater) -> None:
     client = closed_later(openai.OpenAI(base_url=desk.openai.base_url, api_key=desk.openai.api_key))
     vector = client.embeddings.create(model="text-embedding-3-small", input="x", encoding_format="float")
     assert vector.data[0].embedding == [0.5, 0.25]
@@ -115,7 +100,7 @@ def test_openai_embeddings_and_models(openai: Any, desk: ModelDesk, closed_later
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_anthropic_messages(anthropic: Any, desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
+def test_anthropic_messages(desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
     client = closed_later(anthropic.Anthropic(base_url=desk.anthropic.base_url, api_key=desk.anthropic.api_key))
     messages: list[object] = list(QUESTION)
     asked = {"model": "claude-sonnet-4-6", "max_tokens": 100, "messages": messages}
@@ -139,7 +124,7 @@ def test_anthropic_messages(anthropic: Any, desk: ModelDesk, closed_later: Close
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_gemini(genai: Any, desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
+def test_gemini(desk: ModelDesk, closed_later: CloseLater, stream: bool) -> None:
     options = genai.types.HttpOptions(base_url=desk.gemini.base_url)
     client = closed_later(genai.Client(api_key=desk.gemini.api_key, http_options=options))
     types = genai.types
@@ -165,9 +150,7 @@ def test_gemini(genai: Any, desk: ModelDesk, closed_later: CloseLater, stream: b
     assert desk.provider.received[0].headers["x-goog-api-key"] == "sk-provider-key-of-the-test"
 
 
-def test_clients_report_a_refused_token_at_once(
-    openai: Any, anthropic: Any, desk: ModelDesk, closed_later: CloseLater
-) -> None:
+def test_clients_report_a_refused_token_at_once(desk: ModelDesk, closed_later: CloseLater) -> None:
     client = closed_later(openai.OpenAI(base_url=desk.openai.base_url, api_key="wrong"))
     with pytest.raises(openai.AuthenticationError, match="not the model token of this run"):
         client.chat.completions.create(model="gpt-4o", messages=QUESTION)

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
 import pytest
-from anthropic import Anthropic
 
 from clerkship.llm.hosts import ModelHosts
 from clerkship.llm.retry import ModelRetryPolicy, TimeSpent
 from clerkship.providers.connections import ProviderAccount, ProviderFailed, ProviderHost, RequestStop
 from tests.actors.servers import Answered, Asked, Served
+from tests.imports import anthropic
 from tests.waiting import wait_until
 
 KEY = "key-that-must-never-be-seen"
@@ -123,7 +123,7 @@ def test_request_that_was_stopped_before_is_not_sent() -> None:
 
 
 def test_anthropic_gets_the_version_and_the_key_as_its_own_library_sends_them() -> None:
-    library = Anthropic(api_key=KEY).default_headers
+    library = anthropic.Anthropic(api_key=KEY).default_headers
     with Served(lambda asked: GOOD) as served, closing(host_at(served.url, "anthropic")) as host:
         post(host)
         host.send("POST", "/chat", {}, {"anthropic-version": "2023-06-01"}, b"{}").read_all(1000)

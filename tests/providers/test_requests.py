@@ -4,10 +4,7 @@ from functools import cache
 from typing import Any, get_args
 
 import pytest
-from anthropic.types import message_create_params
-from google.genai import types as gemini
-from openai.types.chat import completion_create_params
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import BaseModel, ConfigDict, TypeAdapter, create_model
 
 from clerkship.actors.toolbox import FINISH_TOOL, WAIT_TOOL
 from clerkship.llm.contract import Question
@@ -20,6 +17,7 @@ from clerkship.providers.contract import (
     ModelToolResult,
     ProviderName,
 )
+from tests.imports import anthropic, genai, openai
 
 
 class Verdict(BaseModel):
@@ -29,20 +27,23 @@ class Verdict(BaseModel):
     passed: Flag
 
 
-class GeminiBody(BaseModel):
-    """The body of a request to Gemini, with the types of its library."""
+@cache
+def get_body_type(provider: str) -> Any:
+    """Return the type of the body of a request, from the provider's library."""
+    if provider == "openai":
+        return openai.types.chat.completion_create_params.CompletionCreateParamsNonStreaming
+    if provider == "anthropic":
+        return anthropic.types.message_create_params.MessageCreateParamsNonStreaming
+    types = genai.types
+    fields: dict[str, Any] = {
+        "contents": (list.__class_getitem__(types.Content), ...),
+        "systemInstruction": (types.Content, ...),
+        "tools": (list.__class_getitem__(types.Tool), []),
+        "generationConfig": (types.GenerationConfig, ...),
+    }
+    return create_model("GeminiBody", __config__=ConfigDict(extra="forbid"), **fields)
 
-    model_config = ConfigDict(extra="forbid")
-    contents: list[gemini.Content]
-    systemInstruction: gemini.Content  # noqa: N815  (its name in the API)
-    tools: list[gemini.Tool] = []
-    generationConfig: gemini.GenerationConfig  # noqa: N815
 
-
-BODIES: dict[str, Any] = {
-    "openai": completion_create_params.CompletionCreateParamsNonStreaming,
-    "anthropic": message_create_params.MessageCreateParamsNonStreaming,
-}
 CALL = {"id": "1", "type": "function", "function": {"name": "wait", "arguments": "{}"}}
 ANSWERS: dict[ProviderName, Any] = {
     "openai": {
@@ -73,17 +74,18 @@ NAMES: tuple[ProviderName, ...] = get_args(ProviderName)
 @cache
 def adapt(provider: str) -> TypeAdapter[Any]:
     """Return the validator of a body; to build it takes a second."""
-    return TypeAdapter(BODIES[provider])
+    return TypeAdapter(get_body_type(provider))
 
 
 def check(provider: ProviderName, request: ChatRequest) -> dict[str, Any]:
     """Build a body, and check that the library of the provider knows all of it."""
     _, body = APIS[provider].build_chat(request)
     if provider == "gemini":
-        GeminiBody.model_validate(body)
+        get_body_type(provider).model_validate(body)
     else:
         adapt(provider).validate_python({**body, "max_tokens": 10})
-        assert body.keys() <= BODIES[provider].__required_keys__ | BODIES[provider].__optional_keys__
+        known = get_body_type(provider)
+        assert body.keys() <= known.__required_keys__ | known.__optional_keys__
     return body
 
 
