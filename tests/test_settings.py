@@ -62,3 +62,8 @@ def test_suggested_command_matches_how_and_where_the_program_was_started(
         assert get_command_prefix(None, by_uv) == command
     assert get_command_prefix(tmp_path / "project" / "mine", by_uv) == "uv run clerkship"
     assert get_command_prefix(tmp_path / "elsewhere", by_uv) == elsewhere
+
+
+@pytest.mark.parametrize("name", ["MAX_CALLS", "MAX_COST", "MAX_TOTAL_TOKENS_PER_TRIAL"])
+def test_zero_is_no_limit_of_model_calls(name: str) -> None:
+    assert getattr(load_settings({f"CLERKSHIP_{name}": "0"}), name.lower()) == 0

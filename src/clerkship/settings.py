@@ -55,7 +55,8 @@ _POSITIVE_INTEGER = SettingKind(int, "a whole number, at least 1", lambda number
 _PORT = SettingKind(int, "a port, 0 to 65535", lambda number: 0 <= number <= 65_535)
 _TOKENS = SettingKind(int, f"a whole number from 1 to {MAX_TOKEN_LIMIT}", lambda number: 0 < number <= MAX_TOKEN_LIMIT)
 _COUNT = SettingKind(int, "a whole number, at least 1", lambda number: number > 0)
-_DOLLARS = SettingKind(float, "a number of dollars, more than 0", lambda dollars: 0 < dollars < math.inf)
+_LIMIT = SettingKind(int, "a whole number, 0 for no limit", lambda number: number >= 0)
+_DOLLARS = SettingKind(float, "a number of dollars, 0 for no limit", lambda dollars: 0 <= dollars < math.inf)
 _SEED = SettingKind(int, "a whole number of 64 bits", lambda number: -(2**63) <= number < 2**63)
 _TRUSTED_KEYS = SettingKind(lambda text: tuple(filter(None, map(str.strip, text.split(",")))))
 _ISOLATION, _SWITCH = _choice(*get_args(IsolationMode)), _choice("on", "off")
@@ -195,16 +196,16 @@ class Settings:
     max_cost: float = _setting(
         0.0, "dollars that the agent's model calls may cost in a run, as `--max-cost`; 0: no limit", _DOLLARS
     )
-    max_calls: int = _setting(0, "maximum number of model calls of the agent in a run; 0: no limit", _COUNT)
+    max_calls: int = _setting(0, "maximum number of model calls of the agent in a run; 0: no limit", _LIMIT)
     max_total_tokens: int = _setting(
-        0, "tokens that all model calls of the agent in a run may use; 0: no limit", _COUNT
+        0, "tokens that all model calls of the agent in a run may use; 0: no limit", _LIMIT
     )
     max_cost_per_trial: float = _setting(
         0.0, "dollars that the agent's model calls may cost in a trial; 0: no limit", _DOLLARS
     )
-    max_calls_per_trial: int = _setting(0, "maximum number of model calls of the agent in a trial; 0: no limit", _COUNT)
+    max_calls_per_trial: int = _setting(0, "maximum number of model calls of the agent in a trial; 0: no limit", _LIMIT)
     max_total_tokens_per_trial: int = _setting(
-        0, "tokens that all model calls of the agent in a trial may use; 0: no limit", _COUNT
+        0, "tokens that all model calls of the agent in a trial may use; 0: no limit", _LIMIT
     )
     server_data: Path = _setting(Path(".clerkship/server"), "data folder of `clerkship serve`", _PATH)  # noqa: RUF009
     server_host: str = _setting("127.0.0.1", "address that the server listens on")

@@ -318,8 +318,14 @@ def test_key_in_a_models_answer_is_not_logged(bench: Workbench) -> None:
 def test_model_and_address_come_from_the_reference_or_the_settings() -> None:
     given = Settings(openai_base_url="http://here/v1")
     assert load_openai("m", given).name == "openai:m@http://here/v1"
+    assert load_openai("gpt@2", given).name == "openai:gpt@2@http://here/v1"
     assert load_openai("@cf/meta/m@https://there/v1", given).name == "openai:@cf/meta/m@https://there/v1"
-    for rest, said in (("", "no model"), ("m@https://u:p@h/v1", "password"), ("m@https://h/v1?key=x", "has a query")):
+    for rest, said in (
+        ("", "no model"),
+        ("m@https://u:p@h/v1", "password"),
+        ("m@https://h/v1?key=x", "has a query"),
+        ("m@h:80/v1", "has no http"),
+    ):
         with pytest.raises(InputError, match=said):
             load_openai(rest, given)
 

@@ -255,7 +255,7 @@ def test_model_that_reaches_a_limit_of_its_calls_has_failed(bench: Workbench) ->
     with Served(lambda asked: reads) as served:
         task_run = bench.run_one(at("openai", served.url), max_calls_per_trial=2)
     assert (task_run.ending, len(served.asked)) == ("agent_failed", 2)
-    assert "--max-calls-per-trial allows 2" in task_run.agent_error
+    assert "--max-calls-per-trial allows no more than 2" in task_run.agent_error
 
 
 def test_agent_that_is_out_of_time_ends_its_model_call(bench: Workbench) -> None:

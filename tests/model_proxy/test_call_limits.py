@@ -64,9 +64,18 @@ def ask_once(task_item: Any, sandboxes: Sandboxes) -> int:
 @pytest.mark.parametrize(
     ("limits", "message"),
     [
-        ({"max_calls_per_trial": 2}, "were 2, and --max-calls-per-trial allows 2"),
-        ({"max_total_tokens_per_trial": 200}, "have used 220 tokens, and --max-total-tokens-per-trial allows 200"),
-        ({"max_cost_per_trial": 0.0005}, "have cost $0.0006, and --max-cost-per-trial allows $0.0005"),
+        (
+            {"max_calls_per_trial": 2},
+            "has made 2 model calls in this trial, and --max-calls-per-trial allows no more than 2",
+        ),
+        (
+            {"max_total_tokens_per_trial": 200},
+            "have used 220 tokens, and --max-total-tokens-per-trial allows no more than 200",
+        ),
+        (
+            {"max_cost_per_trial": 0.0005},
+            "have cost $0.0006, and --max-cost-per-trial allows no more than $0.0005",
+        ),
     ],
 )
 def test_trial_fails_at_its_limit_with_the_count(
@@ -75,7 +84,8 @@ def test_trial_fails_at_its_limit_with_the_count(
     suite(bench, WORK)
     task_run = bench.run_one(ask_thrice, settings=settings, **limits)
     assert (task_run.ending, task_run.status, task_run.verdict) == ("agent_failed", "completed", "fail")
-    assert task_run.agent_error.startswith(f"the agent's model calls in this trial {message}; raise --max-")
+    assert task_run.agent_error.startswith("the agent")
+    assert f"{message}; raise --max-" in task_run.agent_error
     assert len(provider.received) == 2
     refused = [event["payload"] for event in bench.events(task_run) if event["kind"] == "agent.model.called"][-1]
     assert (refused["status"], message in refused["error"]) == (400, True)
@@ -89,7 +99,7 @@ def test_model_that_is_the_agent_has_limits(bench: Workbench, settings: Settings
     provider.answers = [Call("look_up", {})]
     task_run = bench.run_one("openai:gpt-4o", settings=settings, max_calls_per_trial=2)
     assert (task_run.ending, task_run.verdict) == ("agent_failed", "fail")
-    assert "--max-calls-per-trial allows 2" in task_run.agent_error
+    assert "--max-calls-per-trial allows no more than 2" in task_run.agent_error
     task_run = bench.run_one("openai:gpt-4o", settings=settings, max_calls=2)
     assert (task_run.ending, task_run.verdict) == ("cancelled", None)
 
@@ -167,7 +177,7 @@ def test_run_limit_cancels_trials_and_resume_goes_on(
     assert len(provider.received) == 2
     cancelled = next(task_run for task_run in task_runs if task_run.status == "cancelled")
     assert cancelled.error == (
-        "the agent's model calls in this run were 2, and --max-calls allows 2; "
+        "the agent has made 2 model calls in this run, and --max-calls allows no more than 2; "
         "`clerkship resume` with a higher --max-calls goes on"
     )
     assert bench.result is not None
@@ -220,7 +230,7 @@ def test_refusal_has_the_form_of_the_provider_and_is_not_repeated(
         )
     assert (refused.status_code, refused.headers["x-should-retry"]) == (400, "false")
     assert field in refused.json()
-    assert "--max-calls-per-trial allows 1" in refused.json()["error"]["message"]
+    assert "--max-calls-per-trial allows no more than 1" in refused.json()["error"]["message"]
     assert listed.status_code == 200  # a list of models asks no model
 
 
@@ -233,7 +243,7 @@ def test_replayed_calls_count_the_same(bench: Workbench, settings: Settings, pro
     assert run("record").verdict == "pass"
     stopped, again = (run("replay", max_cost_per_trial=2 * CALL_COST) for _ in range(2))
     assert (stopped.ending, again.ending) == ("agent_failed", "agent_failed")
-    assert "have cost $0.0006, and --max-cost-per-trial allows $0.0006" in stopped.agent_error
+    assert "have cost $0.0006, and --max-cost-per-trial allows no more than $0.0006" in stopped.agent_error
     assert list(bench.store.log(stopped)) == list(bench.store.log(again))
     assert run("replay", max_cost=1.0).verdict == "pass"
     assert len(provider.received) == 3

@@ -72,8 +72,11 @@ class Recorder:
         settings = Settings(openai_base_url=f"{self.provider.url}/v1", openai_api_key=KEY)
         if mode == "replay":
             settings = Settings()
-        agent = program(self._folder, f"QUESTION = {question!r}\n{source}")
-        return self.bench.run_one(agent, settings=settings, judge="none", tape=mode, **options)
+        return self.bench.run_one(self.agent(source, question), settings=settings, judge="none", tape=mode, **options)
+
+    def agent(self, source: str, question: str = "How many?") -> str:
+        """Return the program as an agent."""
+        return program(self._folder, f"QUESTION = {question!r}\n{source}")
 
     @property
     def cassette(self) -> bytes:
@@ -151,6 +154,35 @@ def test_refresh_asks_only_for_what_changed(recorder: Recorder) -> None:
     assert recorder.provider.received == []
     recorder.run("refresh", LOOP, READ, "42", question="How many boxes?")
     assert len(recorder.provider.received) == 2
+
+
+def test_outage_is_not_the_agents_fault_and_keeps_what_was_recorded(recorder: Recorder) -> None:
+    recorder.run("record", LOOP)
+    recorded = recorder.cassette
+    failed = recorder.run("record", LOOP, READ, Raw(500, b"{}", "application/json"))
+    assert (failed.status, failed.verdict, failed.agent_error) == ("errored", None, "")
+    assert failed.error.startswith("the provider answered with status 500; the agent then failed: ")
+    assert recorder.cassette == recorded
+    unreachable = Settings(openai_base_url="http://127.0.0.1:9/v1", openai_api_key=KEY)
+    failed = recorder.bench.run_one(recorder.agent(LOOP), settings=unreachable, judge="none", tape="record")
+    assert failed.error.startswith("127.0.0.1:9 cannot be reached: ")
+    assert recorder.cassette == recorded
+
+
+def test_limit_keeps_what_was_recorded(recorder: Recorder) -> None:
+    recorder.run("record", LOOP)
+    recorded = recorder.cassette
+    stopped = recorder.run("record", LOOP, READ, "42", max_calls_per_trial=1)
+    assert stopped.ending == "agent_failed"
+    assert recorder.cassette == recorded
+
+
+def test_run_without_a_key_keeps_what_was_recorded(recorder: Recorder) -> None:
+    recorder.run("record", LOOP)
+    recorded = recorder.cassette
+    failed = recorder.bench.run_one(recorder.agent(LOOP), settings=Settings(), judge="none", tape="record")
+    assert failed.verdict == "fail"
+    assert recorder.cassette == recorded
 
 
 def test_equal_requests_get_their_responses_in_order(recorder: Recorder) -> None:

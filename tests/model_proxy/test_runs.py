@@ -163,3 +163,14 @@ say({{"answer": 42}})
     assert task_run.verdict == "pass"
     [called] = [event for event in bench.events(task_run) if event["kind"] == "agent.model.called"]
     assert called["payload"]["error"]
+
+
+def test_agent_without_a_provider_is_told_what_to_set(bench: Workbench) -> None:
+    def agent(task_item: Any, sandboxes: Any) -> Any:
+        return sandboxes.models["anthropic"]
+
+    suite(bench, WORK)
+    task_run = bench.run_one(agent)
+    assert "the run has no key of anthropic, so model calls cannot go through it; set ANTHROPIC_API_KEY" in (
+        task_run.agent_error
+    )

@@ -58,6 +58,8 @@ class Trial:
         self._agent_lock = threading.Lock()
         self._agent: Agent | None = None
         self._is_closed = False
+        self._outage = ""
+        """Why the agent failed, if a provider of models is the reason."""
 
     @property
     def turn_deadline(self) -> float:
@@ -117,6 +119,10 @@ class Trial:
                 if self.playground.log.overflowed:  # the model that is the agent was refused for it
                     return self._agent_failed(LOG_FULL)
                 raise
+            models = self._context.gateway.models
+            if models is not None and (outage := models.find_outage(playground)):
+                self._outage = f"{outage}; the agent then failed: {error}"
+                return "errored"
             trace = getattr(error, "trace", "")  # an agent may raise its own subclass
             if trace and isinstance(trace, str):
                 playground.sidecar.facts["agent_traceback"] = self._redact_trace(trace)
@@ -239,6 +245,7 @@ class Trial:
             self._context.gateway.models.end_trial(self.playground)
             if reached is not None and reached.ending != "agent_failed" and not error:  # also if the agent went on
                 ending, error = reached.ending, reached.message
+        error = error or self._outage
         if self.spec.built.fork_point is not None:
             self.spec.built.fork_point.rewind_unfinished(self.playground)
         return self._grader.finish(ending, error)

@@ -39,6 +39,7 @@ _PROVIDER_ALIASES = {"self-hosted": "vllm", "self_hosted": "vllm", "hosted_vllm"
 _LOCAL_PROVIDERS = frozenset({"ollama", "lm_studio", "vllm"})
 """Providers whose address is often given without its path `/v1`."""
 _PROVIDER = re.compile(r"[a-z][a-z0-9_-]+")
+_HOST = re.compile(r"(localhost|[\w-]+(\.[\w-]+)*:\d+|\d+(\.\d+){3})(/.*)?")
 _REFERENCE = re.compile(r"(?P<model>\S+?)(?:@(?P<address>https?://\S+))?")
 
 
@@ -128,6 +129,12 @@ def parse_reference(rest: str, default: str, who: str = "agent", provider: str =
     if match is None:
         raise InputError.of(
             f"{who} `{provider}:{rest}`: no model", hint=f"write {provider}:model or {provider}:model@https://host/v1"
+        )
+    named, _, place = match["model"].rpartition("@")
+    if not match["address"] and named and _HOST.fullmatch(place):
+        raise InputError.of(
+            f"{who} `{provider}:{rest}`: the address has no http:// or https://",
+            hint=f"write {provider}:{named}@http://{place}",
         )
     address = match["address"] or default
     if not address:

@@ -99,10 +99,12 @@ class TrialLimits:
                 continue
             option, is_own = _to_option(name), name.endswith("_per_trial")
             where = "in this trial" if is_own else "in this run"
-            amount = f"cost ${used:.4f}" if "cost" in name else f"used {used:,} tokens" if "token" in name else ""
-            counted = f"have {amount}" if amount else f"were {used:,}"
-            allowed = f"${limit:g}" if "cost" in name else f"{limit:,}"
-            message = f"the agent's model calls {where} {counted}, and {option} allows {allowed}"
+            amount = f"cost ${used:.9g}" if "cost" in name else f"used {used:,} tokens"
+            counted = f"the agent's model calls {where} have {amount}"
+            if "calls" in name:
+                counted = f"the agent has made {used:,} model call{'s' * (used != 1)} {where}"
+            allowed = f"${limit:.9g}" if "cost" in name else f"{limit:,}"
+            message = f"{counted}, and {option} allows no more than {allowed}"
             if is_own:
                 return ReachedLimit(name, f"{message}; raise {option} if the task needs more", "agent_failed")
             self._run.has_stopped_trials = True

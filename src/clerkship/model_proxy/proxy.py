@@ -51,6 +51,7 @@ _PASSED_BACK_PREFIXES = ("anthropic-", "openai-", "x-ratelimit-")
 _EVENT_STREAM = "text/event-stream"
 EMPTY_BODY: Mapping[str, Any] = {}
 UNREACHABLE = 502
+TOO_MANY_REQUESTS = 429
 
 
 class OpenTrial(NamedTuple):
@@ -114,6 +115,11 @@ class ModelProxy:
         opened = self._trials.get(self._names.get(id(trial), ""))
         return None if opened is None else opened.calls.limits.reached
 
+    def find_outage(self, trial: TrialHost) -> str:
+        """Return why the last call of a trial has no answer, if its provider is the reason."""
+        opened = self._trials.get(self._names.get(id(trial), ""))
+        return "" if opened is None else opened.calls.outage
+
     def check_run_limit(self, trial: TrialHost) -> ReachedLimit | None:
         """Return the limit of the run, if it is reached before a trial has made a call."""
         return self._trials[self._names[id(trial)]].calls.limits.check_run()
@@ -122,6 +128,8 @@ class ModelProxy:
         """Accept no more calls of a trial, and end those that are open."""
         opened = self._trials.pop(self._names.pop(id(trial), ""), None)
         if opened is not None:
+            if opened.recording is not None and (opened.calls.outage or opened.calls.limits.reached):
+                opened.recording.interrupt()
             opened.calls.close()
 
     def close(self) -> None:
@@ -265,10 +273,11 @@ class ProxiedCall:
                 response = self._send(call, operation, request, request.body)
                 data = None if _is_stream(response) and not self._faults.cuts else response.read_all(MAX_RESPONSE_BYTES)
         except ProviderFailed as failed:
-            call.status = UNREACHABLE
+            call.status, call.is_outage = UNREACHABLE, True
             call.end(AnswerSummary(), str(failed))
             return _refuse(self._api, Refusal(UNREACHABLE, "provider_failed", str(failed)))
         call.status = response.status
+        call.is_outage = response.status >= 500 or response.status == TOO_MANY_REQUESTS
         headers, media = _select_headers(response), response.headers.get("content-type", JSON)
 
         def save(body: bytes) -> None:
@@ -379,6 +388,7 @@ class StreamedResponse:
             self._end()
             yield rest
         except ProviderFailed as failed:
+            call.is_outage = True
             error = str(failed)
             call.add_bytes(self._proxy.hide_keys(splitter.take_rest()))
             raise StreamBroken(error) from None

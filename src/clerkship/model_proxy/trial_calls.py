@@ -102,6 +102,8 @@ class OpenCall:
         self._first_byte: float | None = None
         self._response = bytearray()
         self.is_ended = False
+        self.is_outage = False
+        """Whether the provider could not be reached, or was too busy or broken to answer."""
         self.is_counted = False
         """Whether it counts toward the limits, unless it fails."""
 
@@ -162,6 +164,8 @@ class TrialCalls:
         self.limits = TrialLimits(limits)
         self._open: set[OpenCall] = set()
         self._proposed = ProposedCalls()
+        self.outage = ""
+        """Why the last call has no answer, if its provider is the reason."""
         self._logged_bytes = 0
         self._counts = {"calls": 0, "prompt_tokens": 0, "completion_tokens": 0}
         self._cost: float | None = 0.0
@@ -227,6 +231,8 @@ class TrialCalls:
                 return
             call.is_ended = True
             self._open.discard(call)
+            if call.operation not in FREE_OPERATIONS:
+                self.outage = error or f"the provider answered with status {call.status}" if call.is_outage else ""
             if not self.host.closed:
                 self._log(call, answer, error)
 

@@ -62,6 +62,11 @@ class CallRecording:
         self._counts: Counter[str] = Counter()
         """How many responses each request has had; those that are not recorded do not count."""
         self._lock = threading.Lock()
+        session.record_calls(owner)
+
+    def interrupt(self) -> None:
+        """Keep the earlier recordings of the trial, because it ended before it made all its calls."""
+        self._session.interrupt(self._owner)
 
     @property
     def replays(self) -> bool:

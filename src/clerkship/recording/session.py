@@ -271,6 +271,8 @@ class RecordingSession:
         self._asking: dict[str, threading.Lock] = {}
         self._misses: dict[TrialKey, dict[tuple[str, str], DescribeNearest]] = {}
         self._errors: dict[TrialKey, str] = {}
+        self._recording_calls: set[TrialKey] = set()
+        """Trials whose agents can reach a provider: the calls that they do not make any more are stale."""
         self._interrupted: set[TrialKey] = set()
         """Trials in which a model could not be reached, so that their other questions are not known."""
         self._replayed = self._dropped = self._forgotten = 0
@@ -359,6 +361,16 @@ class RecordingSession:
             self._interrupted.add(owner)
             raise
 
+    def record_calls(self, owner: TrialKey) -> None:
+        """Note that the model calls of a trial are recorded."""
+        with self._lock:
+            self._recording_calls.add(owner)
+
+    def interrupt(self, owner: TrialKey) -> None:
+        """Note that a trial ended before it made all its model calls, so that none of the earlier ones is stale."""
+        with self._lock:
+            self._interrupted.add(owner)
+
     def miss(self, owner: TrialKey, key: str, what: str, explain: DescribeNearest) -> NotRecorded:
         """Register that a replay needs an entry that is not recorded; return the error to raise.
 
@@ -415,7 +427,9 @@ class RecordingSession:
 
     def trial_completed(self, owner: TrialKey) -> None:
         """Note a completed trial: entries that it did not use are stale."""
-        roles = (*self.roles.get(owner[0], ()), *([f"agent {self.solver}"] if self.solver else ()), AGENT_CALLS)
+        roles = (*self.roles.get(owner[0], ()), *([f"agent {self.solver}"] if self.solver else ()))
+        if owner in self._recording_calls:
+            roles += (AGENT_CALLS,)
         with self._lock:
             if owner not in self._interrupted:
                 self._cassette(owner).ended.update((owner, role) for role in roles)

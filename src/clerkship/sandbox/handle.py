@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, Self, TypeVar, cast
 
 import orjson
@@ -251,7 +250,28 @@ class ClockControl(Protocol):
 
 MODELS = "models"
 """The first part of the path of model calls, where other paths have the id of a playground."""
-NO_MODELS: "Mapping[str, ModelAddress]" = MappingProxyType({})
+
+
+class NoModels(Mapping[str, "ModelAddress"]):
+    """No addresses: the model calls of the agent do not go through the run."""
+
+    def __getitem__(self, provider: str) -> "ModelAddress":
+        raise KeyError(describe_missing(provider))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(())
+
+    def __len__(self) -> int:
+        return 0
+
+
+def describe_missing(provider: str) -> str:
+    """Return what a provider without an address needs."""
+    variable = f"{str(provider).upper()}_API_KEY"
+    return f"the run has no key of {provider}, so model calls cannot go through it; set {variable}"
+
+
+NO_MODELS: "Mapping[str, ModelAddress]" = NoModels()
 
 
 class AgentServices(NamedTuple):

@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from clerkship.sandbox.handle import describe_missing
+
 if TYPE_CHECKING:  # an agent in its own process imports this module
     from clerkship.providers.connections import RequestStop
     from clerkship.sandbox.request import Reply
@@ -45,6 +47,8 @@ class ModelAccess(Mapping[str, ModelAddress]):
         return self._build_addresses()
 
     def __getitem__(self, provider: str) -> ModelAddress:
+        if provider not in self._addresses:
+            raise KeyError(describe_missing(provider))
         return self._addresses[provider]
 
     def __iter__(self) -> Iterator[str]:
