@@ -256,19 +256,14 @@ class NoModels(Mapping[str, "ModelAddress"]):
     """No addresses: the model calls of the agent do not go through the run."""
 
     def __getitem__(self, provider: str) -> "ModelAddress":
-        raise KeyError(describe_missing(provider))
+        variable = f"{str(provider).upper()}_API_KEY"
+        raise KeyError(f"the run has no key of {provider}, so model calls cannot go through it; set {variable}")
 
     def __iter__(self) -> Iterator[str]:
         return iter(())
 
     def __len__(self) -> int:
         return 0
-
-
-def describe_missing(provider: str) -> str:
-    """Return what a provider without an address needs."""
-    variable = f"{str(provider).upper()}_API_KEY"
-    return f"the run has no key of {provider}, so model calls cannot go through it; set {variable}"
 
 
 NO_MODELS: "Mapping[str, ModelAddress]" = NoModels()

@@ -4,8 +4,6 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from clerkship.sandbox.handle import describe_missing
-
 if TYPE_CHECKING:  # an agent in its own process imports this module
     from clerkship.providers.connections import RequestStop
     from clerkship.sandbox.request import Reply
@@ -48,7 +46,8 @@ class ModelAccess(Mapping[str, ModelAddress]):
 
     def __getitem__(self, provider: str) -> ModelAddress:
         if provider not in self._addresses:
-            raise KeyError(describe_missing(provider))
+            known = ", ".join(self._addresses)
+            raise KeyError(f"no address for {provider}: the run has a key of {known} only")
         return self._addresses[provider]
 
     def __iter__(self) -> Iterator[str]:
