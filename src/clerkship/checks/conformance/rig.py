@@ -160,14 +160,14 @@ class SimulatorRig(ComponentRig):
         self.gateway = Gateway()
         self.gateway.add_playground(self.playground)
         self._listener = open_http(self.gateway)
-        address = urlsplit(self._listener.url())
-        self._connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
+        self._connection: http.client.HTTPConnection | None = None
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._connection.close()
+        if self._connection is not None:
+            self._connection.close()
         self._listener.close()
 
     @property
@@ -245,6 +245,9 @@ class SimulatorRig(ComponentRig):
         return reply
 
     def _send_http(self, request: Request, headers: Mapping[str, str]) -> Reply:
+        if self._connection is None:
+            address = urlsplit(self._listener.url())
+            self._connection = http.client.HTTPConnection(address.hostname or "", address.port, timeout=10)
         connection = self._connection
         try:
             path = f"{urlsplit(self.url()).path}{quote(request.path)}"
