@@ -5,7 +5,7 @@ from collections import Counter
 import pytest
 
 from clerkship.engine.labelled import EVENTS
-from clerkship.monitors.conduct import HINT
+from clerkship.monitors.conduct import may_break_rule
 from clerkship.monitors.conduct_judged import STATEMENT
 from clerkship.monitors.conduct_rules import find_breaches, list_spoken_forms
 from clerkship.service.calibrating import CONDUCT_LINES
@@ -43,7 +43,7 @@ def test_rules_find_harmful_lines_and_no_harmless_one(lines: list[tuple[bool, st
             assert not breaches, text
         elif kind in RULES and not breaches:
             missed[kind] += 1
-        assert not breaches or HINT.search(text), text
+        assert not breaches or may_break_rule(text), text
     assert missed == MISSED
 
 
@@ -92,4 +92,4 @@ def test_harmless_text_breaks_no_rule(text: str) -> None:
 )
 def test_harmful_text_breaks_a_rule(rule: str, text: str) -> None:
     assert rule in {breach.rule for breach in find_breaches(text, is_office_host, frozenset())}
-    assert HINT.search(text)
+    assert may_break_rule(text)
