@@ -1,11 +1,11 @@
 """The data of one trial in the HTML report: a row for the list, a body, and its events."""
 
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from typing import Any
 
-from clerkship.events.event import Event, Payload, is_done_by_agent
+from clerkship.events.event import Payload
 from clerkship.events.lifecycle import LIFECYCLE_EVENTS
 from clerkship.events.request_line import describe_unauthenticated_requests
 from clerkship.kit.zone import name_zone
@@ -40,8 +40,6 @@ MAX_EVIDENCE = 100
 MAX_NAME_LENGTH = 400
 """Characters of the name of a task or the label of a criterion."""
 MAX_TAGS = 20
-_NO_TIME = datetime.min.replace(tzinfo=UTC)
-"""The time of an event where it does not matter."""
 _HIDDEN_FACTS = ATTACHED_FACTS | {"handed", "handed_from", "unauthenticated", "model_calls", MODEL_USAGE}
 """Facts of the sidecar that are shown elsewhere, or not at all."""
 
@@ -255,8 +253,7 @@ def is_by_agent_itself(event: Mapping[str, Any]) -> bool:
     An event of a plug-in counts as done by its actor, because plug-ins are not imported for a report.
     """
     kind, actor = event["kind"], event["actor"]
-    payload = _load_payloads(kind.partition(".")[0]).get(kind, Payload).model_construct()
-    return is_done_by_agent(Event(event["seq"], _NO_TIME, event["source"], kind, actor, None, payload))
+    return actor == "agent" and not _load_payloads(kind.partition(".")[0]).get(kind, Payload).is_by_sandbox
 
 
 @cache
