@@ -85,6 +85,17 @@ def _console(*, stderr: bool) -> Console:
     return console
 
 
+def write_line(console: Console, text: str) -> None:
+    """Write a line of text as it is. Rich takes as long to lay a line out as the run takes for half of a trial."""
+    if console.quiet:
+        return
+    try:
+        console.file.write(f"{escape_ci_commands(replace_control_characters(text))}\n")
+        console.file.flush()
+    except BrokenPipeError:
+        console.on_broken_pipe()
+
+
 def plain_table(*columns: Column) -> Table:
     """Return a table without lines around its cells."""
     return Table(*columns, box=None, pad_edge=False, header_style="quiet")

@@ -8,7 +8,6 @@ from threading import Lock
 from typing import Self
 
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
@@ -21,6 +20,7 @@ from rich.progress import (
 from rich.table import Column
 from rich.text import Text
 
+from clerkship.cli.console import write_line
 from clerkship.cli.outcome_style import style_mark, style_outcome
 from clerkship.model.run import Attempt, TaskRun
 from clerkship.report.costs import count_retries
@@ -147,4 +147,4 @@ class RunProgress(ProgressBar):
             trial = f" (trial {task_run.trial})" if task_run.trial > 1 else ""
             again = count_retries(task_run.models)
             retries = f" ({again} model request{'s' * (again > 1)} sent again)" if again else ""
-            self._console.print(f"{escape(done)} {outcome(task_run)}: {escape(task_run.task)}{trial}{retries}")
+            write_line(self._console, f"{done} {outcome(task_run)}: {task_run.task}{trial}{retries}")
