@@ -24,6 +24,8 @@ from urllib.parse import unquote, urlsplit
 ROOT = Path(__file__).parent.parent
 INDEX, HOME = "docs/README.md", "docs/index.md"
 PICTURES = (".png", ".svg")
+LIST = "llms.txt"
+"""The list of pages for models, which is at the root of a site by convention."""
 PICTURE, REPORT = "report.png", "demo/report.html"
 """The picture of the report on the home page, and the page that the site shows instead."""
 STAY = """if (self !== top) Element.prototype.scrollIntoView = function () {
@@ -61,6 +63,7 @@ def main(folder: Path) -> None:
     command = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file", "mkdocs.yml"]
     if code := subprocess.run(command, cwd=folder, check=False).returncode:
         sys.exit(code)
+    (folder / "html" / LIST).write_text(render_list(), encoding="utf-8")
     if mistakes := [*find_mistakes(folder / "html")]:
         sys.exit("\n".join(mistakes))
     site = os.path.relpath(folder / "html")
@@ -148,6 +151,15 @@ def rewrite_prose(source: str, text: str) -> str:
     # Python-Markdown does not split cells at bars in code, so it does not take their backslashes away either.
     text = re.sub(r"^\|.*\|$", lambda row: re.sub(r"`[^`]+`", _unescape_bars, row[0]), text, flags=re.MULTILINE)
     return LINK.sub(rewrite, text)
+
+
+def render_list() -> str:
+    """Return the list of pages for models, with links to the pages of the site."""
+
+    def rewrite(match: re.Match[str]) -> str:
+        return f"]({get_site_path(resolve(LIST, match[1]) or match[1]).removesuffix('.md')}.html)"
+
+    return LINK.sub(rewrite, read(LIST))
 
 
 def _unescape_bars(code: re.Match[str]) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from clerkship.cli.app import run
 from clerkship.cli.commands import COMMANDS, GroupEntry
+from clerkship.engine.catalog import build_catalog_without_plugins
 from scripts.site import (
     BLOCK,
     HOME,
@@ -25,6 +26,7 @@ from scripts.site import (
     get_site_path,
     read,
     render,
+    render_list,
 )
 from tests.command_server import get_command_path
 
@@ -35,6 +37,11 @@ SHELL_BLOCK = re.compile(r"^```(?:sh|console)\n(.*?)^```", re.MULTILINE | re.DOT
 IN_CHECKOUT = re.compile(r"^(?:pip install uv && )?uv run (?:--extra \w+ )*")
 INLINE_COMMAND = re.compile(r"`(clerkship [a-z][^`]*)`")
 SIGNED_LINE = "clerkship published version"
+CODE = re.compile(r"`([^`]+)`")
+MODEL_PAGE = ROOT / "docs" / "guide" / "write_tasks_with_a_model.md"
+MAX_MODEL_PAGE_TOKENS = 6_000
+CHARACTERS_PER_TOKEN = 3.3
+"""Fewer than tokenizers of models have for YAML and code, so that the count is not too low."""
 ENDS_OF_COMMANDS = {"&&", "|", ">", "2>", "&", ";", "<"}
 
 
@@ -52,6 +59,30 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert {get_site_path(page) for page in OF_DOCS} - {*paths} == set(), "add a row to docs/README.md"
     assert len(paths) == len({*paths})
     assert {*paths} <= {get_site_path(page) for page in PAGES}
+
+
+def test_list_for_models_leads_to_pages_of_the_site() -> None:
+    linked = re.findall(r"\]\(([^)]+)\.html\)", render_list())
+    assert {f"{path}.md" for path in linked} - {get_site_path(page) for page in PAGES} == set()
+    assert f"guide/{MODEL_PAGE.stem}" in linked
+
+
+def test_page_for_models_is_short() -> None:
+    text = MODEL_PAGE.read_text(encoding="utf-8")
+    words_and_signs = len(re.findall(r"\w+|[^\w\s]", text))
+    assert max(words_and_signs, len(text) / CHARACTERS_PER_TOKEN) <= MAX_MODEL_PAGE_TOKENS
+
+
+def test_names_on_the_page_for_models_exist() -> None:
+    catalog, wrong = build_catalog_without_plugins(), []
+    rows = re.findall(r"^\| `(\w+)` \|[^|]+\|([^|]+)\|([^|]+)\|([^|]+)\|$", MODEL_PAGE.read_text(), re.MULTILINE)
+    for kind, methods, steps, assertions in rows:
+        handle = catalog.simulator(kind).handle
+        wrong += [f"{kind}: {name}" for name in CODE.findall(methods) if not hasattr(handle, name)]
+        wrong += [f"{kind}: {name}" for name in CODE.findall(steps) if name not in catalog.steps]
+        wrong += [f"{kind}: {name}" for name in CODE.findall(assertions) if name not in catalog.assertions]
+    assert len(rows) == 9
+    assert wrong == []
 
 
 def test_every_page_can_be_reached_from_the_index() -> None:

@@ -1,4 +1,4 @@
-"""Builds the pages of docs/reference from the code."""
+"""Builds the pages of docs/reference from the code, and llms.txt from the index of all pages."""
 
 from functools import cache
 from pathlib import Path
@@ -20,6 +20,7 @@ from scripts.reference.fax import fax_page
 from scripts.reference.fhir import fhir_page
 from scripts.reference.files import files_page, matchers_page, templates_page
 from scripts.reference.hl7 import hl7_page
+from scripts.reference.llms import build_llms_text
 from scripts.reference.messages import messages_page, portal_to_fhir_page
 from scripts.reference.payers import fhir_to_payer_page, payer_page
 from scripts.reference.plugins import plugins_page
@@ -68,6 +69,7 @@ def build_pages() -> dict[str, str]:
         "pytest.md": pytest_page(),
         "plugins.md": plugins_page(),
         "prompts.md": prompts_page(),
+        "../../llms.txt": build_llms_text(),
     }
 
 
