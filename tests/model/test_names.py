@@ -16,7 +16,9 @@ MEANT: dict[tuple[str, ...], str] = {
         messages.received messages.message.arrived, voice.call.placed voice.call.started, fax.bogus -,
         phone.call.finished voice.call.ended, fhir.patient.read fhir.resource.read, fhir.create fhir.resource.created,
         fhir.resource.updatd fhir.resource.updated, file.uploaded files.file.written, portal.login portal.signed_in,
-        hl7.adt.received hl7.adt.arrived, agent.tool.used agent.tool.executed, hl7.message.sent hl7.adt.sent
+        hl7.adt.received hl7.adt.arrived, fax.opened fax.read, fax.submitted fax.queued,
+        portal.submitted portal.request.filed, agent.said chat.message.sent,
+        agent.tool.used agent.tool.executed, hl7.message.sent hl7.adt.sent
     """,
     CRITERIA: """
         fax_delivered fax_sent, fax_was_sent fax_sent, email_sent message_sent, sms_contains message_sent,
@@ -24,16 +26,23 @@ MEANT: dict[tuple[str, ...], str] = {
         filepresent file_present, fax_documnt fax_document, fhir_state fhir_resource_state,
         fhir_created fhir_resource_state, answer_contains answer_matches, equals answer_matches,
         tool_used tool_called, flow_finished flow_completed, bot_said bot_uttered, not_mention must_not_mention,
-        portal_submitted portal_action, event_happened event_occurred, llm_judge judged, nevr never
+        portal_submitted portal_action, event_happened event_occurred, llm_judge judged, nevr never,
+        not_said bot_did_not_utter, budget model_usage, appointment_booked fhir_resource_state,
+        fax_contains fax_text, contains answer_matches, unchanged fhir_no_other_changes
     """,
     STEPS: """
         fax.send fax.receive, sms.send messages.receive, phone.call voice.call, fhir.create fhir.put,
         FHIR.update fhir.put, fhir.remove fhir.delete, fhir.edit fhir.patch, fhir.pach fhir.patch,
-        files.write files.drop, wait clock.advance, fault.slow fault.latency, hl7.receive hl7.send, nothing.bogus -
+        files.write files.drop, wait clock.advance, fault.slow fault.latency, hl7.receive hl7.send, nothing.bogus -,
+        fax.put fax.receive, fax.bogus -, hl7.drop hl7.send, payer.approve payer.determine, portal.message portal.inbox,
+        fault.500 fault.error
     """,
     KINDS: """
         sms messages, phone voice, ehr fhir, sftp files, website portal, edi x12, insurance payer, fhri fhir, faxes fax
     """,
+    ("fhir", "hl7", "files", "portal", "payer", "phone", "fax", "messages", "chat"): (
+        "voice phone, telephone phone, x12 payer, claims payer, sms messages, csv files, lab hl7, adt hl7"
+    ),
     (
         "to",
         "from",
@@ -53,8 +62,19 @@ MEANT: dict[tuple[str, ...], str] = {
     ("desk@1", "chart@1"): "desk@7 desk@1, desk desk@1",
     ("path", "expected"): "field path, value expected",
     ("run", "resume", "list", "validate", "show"): "rum run, ls list, lint validate, results show, xyzzy -",
-    ("--trials", "--concurrency", "--timeout", "--json"): (
-        "--repeat --trials, --parallel --concurrency, --timout --timeout, --format --json"
+    (
+        "--trials",
+        "--concurrency",
+        "--timeout",
+        "--json",
+        "--report",
+        "--junit",
+        "--max-cost",
+        "--tls-cert",
+        "--tls-key",
+    ): (
+        "--repeat --trials, --parallel --concurrency, --timout --timeout, --format --json, --out --report, "
+        "--xml --junit, --max-seconds --timeout, --tls --tls-cert, --key --tls-key"
     ),
 }
 

@@ -60,10 +60,17 @@ def find_similar_name(name: str, names: Iterable[str]) -> str | None:
 def find_nearest_name(name: str, known: Iterable[str]) -> str | None:
     """Return the known name that is meant: by related words first, then by spelling. None if none is near."""
     written = _WrittenName(name[:_COMPARED_CHARACTERS])
-    rated = [(written.rate(candidate), candidate) for candidate in sorted(known)]
+    rated = [(written.rate(candidate), candidate) for candidate in _select_family(name, sorted(known))]
     best = max((rating for rating, _ in rated), default=0.0)
     equal = [candidate for rating, candidate in rated if rating == best >= _NEAR]
     return max(equal, key=lambda each: (written.compare_whole(each), -abs(len(each) - len(name))), default=None)
+
+
+def _select_family(name: str, known: Sequence[str]) -> Sequence[str]:
+    """Return the names with the first part of a name with dots, and its related names; all if no name has this part."""
+    family, dot, _ = name.lower().partition(".")
+    inside = {each for each in known if dot and each.lower().startswith(f"{family}.")}
+    return [each for each in known if each in inside or each in list_related_words(name.lower())] if inside else known
 
 
 class _WrittenName:
@@ -131,6 +138,8 @@ class _WrittenName:
         related = list_related_words(written)
         if word in related:
             return _RELATED - _LESS_LIKELY * related.index(word)
+        if written in _NEGATIONS and word not in _NEGATIONS:
+            return 0.0
         start = _START if len(written) > _FEW_WORDS and word.startswith(written) else 0.0
         return max(start, _compare_spelling(self._spellings[place], word, self._near[place]))
 
