@@ -244,7 +244,7 @@ def test_report_that_becomes_unwritable_is_reported_after_the_verdicts(
 def test_report_has_the_command_that_repeats_the_run() -> None:
     run(["run", str(SUITE), "-a", "oracle", "--task", "Wait*", "--timeout", "9", "-k", "2", "--report", "r.html"])
     text = Path("r.html").read_text(encoding="utf-8")
-    assert "--agent oracle --seed 0 --trials 2 --task &#39;Wait*&#39; --timeout 9.0" in text
+    assert "--agent oracle --seed 0 --trials 2 --task &#39;Wait*&#39; --timeout 9s" in text
 
 
 def test_mistakes_are_json_with_json_option(capsysbinary: pytest.CaptureFixture[bytes]) -> None:

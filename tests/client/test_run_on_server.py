@@ -155,7 +155,7 @@ def test_key_of_a_solver_runs_agents_but_no_solutions(
 @pytest.mark.parametrize(
     ("benchmark", "options", "message"),
     [
-        ("forms@1", ["--timeout", "5"], "--timeout 5.0 has no effect with --on"),
+        ("forms@1", ["--timeout", "5"], "--timeout 5s has no effect with --on"),
         ("forms@1", ["--no-judge"], "--no-judge has no effect with --on"),
         ("forms@1", ["--watch"], "--on and --watch exclude each other"),
         ("forms@1", ["--jsonl", "x.jsonl"], "--jsonl is written from the store of a local run"),

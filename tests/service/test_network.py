@@ -17,7 +17,8 @@ from clerkship.kit.tls import TlsFiles
 from clerkship.model.errors import InputError
 from clerkship.sandbox.handle import Refused, Sandboxes
 from clerkship.service.network import build_policy
-from clerkship.service.planning.plan import RunPlan, plan_run
+from clerkship.service.planning.options import NetworkOptions
+from clerkship.service.planning.plan import RunPlan, plan_run, use_network
 from clerkship.service.planning.request import RunRequest
 from clerkship.settings import Settings
 from clerkship.transports.outbound.policy import LOCAL_ONLY, AgentHostPolicy, OutboundPolicy
@@ -72,6 +73,15 @@ def test_warning_names_what_is_reachable_by_whom_and_whom_sandboxes_can_call(pla
     )
     assert planned.network.client_host == "10.1.1.1"
     assert planned.outbound == AgentHostPolicy("192.0.2.7", ("192.0.2.7",))
+
+
+def test_new_run_keeps_the_options_and_a_repeated_one_has_only_its_own(plan: Callable[..., RunPlan]) -> None:
+    options = {"host": "127.0.0.1", "listeners": ("mllp=0",), "allow_no_password": True}
+    planned = plan(FarSolver("192.0.2.7"), timeout=90.0, **options)
+    words = ("--allow-no-password", "--timeout", "1m30s", "--host", "127.0.0.1", "--listener", "mllp=0")
+    assert sorted(planned.run.options) == sorted(words)
+    assert use_network(planned, NetworkOptions()).run.options == ("--timeout", "1m30s")
+    assert use_network(planned, NetworkOptions(public_url="http://h")).run.options[2:] == ("--public-url", "http://h")
 
 
 def test_run_without_options_listens_on_loopback_without_warning(plan: Callable[..., RunPlan]) -> None:

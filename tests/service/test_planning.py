@@ -68,7 +68,7 @@ def test_command_receives_option_groups(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_run_stores_its_options_as_typed() -> None:
     request = RunRequest(path=HERE, agent="nop", tasks=("a", "b"), judge="none", until_sure=0.9, timeout=5.0, seed=7)
-    words = "--until-sure --no-judge --task a --task b --timeout 5.0 --threshold 0.9"
+    words = "--until-sure --no-judge --task a --task b --timeout 5s --threshold 0.9"
     assert sorted(words_of(request)) == sorted(words.split())
     assert words_of(RunRequest(path=HERE, agent="nop", tape="replay", metrics=True)) == ("--metrics", "--replay")
 

@@ -7,12 +7,10 @@ from rich.markup import escape
 from clerkship.cli.console import out
 from clerkship.cli.report_options import OutputOptions
 from clerkship.cli.run_output import open_stored_run
-from clerkship.kit.command_option import is_any_given
 from clerkship.service.fork import plan_fork
-from clerkship.service.network import apply_network
 from clerkship.service.planning.load import add_headers
-from clerkship.service.planning.options import BotOptions, NetworkOptions, RepeatedRunOptions
-from clerkship.service.planning.plan import RunPlan, limit_calls
+from clerkship.service.planning.options import BotOptions, RepeatedRunOptions
+from clerkship.service.planning.plan import RunPlan, limit_calls, use_network
 from clerkship.service.planning.request import ForkRequest
 from clerkship.service.rerun import plan_rerun
 from clerkship.service.resume import plan_resume
@@ -68,5 +66,4 @@ def fork_and_show(request: ForkRequest, resources: RepeatedRunOptions, output: O
 
 
 def _apply_options(plan: RunPlan, options: RepeatedRunOptions) -> RunPlan:
-    plan = limit_calls(plan, options)
-    return apply_network(plan, options) if is_any_given(options, NetworkOptions) else plan
+    return use_network(limit_calls(plan, options), options)

@@ -1,8 +1,11 @@
 """How a field of a request is given on the command line, and how its value is typed again."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from datetime import timedelta
 from typing import Any, get_args, get_type_hints
+
+from clerkship.by_name import load
 
 REFRESH_HINT = "--refresh records what is missing, and nothing else"
 
@@ -47,7 +50,12 @@ class Option:
             yield (self.names[0],)
             return
         for one in value if isinstance(value, tuple) else (value,):
-            yield self.names[0], str(one)
+            yield self.names[0], _render_seconds(one) if self.is_duration else str(one)
+
+
+def _render_seconds(seconds: float) -> str:
+    """Return a number of seconds as a duration. Loaded late, because it imports pydantic, and the help must not."""
+    return str(load("clerkship.model.duration:render_duration")(timedelta(seconds=seconds)))
 
 
 def options_of(group: type) -> dict[str, tuple[Any, Option]]:
@@ -62,12 +70,24 @@ def is_any_given(request: Any, group: type) -> bool:
     return any(getattr(request, item.name) for item in fields(group))
 
 
-def words_of(request: Any) -> tuple[str, ...]:
-    """Return the options of a request as they are typed, flags first: a run keeps them."""
+def words_of(request: Any, group: type | None = None) -> tuple[str, ...]:
+    """Return the options of a request that a run keeps, or all of one of its groups, as they are typed, flags first."""
     words: list[tuple[str, ...]] = []
-    for name, (_, option) in options_of(type(request)).items():
+    for name, (_, option) in options_of(group or type(request)).items():
         value = getattr(request, name)
         is_given = value not in (None, False, ()) or (value is False and option.turns_off)
-        if option.is_kept and is_given:
+        if (option.is_kept or group is not None) and is_given:
             words += option.words(value)
     return tuple(part for typed in sorted(words, key=len) for part in typed)
+
+
+def drop_words(words: Iterable[str], group: type) -> tuple[str, ...]:
+    """Return typed options without those of a group."""
+    typed = {name: kind for kind, option in options_of(group).values() for name in option.names}
+    left, rest = list[str](), iter(words)
+    for word in rest:
+        if word not in typed:
+            left.append(word)
+        elif typed[word] is not bool:
+            next(rest, "")
+    return tuple(left)

@@ -12,7 +12,7 @@ from clerkship.engine.build import BuiltTask, build_tasks, find_plugins_used, op
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import find_missing_models, find_missing_person, resolve_agent, resolve_models
 from clerkship.engine.models import ModelSelection
-from clerkship.kit.command_option import is_any_given
+from clerkship.kit.command_option import drop_words, is_any_given, words_of
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest_calibration
@@ -129,7 +129,17 @@ def plan_run(
     """Plan a run of files: load unless they are loaded, select, freeze, choose models, plan."""
     frozen = freeze_tasks(select_tasks(loaded or load_suite(request, settings, catalog)))
     plan = build_plan(frozen, choose_models(frozen))
-    return apply_network(plan, request) if is_any_given(request, NetworkOptions) else plan
+    return use_network(plan, request) if is_any_given(request, NetworkOptions) else plan
+
+
+def use_network(plan: RunPlan, options: NetworkOptions) -> RunPlan:
+    """Return a plan whose sandboxes listen as the options say. A new run keeps them, to be run again with them."""
+    is_given = is_any_given(options, NetworkOptions)
+    if plan.resumed is None:
+        words = drop_words(plan.run.options, NetworkOptions)  # those of an earlier run, which may not hold here
+        words += words_of(options, NetworkOptions) if is_given else ()
+        plan = replace(plan, run=plan.run.model_copy(update={"options": words}))
+    return apply_network(plan, options) if is_given else plan
 
 
 def build_plan(frozen: FrozenRun, models: ModelSelection) -> RunPlan:
