@@ -9,8 +9,10 @@ from typing import Any
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
+import httpx
 import pytest
 
+from clerkship.actors.agent_job import AgentJob
 from clerkship.actors.webhook import load_http
 from clerkship.kit.wall import now
 from clerkship.model.run import TaskRun
@@ -74,6 +76,25 @@ def test_polls_are_signed_and_a_303_leads_to_the_reply(bench: Workbench) -> None
         assert bench.run_one(load_http(served.url, Settings(webhook_secret="of the agent"))).verdict == "pass"
     assert [asked.path for asked in served.asked] == ["/", "/jobs/1", "/results/1"]
     assert all("webhook-signature" in asked.headers for asked in served.asked)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [("", 1), ("7", 7), ("0", 0.1), ("3600", 60), ("Fri, 02 Jan 1970 00:00:00 GMT", 0.1), ("soon", 1)],
+)
+def test_polls_are_as_far_apart_as_the_agent_asks_within_limits(header: str, seconds: float) -> None:
+    waited: list[float] = []
+
+    async def pause(time: float) -> bool:
+        waited.append(time)
+        return True
+
+    async def fetch(address: str) -> Any:
+        raise AssertionError(address)
+
+    job = AgentJob("http://agent/", httpx.Response(202, headers={"Location": "/jobs/1", "Retry-After": header}))
+    assert asyncio.run(job.poll(fetch, pause)) is None
+    assert waited == [seconds]
 
 
 def test_message_has_what_a_queue_needs(bench: Workbench) -> None:

@@ -474,3 +474,25 @@ def test_query_with_other_values_than_variables_is_not_stored() -> None:
     assert name("http://host/a?s={{session}}") == "http:http://host/a?s={{session}}"
     assert name("http://host/a?s={{session}}&key=hush") == "http:http://host/a?…"
     assert name("http://host/a?hush") == "http:http://host/a?…"
+
+
+@pytest.mark.parametrize("ends", [True, False])
+def test_bot_that_answers_202_is_polled_with_its_headers(bench: Workbench, ends: bool) -> None:
+    suite(bench, WORK, timeout=60 if ends else 1)
+    later = {"Location": "/jobs/1", "Retry-After": "0"}
+
+    def answer(asked: Asked) -> Answered:
+        if asked.method == "POST" or not ends or len(served.asked) < 4:
+            return sends({}, 202, later)
+        return sends({"result": 42})
+
+    with Served(answer) as served:
+        task_run = bench.run_one(
+            f"{served.url}/chat", agent_request=MESSAGE, agent_reply="result", agent_headers=("X-Desk: seven",)
+        )
+    polls = [asked for asked in served.asked if asked.method == "GET"]
+    assert {(asked.path, asked.headers["x-desk"]) for asked in polls} == {("/jobs/1", "seven")}
+    assert task_run.verdict == ("pass" if ends else "fail")
+    if not ends:
+        seen = json.loads(bench.store.sidecar(task_run))["agent_job"]
+        assert seen.endswith("the last answer was 202 '{}'.")

@@ -6,7 +6,8 @@ from urllib.parse import urljoin, urlsplit
 
 from clerkship.actors.contract import AgentError
 from clerkship.actors.messages import excerpt
-from clerkship.kit.wall import monotonic
+from clerkship.kit.wall import monotonic, now
+from clerkship.llm.retry import parse_retry_after
 
 if TYPE_CHECKING:
     import httpx
@@ -46,12 +47,15 @@ class AgentJob:
             self._pause = _read_pause(response)
         return None
 
-    def describe(self, problem: str = "") -> str:
+    def describe(self, problem: str = "", *, has_callback: bool = True) -> str:
         """Return what was seen of a job that is not done; `problem` is why a callback was refused."""
-        polled = f"{self.location} was polled {self._polls} times" if self.location else "it gave no location to poll"
+        count = "once" if self._polls == 1 else f"{self._polls} times"
+        polled = f"{self.location} was polled {count}" if self.location else "it gave no location to poll"
         last = f", the last answer was {self._last}" if self._last else ""
-        callback = f"a request to the callback address was refused: {problem}" if problem else "no callback arrived"
-        return f"It answered 202. In {monotonic() - self._started:.0f} s {polled}{last}; {callback}."
+        refused = f"; a request to the callback address was refused: {problem}" if problem else "; no callback arrived"
+        return (
+            f"It answered 202. In {monotonic() - self._started:.0f} s {polled}{last}{refused if has_callback else ''}."
+        )
 
     def _resolve(self, location: str) -> str:
         """Return a location as an address; raise AgentError for one at another host, which may not be the agent's."""
@@ -63,7 +67,6 @@ class AgentJob:
 
 
 def _read_pause(response: "httpx.Response") -> float:
-    """Return the seconds until the next poll: those of Retry-After within limits; a date there is not read."""
-    text = response.headers.get("retry-after", "")
-    seconds = float(text) if text.isascii() and text.isdigit() else DEFAULT_POLL_SECONDS
-    return min(max(seconds, POLL_SECONDS[0]), POLL_SECONDS[1])
+    """Return the seconds until the next poll: those of Retry-After, within limits."""
+    seconds = parse_retry_after(response.headers.get("retry-after", ""), now())
+    return min(max(DEFAULT_POLL_SECONDS if seconds is None else seconds, POLL_SECONDS[0]), POLL_SECONDS[1])

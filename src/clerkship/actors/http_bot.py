@@ -311,7 +311,7 @@ class HttpBotAgent:
         try:
             polled = await job.poll(fetch, _sleep)
         except asyncio.CancelledError:
-            self._unfinished = job.describe()
+            self._unfinished = job.describe(has_callback=False)
             raise
         assert polled is not None
         return polled
