@@ -324,6 +324,10 @@ def test_duplicate_benchmark_slug_is_reported_at_the_slug(workspace: Workspace) 
 NAMES = [
     ("criteria: [{label: x, assertion: {nevr: files.*}}]", "unknown assertion `nevr`; did you mean `never`?"),
     ("criteria: [{label: x, assertion: file_presnt}]", "unknown assertion `file_presnt`; did you mean `file_present`?"),
+    (
+        "criteria: [{label: x, assertion: {fax.queued: {}}}]",
+        "this is an event: write `event_occurred: {",
+    ),
     ("criteria: [{label: x, assertion: {assert: 5}}]", "unknown assertion `assert`"),
     ("scenario: [files.dorp: {path: x}]", "unknown step `files.dorp`; did you mean `files.drop`?"),
     ("scenario: [fault.latncy: {by: 1s}]", "unknown step `fault.latncy`; did you mean `fault.latency`?"),

@@ -102,6 +102,7 @@ class Registrations:
                 self._add(plugin)
         for table in self._tables.values():
             table.missing = self.missing
+        self.assertions.missing = partial(_explain_assertion, self)
 
     def _reserved_prefixes(self) -> set[str]:
         """Return the first parts of built-in names, which no plug-in may use as its prefix."""
@@ -170,6 +171,16 @@ class Registrations:
     def warnings(self) -> list[str]:
         """Return a warning for each plug-in that could not be loaded."""
         return [str(plugin) for plugin in self.broken]
+
+
+def _explain_assertion(known: Registrations, name: str) -> str:
+    """Return why an assertion is unknown: it is an event, or as for any other name."""
+    kind = name.partition(".")[0]
+    tables = [table for table in (known.simulators, known.domains) if kind in table]
+    events = [event.kind for table in tables for event in table.get(kind).events]
+    if name in events or name in known.agent_event_kinds:
+        return f"this is an event: write `event_occurred: {{event: {name}}}`, or make it a step of `sequencing`"
+    return known.missing(name)
 
 
 def _find_by_name(kind: KindEntry | DomainEntry, table: str, name: str) -> Any:
