@@ -71,7 +71,9 @@ def test_trial_has_the_same_count_in_every_view(
     assert failure is not None
     assert failure.text is not None
     assert "✗ The agent acted (gate, on every task)" in failure.text
-    assert "(gate, on every task)" in Path("r.md").read_text()
+    markdown = Path("r.md").read_text()
+    assert "| <code>Says one</code>; on every task: <code>The agent acted</code> |" in markdown
+    assert "(gate, on every task)" in markdown
     [result] = Path().rglob("run_1.json")
     data = json.loads(result.read_text())
     assert data["assertions_summary"] == {"passed": 1, "total": 2, "all_passed": False}
