@@ -23,7 +23,7 @@ for name in names:
         if not name.endswith("__main__"):
             importlib.import_module(name)
     except ImportError as error:
-        failed.append(f"{module.name}: {error}")
+        failed.append(f"{name}: {error}")
 assert len(names) > 1000
 assert not failed, failed
 """
