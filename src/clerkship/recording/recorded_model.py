@@ -144,12 +144,33 @@ def _render_messages(talk: Iterable[RecordedMessage]) -> str:
 
 def render_diff(name: str, recorded: str, current: str) -> str:
     """Return how what is asked differs from what is recorded, on lines of its own."""
-    diff = difflib.unified_diff(
-        recorded.splitlines(), current.splitlines(), f"{name}, as recorded", f"{name}, as asked", n=1, lineterm=""
+    diff = list(
+        difflib.unified_diff(
+            recorded.splitlines(), current.splitlines(), f"{name}, as recorded", f"{name}, as asked", n=1, lineterm=""
+        )
     )
-    lines = [line if len(line) <= MAX_LINE_LENGTH else f"{line[:MAX_LINE_LENGTH]}…" for line in diff]
-    more = [f"… and {len(lines) - MAX_LINES} more lines"] if len(lines) > MAX_LINES else []
-    return "".join(f"\n{line}" for line in (*lines[:MAX_LINES], *more))
+    lines = [_cut_line(line, diff) for line in diff[:MAX_LINES]]
+    more = [f"… and {len(diff) - MAX_LINES} more lines"] if len(diff) > MAX_LINES else []
+    return "".join(f"\n{line}" for line in (*lines, *more))
+
+
+def _cut_line(line: str, diff: Sequence[str]) -> str:
+    """Return the part of a long line where it begins to differ from the line on the other side that is most alike."""
+    if len(line) <= MAX_LINE_LENGTH:
+        return line
+    sign = line[0]
+    others = [other for other in diff if sign != other[0] != " "] if sign != " " else []
+    equal = max((_count_equal(line[1:], other[1:]) for other in others), default=0)
+    start = max(1, equal - MAX_LINE_LENGTH // 2)
+    end = start + MAX_LINE_LENGTH - 1
+    return f"{sign}{'…' * (start > 1)}{line[start:end]}{'…' * (end < len(line))}"
+
+
+def _count_equal(one: str, other: str) -> int:
+    """Return how many characters two texts have in common at their beginnings."""
+    return next(
+        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
 
 
 class CassetteLookup(NamedTuple):
