@@ -9,10 +9,13 @@ import pytest
 from clerkship.assertions.model_calls import ModelUsage, PromptContains, PromptNeverContains
 from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import ModelCalled
+from clerkship.model.errors import PlatformError
+from clerkship.model_proxy import trial_calls
 from clerkship.sandbox.assertion import Assertion
 from clerkship.settings import Settings
 from tests.actors.programs import program
 from tests.assertions.log_builder import LogBuilder
+from tests.model_proxy.desk import ModelDesk
 from tests.model_proxy.provider import KEY, ModelProvider
 from tests.workbench import Workbench, written
 
@@ -96,6 +99,22 @@ def test_unknown_cost_is_no_verdict() -> None:
 def test_text_is_found_however_it_is_escaped(request_body: str) -> None:
     assert PromptContains(text="ZWÖLF").check(calls(request_body)).passed
     assert PromptContains(pattern="(?i)zw.lf").check(calls(request_body)).passed
+
+
+@pytest.mark.parametrize("assertion", [PromptContains, PromptNeverContains])
+def test_request_that_is_stored_in_part_is_no_verdict(
+    assertion: type[PromptContains | PromptNeverContains], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial_calls, "MAX_LOGGED_BODY", 60)
+    with ModelProvider("42") as provider, ModelDesk(provider) as desk:
+        desk.post("/chat/completions", {"model": "gpt-4o", "messages": [{"content": f"early {'x' * 60} late"}]})
+        [call] = desk.calls
+    assert call.request_is_cut
+    log = LogBuilder()
+    log.add_event(call)
+    assert assertion(text="early").check(log.evidence()).passed is (assertion is PromptContains)
+    with pytest.raises(PlatformError, match="1 of 1 requests to a model are too long to be stored as a whole"):
+        assertion(text="late").check(log.evidence())
 
 
 @pytest.mark.parametrize(

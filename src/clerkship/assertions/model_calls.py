@@ -77,6 +77,10 @@ def _get_usage(evidence: Evidence, event: Event) -> Mapping[str, Any]:
     return evidence.model_calls.get(event.seq, {})
 
 
+class PromptUnknown(PlatformError):
+    """Raised when a text is in no stored request, but some are stored in part."""
+
+
 class PromptMatch(Assertion):
     """What to look for in the agent's requests to models: a text, or a pattern."""
 
@@ -100,6 +104,16 @@ class PromptMatch(Assertion):
                 start, end = span
                 yield event, prompt[max(0, start - _AROUND) : end + _AROUND]
 
+    def count_without(self, evidence: Evidence) -> int:
+        """Return how many requests there are, if none matches. Raises PromptUnknown if some are not complete."""
+        calls = evidence.of_kind(ModelCalled.kind)
+        cut = [event.seq for event in calls if cast(ModelCalled, event.payload).request_is_cut]
+        if cut:
+            places = ", ".join(f"#{seq}" for seq in cut[:10])
+            reason = f"{len(cut)} of {len(calls)} requests to a model are too long to be stored as a whole ({places})"
+            raise PromptUnknown(f"{reason}, so it is not known whether they contain {self.described}")
+        return len(calls)
+
     def _search(self, prompt: str) -> tuple[int, int] | None:
         if self.pattern is not None:
             match = compile_pattern(self.pattern).search(prompt) if has_match(self.pattern, prompt) else None
@@ -122,7 +136,7 @@ class PromptContains(PromptMatch):
         """Look for the text; show the first request that has it."""
         found = next(self.find(evidence), None)
         if found is None:
-            count = len(evidence.of_kind(ModelCalled.kind))
+            count = self.count_without(evidence)
             row = FieldCheck(path="prompt", expected=self.described, actual="(none)", passed=False)
             return Check.of(False, f"none of {count} requests to a model contains {self.described}", row)
         event, around = found
@@ -146,7 +160,7 @@ class PromptNeverContains(PromptMatch):
         if rows:
             places = ", ".join(f"#{row.seq}" for row in rows[:10])
             return Check.of(False, f"{len(rows)} requests to a model contain {self.described} ({places})", *rows)
-        count = len(evidence.of_kind(ModelCalled.kind))
+        count = self.count_without(evidence)
         if not count:
             return Check.of(True, "the agent called no model through the run")
         return Check.of(True, f"none of {count} requests to a model contains {self.described}")

@@ -132,6 +132,8 @@ class ModelCalled(Payload, kind="agent.model.called"):
     parts one per line, without what differs in every run.
     """
     response: str = ""
+    request_is_cut: bool = False
+    """Whether only the beginning of the request is stored."""
 
 
 OutboundOutcome = Literal[

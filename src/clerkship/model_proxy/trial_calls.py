@@ -237,7 +237,7 @@ class TrialCalls:
                 self._log(call, answer, error)
 
     def _log(self, call: OpenCall, answer: AnswerSummary, error: str) -> None:
-        request = call.request
+        request, (request_body, is_cut) = call.request, self._store(call.body)
         called = ModelCalled(
             provider=call.provider,
             operation=call.operation,
@@ -253,8 +253,9 @@ class TrialCalls:
             ),
             finish_reason=self._clean(answer.finish_reason),
             error=self._clean(error),
-            request=self._store(call.body),
-            response=self._store(call.response, is_stream=call.is_stream),
+            request=request_body,
+            response=self._store(call.response, is_stream=call.is_stream)[0],
+            request_is_cut=is_cut,
         )
         event = self.host.emit(SOURCE, called, "agent")
         for proposed in answer.tool_calls:
@@ -297,13 +298,15 @@ class TrialCalls:
             facts, counts = self.host.sidecar.facts, {**self._counts, "cost": self._cost}
             facts[MODEL_USAGE] = {**counts, **object_of(facts.get(MODEL_USAGE))}
 
-    def _store(self, body: bytes, *, is_stream: bool = False) -> str:
-        """Return the part of a body that is stored. It is redacted first, so that no secret is cut and left."""
+    def _store(self, body: bytes, *, is_stream: bool = False) -> tuple[str, bool]:
+        """Return the part of a body that is stored, and whether that is less than the whole. It is redacted first, so
+        that no secret is cut and left.
+        """
         text = body.decode(errors="replace")
         redacted: str = "".join(hide_stream(text, self._redact)) if is_stream else self._redact(text)
         stored = redacted[: max(0, min(MAX_LOGGED_BODY, MAX_LOGGED_BODIES - self._logged_bytes))]
         self._logged_bytes += len(stored)
-        return stored
+        return stored, len(stored) < len(redacted)
 
     def _clean(self, value: Any) -> Any:
         """Return a value with each text redacted and valid: JSON may have half of a surrogate pair."""
