@@ -1,6 +1,7 @@
 """What agents and providers should not send: bounded, an event each, and no secret in the log."""
 
 import json
+from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,7 +9,7 @@ import httpx
 import pytest
 
 from tests.model_proxy.desk import CHAT, ModelDesk
-from tests.model_proxy.provider import ModelProvider, Raw
+from tests.model_proxy.provider import KEY, ModelProvider, Raw
 from tests.waiting import wait_until
 
 
@@ -19,18 +20,22 @@ def desk() -> Iterator[ModelDesk]:
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "clk_mdl_" + "x" * 43])
-def test_wrong_token_is_refused_and_not_logged(desk: ModelDesk, token: str) -> None:
+def test_wrong_token_is_refused_and_noted_beside_the_log(desk: ModelDesk, token: str) -> None:
     headers = {"x-api-key": token} if token else {}
     response = desk.post("/chat/completions", CHAT, "no", **headers)
     assert (response.status_code, response.json()["error"]["code"]) == (401, "invalid_api_key")
     assert response.headers["x-should-retry"] == "false"
     assert desk.provider.received == []
     assert desk.calls == []
+    [noted] = desk.playground.sidecar.unauthenticated.requests
+    assert (noted["sandbox"], noted["path"], noted["status"]) == ("models", "/openai/v1/chat/completions", 401)
+    assert not token or token not in str(noted)
 
 
 def test_token_of_another_trial_is_refused(desk: ModelDesk) -> None:
     other = desk.proxy.open_trial(desk.open_playground(), desk.listener.url)["openai"]
     assert desk.post("/chat/completions", CHAT, other.api_key).status_code == 401
+    assert desk.playground.sidecar.unauthenticated.count == 1
 
 
 def test_token_is_not_valid_after_the_run(desk: ModelDesk) -> None:
@@ -79,6 +84,8 @@ def test_body_of_50_megabytes_is_refused_and_logged(desk: ModelDesk) -> None:
         status = 413
     assert status == 413
     assert desk.provider.received == []
+    wait_until(lambda: len(desk.calls) == 1)
+    assert (desk.calls[0].status, desk.calls[0].request) == (413, "")
 
 
 @pytest.mark.parametrize(
@@ -141,6 +148,17 @@ def test_thousand_tools_are_logged_by_name(desk: ModelDesk) -> None:
     tools = [{"type": "function", "function": {"name": f"tool_{n}", "parameters": {}}} for n in range(1500)]
     assert desk.post("/chat/completions", {**CHAT, "tools": [*tools, None, 3, {}]}).status_code == 200
     assert (len(desk.calls[0].tools), desk.calls[0].tools[999]) == (1000, "tool_999")
+
+
+def test_key_in_a_body_is_not_logged(desk: ModelDesk) -> None:
+    quoted = f"Use {KEY}, or {desk.openai.api_key}, or {b64encode(KEY.encode()).decode()}."
+    desk.provider.answers = [quoted]
+    assert desk.post("/chat/completions", {**CHAT, "messages": [{"role": "user", "content": quoted}]}).is_success
+    assert desk.provider.received[0].data["messages"][0]["content"] == quoted
+    log = desk.playground.log.data() + b"".join(desk.playground.log.blobs.values())
+    assert b"_API_KEY}" in log
+    for secret in (KEY, desk.openai.api_key, b64encode(KEY.encode()).decode()):
+        assert secret.encode() not in log
 
 
 def test_header_with_a_line_break_is_not_smuggled(desk: ModelDesk) -> None:

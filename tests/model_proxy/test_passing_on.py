@@ -6,6 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 from clerkship.events.agent import ToolExecuted
+from clerkship.sandbox.request import Request
 from tests.model_proxy.desk import CHAT, ModelDesk
 from tests.model_proxy.provider import KEY, Call, ModelProvider, Raw
 from tests.waiting import wait_until, wait_until_stable
@@ -183,3 +184,13 @@ def test_connections_to_the_provider_are_used_again(desk: ModelDesk) -> None:
     assert len(desk.provider.received) == 3
     [host] = [host for host in desk.proxy._hosts.values() if host.account.name == "openai"]
     assert len(host._idle) == 1
+
+
+def test_agent_that_leaves_before_the_first_part_of_a_stream_is_logged(desk: ModelDesk) -> None:
+    name = desk.openai.base_url.split("/")[-3]
+    body = json.dumps({**CHAT, "stream": True}).encode()
+    headers = {"x-api-key": desk.openai.api_key}
+    reply = desk.proxy.answer(name, Request("POST", "/openai/v1/chat/completions", {}, headers, body))
+    assert reply.status == 200
+    del reply  # as the server does
+    assert desk.calls[0].error == "the agent did not read the response to its end"

@@ -164,7 +164,10 @@ class ModelProxy:
         tokens = (parse_bearer_token(headers), *keys)
         if trial is None or not any(equal_in_constant_time(trial.token, token) for token in tokens):
             reason = "the API key is not the model token of this run; use the one in OPENAI_API_KEY, ANTHROPIC_API_KEY"
-            raise Refusal(401, "invalid_api_key", f"{reason} or GEMINI_API_KEY, or in `models` of the message")
+            refusal = Refusal(401, "invalid_api_key", f"{reason} or GEMINI_API_KEY, or in `models` of the message")
+            if trial is not None:
+                trial.calls.note_unauthenticated(request, refusal)
+            raise refusal
         return trial
 
     def hide_keys(self, data: bytes) -> bytes:
@@ -291,7 +294,9 @@ class ProxiedCall:
         call.is_stream = True
         reader = self._api.open_reader(operation, is_stream=True)
         stream = StreamedResponse(self._proxy, call, reader, response, save)
-        chunks = ByteStream(stream.read(drops_usage=self._drops_usage))
+        parts = stream.read(drops_usage=self._drops_usage)
+        next(parts)  # so that it ends the call also if the agent leaves before the first part
+        chunks = ByteStream(parts)
         return Reply(response.status, b"", _EVENT_STREAM, headers, stream=chunks, delivery=self._delivery)
 
     def _send(self, call: OpenCall, operation: ModelOperation, request: Request, body: bytes) -> ProviderResponse:
@@ -360,13 +365,16 @@ class StreamedResponse:
         self._call.end(self._reader.build_summary(), error)
 
     def read(self, *, drops_usage: bool) -> Iterator[bytes]:
-        """Yield the bytes as they arrive. The call is logged before the client gets the last event, upon which it acts.
+        """Yield nothing, and then the bytes as they arrive.
+
+        The call is logged before the client gets the last event, upon which it acts.
 
         With `drops_usage`, leave out the token counts that only the proxy has asked for.
         """
         call, reader, splitter = self._call, self._reader, EventSplitter()
         error, received = "the agent did not read the response to its end", 0
         try:
+            yield b""
             while data := self._response.read():
                 received += len(data)
                 if received > MAX_RESPONSE_BYTES:

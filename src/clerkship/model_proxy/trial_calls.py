@@ -30,7 +30,7 @@ from clerkship.providers.contract import (
 )
 from clerkship.recording.recorded_calls import hide_stream
 from clerkship.sandbox.faults.contract import FREE_OPERATIONS
-from clerkship.sandbox.request import Refusal
+from clerkship.sandbox.request import Refusal, Request
 
 SOURCE = "models"
 """The source of the events of model calls."""
@@ -187,6 +187,17 @@ class TrialCalls:
             self._open.add(call)
             self._log_results(request.results)
         return call
+
+    def note_unauthenticated(self, request: Request, refusal: Refusal) -> None:
+        """Note a request to the address of the trial without its token, which is not logged: any client can send it."""
+        with self.host.lock:
+            self.host.sidecar.unauthenticated.add(
+                sandbox=SOURCE,
+                method=request.method,
+                path=self._redact(request.path),
+                status=refusal.status,
+                reason=refusal.reason,
+            )
 
     def count(self, call: OpenCall) -> ReachedLimit | None:
         """Count a call that a model is to answer, or return the limit for which it is refused."""
