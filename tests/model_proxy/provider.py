@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, NamedTuple, Self
@@ -75,7 +76,8 @@ class ModelProvider:
             def do_POST(self) -> None:
                 body = self.rfile.read(int(self.headers.get("content-length", 0)))
                 headers = {name.lower(): value for name, value in self.headers.items()}
-                provider.answer(self, ReceivedCall(self.command, self.path, headers, body))
+                with suppress(BrokenPipeError, ConnectionResetError):  # the proxy left
+                    provider.answer(self, ReceivedCall(self.command, self.path, headers, body))
 
             do_GET = do_POST  # noqa: N815  (a name of the standard library)
 

@@ -48,6 +48,8 @@ _PASSED_ON = frozenset({"content-type", "accept", "user-agent", "idempotency-key
 _PASSED_ON_PREFIXES = ("anthropic-", "openai-", "x-stainless-", "x-goog-api-client")
 _PASSED_BACK = frozenset({"retry-after", "retry-after-ms", "request-id", "x-request-id", "x-should-retry"})
 _PASSED_BACK_PREFIXES = ("anthropic-", "openai-", "x-ratelimit-")
+_RETRIES = "x-stainless-retry-count"
+"""The header in which clients of OpenAI and Anthropic count how often they have repeated a call."""
 _EVENT_STREAM = "text/event-stream"
 EMPTY_BODY: Mapping[str, Any] = {}
 UNREACHABLE = 502
@@ -220,12 +222,18 @@ class ProxiedCall:
             return (
                 self._refuse_beyond_limit(call)
                 or self._inject_faults(call, operation, request)
-                or self._replay(call, operation)
+                or self._replay(call, operation, request)
                 or self._pass_on(call, operation, request, body)
             )
         except BaseException as error:
+            self._release()
             call.end(AnswerSummary(), f"the proxy failed: {error}")
             raise
+
+    def _release(self) -> None:
+        """Count the call as none of those that are recorded."""
+        if self._recording is not None and self._asked is not None:
+            self._recording.release(self._asked)
 
     def _log_refusal(self, operation: ModelOperation | None, request: Request, refusal: Refusal) -> Reply:
         try:
@@ -246,6 +254,7 @@ class ProxiedCall:
         injected = self._faults.inject(sends_events=sends_events)
         if injected is None:
             return None
+        self._release()
         call.status = injected.status
         return self._finish(call, operation, injected.media, injected.headers, injected.data)
 
@@ -255,10 +264,12 @@ class ProxiedCall:
         call.end(AnswerSummary(), reason)
         return _refuse(self._api, Refusal(400, code, reason))
 
-    def _replay(self, call: OpenCall, operation: ModelOperation) -> Reply | None:
+    def _replay(self, call: OpenCall, operation: ModelOperation, request: Request) -> Reply | None:
         """Return the recorded response, or in a replay the refusal of a request that is not recorded."""
         if self._recording is None or self._asked is None:
             return None
+        is_repeated = request.headers.get(_RETRIES, "0") != "0"
+        self._asked = self._recording.begin(self._asked, is_repeated=is_repeated)
         recorded = self._recording.find(self._asked)
         if recorded is None and self._recording.replays:
             return self._refuse_call(call, "not_recorded", str(self._recording.miss(self._asked)))
@@ -276,6 +287,7 @@ class ProxiedCall:
                 response = self._send(call, operation, request, request.body)
                 data = None if _is_stream(response) and not self._faults.cuts else response.read_all(MAX_RESPONSE_BYTES)
         except ProviderFailed as failed:
+            self._release()
             call.status, call.is_outage = UNREACHABLE, True
             call.end(AnswerSummary(), str(failed))
             return _refuse(self._api, Refusal(UNREACHABLE, "provider_failed", str(failed)))
@@ -293,7 +305,7 @@ class ProxiedCall:
             return self._finish(call, operation, media, headers, data)
         call.is_stream = True
         reader = self._api.open_reader(operation, is_stream=True)
-        stream = StreamedResponse(self._proxy, call, reader, response, save)
+        stream = StreamedResponse(self._proxy, call, reader, response, save, self._release)
         parts = stream.read(drops_usage=self._drops_usage)
         next(parts)  # so that it ends the call also if the agent leaves before the first part
         chunks = ByteStream(parts)
@@ -355,13 +367,18 @@ class StreamedResponse:
         reader: AnswerReader,
         response: ProviderResponse,
         save: Callable[[bytes], None],
+        release: Callable[[], None],
     ) -> None:
-        self._proxy, self._call, self._reader, self._response, self._save = proxy, call, reader, response, save
+        self._proxy, self._call, self._reader, self._response = proxy, call, reader, response
+        self._save, self._release = save, release
 
     def _end(self, error: str = "") -> None:
         """Log the call, and record it if it is complete; nothing happens the second time."""
-        if not self._call.is_ended and not error:
-            self._save(self._call.response)
+        if not self._call.is_ended:
+            if error:
+                self._release()
+            else:
+                self._save(self._call.response)
         self._call.end(self._reader.build_summary(), error)
 
     def read(self, *, drops_usage: bool) -> Iterator[bytes]:

@@ -9,19 +9,21 @@ See docs/decisions/0037-record-model-calls.md.
 import re
 import tempfile
 import threading
-from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from functools import lru_cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import orjson
 
+from clerkship.events.log import Log
 from clerkship.kit.wall import now
 from clerkship.recording.cassette import Cassette, RecordedModelCall, TrialKey, content_key
 from clerkship.recording.current_date import hide_current_date
 from clerkship.recording.recorded_model import render_diff
-from clerkship.recording.session import NotRecorded, RecordingSession
+from clerkship.recording.session import NotRecorded, RecordingSession, build_miss
+from clerkship.recording.shown_ids import UUID, ShownIds
 
 IGNORED = frozenset({"client_metadata", "metadata", "prompt_cache_key", "safety_identifier", "stream_options", "user"})
 """Fields that identify a session or a user, and do not change the answer."""
@@ -29,12 +31,13 @@ LISTS = ("system", "instructions", "tools", "messages", "input", "contents")
 """Fields whose entries are compared one by one."""
 PASSING = frozenset({408, 409, 425, 429})
 """Statuses, besides those from 500 on, upon which a client tries again. They are not recorded."""
-_UUID = re.compile(r"(?<![0-9a-fA-F])[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}(?![0-9a-fA-F])")
 _TEMPORARY = re.compile(rf"{re.escape(tempfile.gettempdir())}/[^\s\"'\\/]+")
 
 
 class RedactedTrial(Protocol):
     """The part of a playground that recordings use."""
+
+    log: Log
 
     def redact(self, text: str) -> str:
         """Replace the credentials and addresses of the trial."""
@@ -51,6 +54,13 @@ class AskedCall(NamedTuple):
     texts: tuple[str, ...]
     entry: RecordedModelCall
     """Without the response."""
+    attempt: int = 0
+    """Which of all requests of the trial it is."""
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """What only one request of a trial has: its number among those that are equal."""
+        return self.request, self.entry.number
 
 
 class CallRecording:
@@ -59,8 +69,15 @@ class CallRecording:
     def __init__(self, session: RecordingSession, owner: TrialKey, trial: RedactedTrial) -> None:
         self._session, self._owner, self._trial = session, owner, trial
         self._redactor = session.redactor_for(owner[0])
-        self._counts: Counter[str] = Counter()
-        """How many responses each request has had; those that are not recorded do not count."""
+        self._ids = ShownIds()
+        self._attempts = count(1)
+        self._places: dict[tuple[str, int], int] = {}
+        """The attempt that has each place among equal requests; one that failed has none."""
+        self._last: dict[str, int] = {}
+        """The number of the last of equal requests, unless it failed."""
+        self._taken: dict[str, int] = {}
+        """How many of the first numbers of equal requests are not free."""
+        self._has_missed = False
         self._lock = threading.Lock()
         session.record_calls(owner)
 
@@ -75,7 +92,7 @@ class CallRecording:
 
     def ask(self, provider: str, operation: str, body: Mapping[str, Any]) -> AskedCall:
         """Return the call to look for: the next one with this request."""
-        texts = tuple(split_request(body, self._hide))
+        texts = tuple(split_request(body, self._hide, self._ids.find(self._trial.log)))
         entry = RecordedModelCall(
             key="",
             of=(self._owner,),
@@ -86,33 +103,61 @@ class CallRecording:
             media="",
             response="",
         )
-        return self._number(AskedCall(content_key(entry.hashed()), texts, entry))
+        return AskedCall(content_key(entry.hashed()), texts, entry)
 
-    def _number(self, asked: AskedCall) -> AskedCall:
-        """Return the call as the next one with its request; `request` stays the key of the first."""
-        entry = asked.entry.model_copy(update={"number": self._counts[asked.request] + 1})
-        return asked._replace(entry=entry.model_copy(update={"key": content_key(entry.hashed())}))
+    def begin(self, asked: AskedCall, *, is_repeated: bool = False) -> AskedCall:
+        """Return the call with its number among equal ones: the first that is free, in order of arrival.
+
+        One that a client repeats, because it did not get the response, has the number of the call before.
+        """
+        with self._lock:
+            number = self._last.get(asked.request) if is_repeated else None
+            if number is None:
+                number = self._taken.get(asked.request, 0) + 1
+                while (asked.request, number) in self._places:
+                    number += 1
+                self._taken[asked.request] = number
+            entry = asked.entry.model_copy(update={"number": number})
+            entry = entry.model_copy(update={"key": content_key(entry.hashed())})
+            begun = asked._replace(entry=entry, attempt=next(self._attempts))
+            self._places[begun.place] = begun.attempt
+            self._last[asked.request] = number
+        return begun
+
+    def release(self, asked: AskedCall) -> None:
+        """Let the next equal request have the number of a call that has no response to record."""
+        with self._lock:
+            if self._places.get(asked.place) == asked.attempt:
+                del self._places[asked.place]
+                self._taken[asked.request] = min(self._taken[asked.request], asked.entry.number - 1)
+            elif asked.attempt:  # the client has repeated it meanwhile
+                return
+            self._last.pop(asked.request, None)
 
     def find(self, asked: AskedCall) -> RecordedModelCall | None:
         """Return the recorded call with its response as this run would have got it; None if it must be asked for."""
         if self._session.mode == "record":
             return None
-        with self._lock:
-            found = self._session.find(self._owner, self._number(asked).entry.key)
-            if not isinstance(found, RecordedModelCall):
-                return None
-            self._counts[asked.request] += 1
+        found = self._session.find(self._owner, asked.entry.key)
+        if not isinstance(found, RecordedModelCall):
+            return None
         return found.model_copy(update={"response": self._trial.restore(self._redactor.show(found.response))})
 
     def miss(self, asked: AskedCall) -> NotRecorded:
-        """Return the error for a request that is not recorded."""
+        """Return the error for a request that is not recorded. The trial names the first, from which others follow."""
         number = f" (number {asked.entry.number} of equal ones)" if asked.entry.number > 1 else ""
         what = f"a call of the agent to {asked.entry.provider}{asked.entry.operation}{number}"
+        self.release(asked)
+        with self._lock:
+            is_first, self._has_missed = not self._has_missed, True
+        if not is_first:
+            return build_miss(self._owner, what)
         return self._session.miss(self._owner, asked.entry.key, what, partial(describe_nearest_call, asked))
 
     def save(self, asked: AskedCall, status: int, media: str, headers: Mapping[str, str], response: bytes) -> None:
         """Record a response, unless a client would ask again upon it."""
         if status >= 500 or status in PASSING:
+            self.release(asked)
             return
         try:
             text = response.decode()
@@ -123,18 +168,19 @@ class CallRecording:
         hidden = "".join(hide_stream(text, self._hide)) if is_stream else self._hide(text)
         known = {"status": status, "media": media, "headers": dict(headers), "response": hidden}
         with self._lock:
-            self._session.put(self._owner, self._number(asked).entry.model_copy(update=known), asked.texts)
-            self._counts[asked.request] += 1
+            if self._places.get(asked.place) == asked.attempt:  # else the client has repeated it meanwhile
+                self._session.put(self._owner, asked.entry.model_copy(update=known), asked.texts)
 
     def _hide(self, text: str) -> str:
         hidden: str = self._redactor.hide(self._trial.redact(text))
         return hidden
 
 
-def split_request(body: Mapping[str, Any], hide: Callable[[str], str]) -> Iterator[str]:
+def split_request(body: Mapping[str, Any], hide: Callable[[str], str], shown: Set[str] = frozenset()) -> Iterator[str]:
     """Yield the parts of a request: its options, then each message and tool, redacted.
 
-    Ids that the client makes up are numbered in the order of their first appearance.
+    Ids that the client makes up are numbered in the order of their first appearance; those that the run has `shown`
+    stay, such as the id of a patient.
     """
     options = {name: value for name, value in body.items() if name not in IGNORED and name not in LISTS}
     parts: list[Any] = [options]
@@ -145,13 +191,13 @@ def split_request(body: Mapping[str, Any], hide: Callable[[str], str]) -> Iterat
     days = {now().date(), now().astimezone().date()}  # programs use UTC, or the time zone of the machine
 
     def number(match: "re.Match[str]") -> str:
-        return numbers.setdefault(match[0], f"[id {len(numbers) + 1}]")
+        return match[0] if match[0] in shown else numbers.setdefault(match[0], f"[id {len(numbers) + 1}]")
 
     folder = _folder_pattern(str(Path.cwd()))
     for part in parts:
         text = hide(orjson.dumps(part, option=orjson.OPT_SORT_KEYS).decode())
         text = _TEMPORARY.sub("[temporary file]", folder.sub("[folder]", text))
-        yield _UUID.sub(number, hide_current_date(text, days))
+        yield UUID.sub(number, hide_current_date(text, days))
 
 
 @lru_cache(4)

@@ -378,7 +378,7 @@ class RecordingSession:
         """
         with self._lock:
             self._misses.setdefault(owner, {}).setdefault((what, key), explain)
-        return NotRecorded(f"not recorded: {what}, in {_describe_trial(owner)}")
+        return build_miss(owner, what)
 
     def refuse(self, owner: TrialKey, why: str) -> None:
         """Mark a trial as impossible to record."""
@@ -484,6 +484,11 @@ class RecordingSession:
             missed=len(self._misses),
             first_miss=self.error_of(min(self._misses)) if self._misses else "",
         )
+
+
+def build_miss(owner: TrialKey, what: str) -> NotRecorded:
+    """Return the error for what a trial needs and is not recorded."""
+    return NotRecorded(f"not recorded: {what}, in {_describe_trial(owner)}")
 
 
 def _describe_trial(owner: TrialKey) -> str:
