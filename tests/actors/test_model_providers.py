@@ -230,6 +230,15 @@ def test_replay_of_a_hosted_model_needs_no_key(bench: Workbench) -> None:
     assert "not recorded: a call of the agent to openai/chat/completions" in missed.error
 
 
+def test_recording_at_another_address_is_replayed_without_it(bench: Workbench) -> None:
+    suite(bench, WORK)
+    with Served(in_turn(ANSWERS["openai"])) as served:
+        bench.run_one("openai:small", tape="record", settings=Settings(openai_base_url=f"{served.url}/v1"))
+    assert json.loads(served.asked[-1].body)["max_tokens"]  # api.openai.com has another name for it
+    again = bench.run_one("openai:small", tape="replay", settings=Settings())
+    assert (again.verdict, again.error) == ("pass", "")
+
+
 def test_models_of_each_provider_come_from_the_reference_or_the_settings() -> None:
     given = Settings(anthropic_base_url="http://here", gemini_base_url="http://there")
     assert load_anthropic("m", given).name == "anthropic:m@http://here"

@@ -130,3 +130,10 @@ def test_trial_names_the_first_request_that_is_missing(recordings: Recordings) -
     for question in ("How many boxes?", "a", "b", "c", "d"):
         assert replayed.find(question) is None
     assert '+    "content": "How many boxes?"' in replayed.session.error_of(OWNER)
+
+
+def test_providers_whose_addresses_are_in_a_prompt_are_there_in_a_replay(recordings: Recordings) -> None:
+    recorded = recordings.open("record")
+    recorded.save(recorded.ask("Use http://[address]/models/[trial]/gemini."), "yes")
+    recorded.session.save()
+    assert recordings.open("replay").session.providers() == {"openai", "gemini"}

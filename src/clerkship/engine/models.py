@@ -22,7 +22,6 @@ from clerkship.model.scenario import ScenarioPerson
 from clerkship.model.snapshot import Snapshot
 from clerkship.model.task import Task
 from clerkship.model.usage import ModelLimits, Role
-from clerkship.recording.cassette import RecordedModelCall
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.request import Request
@@ -164,7 +163,7 @@ class ModelSelection:
             return None
         if not self.replays:
             return self.build_proxy(None, account)
-        recorded = {entry.provider for entry in self.session.entries() if isinstance(entry, RecordedModelCall)}
+        recorded = self.session.providers()
         return self.build_proxy(recorded, account) if recorded or account else None
 
     def check_limits(self, limits: ModelLimits, solver: Solver) -> None:

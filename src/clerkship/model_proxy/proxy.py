@@ -216,7 +216,7 @@ class ProxiedCall:
             return _refuse(self._api, refusal)
         self._faults, self._drops_usage = CallFaults(self._calls.host, self._api, call), body is not request.body
         if self._recording is not None:
-            self._asked = self._recording.ask(self._api.name, operation.path, data)
+            self._asked = self._recording.ask(self._api.name, operation.path, self._name_limit(data))
             call.body = "\n".join(self._asked.texts).encode()  # so that the log of a replay is the same
         try:
             return (
@@ -229,6 +229,13 @@ class ProxiedCall:
             self._release()
             call.end(AnswerSummary(), f"the proxy failed: {error}")
             raise
+
+    def _name_limit(self, data: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return a request as it is looked for: a built-in agent names its limit of tokens as the address needs it, and
+        a replay may know another one.
+        """
+        names = () if self._stop is None else self._api.limits
+        return {names[0] if name in names else name: value for name, value in data.items()} if names else data
 
     def _release(self) -> None:
         """Count the call as none of those that are recorded."""

@@ -46,6 +46,7 @@ _RUN_SPECIFIC = (
 """What differs in every run, and credentials of any issuer: a text that is searched for first, because that is fast,
 the pattern, and what replaces it."""
 _REFERENCE = re.compile(r"(\$+)\{([A-Za-z_][A-Za-z0-9_]*)\}")
+_MODEL_ADDRESS = re.compile(r"/models/\[trial\]/(\w+)")
 AGENT_CALLS = "agent calls"
 """The role of the agent's own model calls."""
 SAVE_EVERY = 5.0
@@ -310,6 +311,17 @@ class RecordingSession:
             for entry in cassette.file.entries.values()
             if any(task in self.paths and (trials is None or trial <= trials) for task, trial in entry.of)
         ]
+
+    def providers(self) -> set[str]:
+        """Return the providers that agents called, and those whose addresses they sent to a model."""
+        calls = {entry.key: entry for entry in self.entries() if isinstance(entry, RecordedModelCall)}
+        texts = {
+            cassette.file.texts[part]
+            for cassette in self._cassettes.values()
+            for key in calls.keys() & cassette.file.entries.keys()
+            for part in calls[key].request
+        }
+        return {call.provider for call in calls.values()}.union(*map(_MODEL_ADDRESS.findall, texts))
 
     def digest(self, task: str) -> str:
         """Return the hash of a task's cassette, as it was loaded."""
