@@ -123,7 +123,8 @@ class CallFaults:
             bodies = [*_parse_events(data)] if is_stream else _parse(data)
             is_response = is_stream and self._call.operation == "responses"
             if is_response:  # its last event has all of it
-                bodies = [body["response"] for body in bodies if body.get("type") == "response.completed"]
+                last = [body.get("response") for body in bodies if body.get("type") == "response.completed"]
+                bodies = [response for response in last if isinstance(response, dict)]
             with self._host.lock:  # other calls may have been cut meanwhile
                 is_used_up = active.fault.times == active.times_triggered
                 cut = None if is_used_up else cut_answer(self._call.operation, bodies, active.fault.keep)

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from clerkship.providers.contract import list_of, object_of
+
 ID = "injected"
 """The end of the ids in such an answer."""
 
@@ -45,9 +47,9 @@ def stream_response(response: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     events: list[dict[str, Any]] = []
     begun = {**response, "status": "in_progress", "output": [], "usage": None}
     events += [{"type": f"response.{kind}", "response": begun} for kind in ("created", "in_progress")]
-    for number, item in enumerate(response.get("output") or []):
+    for number, item in enumerate(map(object_of, list_of(response.get("output")))):
         place = {"item_id": item.get("id"), "output_index": number}
-        parts = (item.get("content") or []) if item.get("type") == "message" else []
+        parts = [*map(object_of, list_of(item.get("content")))] if item.get("type") == "message" else []
         started = {**item, "status": "in_progress"} | ({"content": []} if parts else {})
         events.append({"type": "response.output_item.added", "output_index": number, "item": started})
         for content, part in enumerate(parts):

@@ -31,7 +31,8 @@ def cut_answer(operation: str, bodies: Sequence[Body], keep: int | None = None) 
     response in its last event is cut.
     """
     list_pieces, end = _OPERATIONS[operation]
-    pieces = [piece for body in bodies for piece in list_pieces(body) if piece.holder.get(piece.field)]
+    listed = (piece for body in bodies for piece in list_pieces(body))
+    pieces = [piece for piece in listed if (value := piece.holder.get(piece.field)) and isinstance(value, str | dict)]
     if not pieces:
         return None
     last = [piece for piece in pieces if piece.text == pieces[-1].text]
@@ -51,17 +52,22 @@ def _render(value: Any) -> str:
     return value if isinstance(value, str) else orjson.dumps(value).decode()
 
 
+def _object(value: Any) -> Body:
+    """Return an object, whatever a provider sends."""
+    return value if isinstance(value, dict) else {}
+
+
 def _objects(value: Any) -> Iterator[Body]:
-    """Yield the objects of a list, whatever a provider sends."""
+    """Yield the objects of a list."""
     yield from (part for part in (value if isinstance(value, list) else ()) if isinstance(part, dict))
 
 
 def _list_chat(body: Body) -> Iterator[Piece]:
     for choice in _objects(body.get("choices")):
-        message = choice.get("message") or choice.get("delta") or {}
+        message = _object(choice.get("message") or choice.get("delta"))
         yield Piece("content", message, "content")
         for number, call in enumerate(_objects(message.get("tool_calls"))):
-            yield Piece(call.get("index", number), call.get("function") or {}, "arguments")
+            yield Piece(call.get("index", number), _object(call.get("function")), "arguments")
 
 
 def _end_chat(body: Body) -> None:
@@ -71,23 +77,23 @@ def _end_chat(body: Body) -> None:
 
 
 def _list_message(body: Body) -> Iterator[Piece]:
-    blocks = [*_objects(body.get("content")), body.get("delta") or {}]
+    blocks = [*_objects(body.get("content")), _object(body.get("delta"))]
     for number, block in enumerate(blocks):
         for field in ("thinking", "text", "partial_json", "input"):
             yield Piece(body.get("index", number), block, field)
 
 
 def _end_message(body: Body) -> None:
-    for holder in (body, body.get("delta") or {}):
+    for holder in (body, _object(body.get("delta"))):
         if holder.get("stop_reason"):
             holder["stop_reason"] = "max_tokens"
 
 
 def _list_content(body: Body) -> Iterator[Piece]:
     for candidate in _objects(body.get("candidates")):
-        for part in _objects((candidate.get("content") or {}).get("parts")):
+        for part in _objects(_object(candidate.get("content")).get("parts")):
             yield Piece("thought" if part.get("thought") else "text", part, "text")
-            call = part.get("functionCall") or {}
+            call = _object(part.get("functionCall"))
             yield Piece(id(call), call, "args")
 
 
