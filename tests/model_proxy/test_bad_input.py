@@ -4,10 +4,12 @@ import json
 from base64 import b64encode
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import httpx
 import pytest
 
+from clerkship.model_proxy.trial_calls import OpenCall, TrialCalls
 from tests.model_proxy.desk import CHAT, ModelDesk
 from tests.model_proxy.provider import KEY, ModelProvider, Raw
 from tests.waiting import wait_until
@@ -132,6 +134,18 @@ def test_call_that_the_provider_leaves_open_ends_with_the_run(desk: ModelDesk) -
         desk.proxy.end_trial(desk.playground)
         assert waiting.result(10).status_code == 502
     assert desk.calls[0].error == "the agent did not wait for the end of the response"
+
+
+def test_call_that_begins_while_the_trial_ends_is_refused(desk: ModelDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    begin = TrialCalls.begin
+
+    def end_and_begin(*args: Any) -> OpenCall:
+        desk.proxy.end_trial(desk.playground)
+        return begin(*args)
+
+    monkeypatch.setattr(TrialCalls, "begin", end_and_begin)
+    assert desk.post("/chat/completions", CHAT).status_code == 401
+    assert desk.provider.received == []
 
 
 def test_unreachable_provider_is_a_502_that_says_so() -> None:

@@ -163,6 +163,7 @@ class TrialCalls:
         self.host, self._redact, self._find_prices = host, redact, find_prices
         self.limits = TrialLimits(limits)
         self._open: set[OpenCall] = set()
+        self._is_closed = False
         self._proposed = ProposedCalls()
         self.outage = ""
         """Why the last call has no answer, if its provider is the reason."""
@@ -177,7 +178,7 @@ class TrialCalls:
         """Accept a call, and log the tools whose results it carries. Raises Refusal if no more can be accepted."""
         call = OpenCall(self, provider, operation, request, body)
         with self.host.lock:
-            if self.host.closed:
+            if self._is_closed or self.host.closed:
                 raise Refusal(401, "run_over", "the run is over, so its model token is no longer valid")
             if self.host.log.is_full:
                 self.host.log.overflowed = True
@@ -301,7 +302,9 @@ class TrialCalls:
 
     def close(self) -> None:
         """End the calls that are open, and add the account of all calls to the facts of the trial."""
-        for call in list(self._open):
+        with self.host.lock:
+            self._is_closed, calls = True, list(self._open)
+        for call in calls:
             call.end(AnswerSummary(), "the agent did not wait for the end of the response")
             if call.stop is not None:
                 call.stop.stop()
