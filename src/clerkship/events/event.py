@@ -261,8 +261,11 @@ def render_event(event: Event, blobs: dict[str, bytes], named: dict[str, Any] | 
 
 def list_stored_fields(payload: Payload, fields: dict[str, Any]) -> dict[str, Any]:
     """Return the fields of a payload that its log line has."""
-    hidden = payload.state_fields
-    return {name: value for name, value in fields.items() if value is not None or name not in hidden}
+    stored = fields.copy()
+    for name in payload.state_fields:
+        if stored[name] is None:
+            del stored[name]
+    return stored
 
 
 def request_fields(request: AgentRequest) -> dict[str, Any]:

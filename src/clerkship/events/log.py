@@ -174,9 +174,8 @@ class LogWriter:
     def release(self) -> None:
         """Write the held lines."""
         self._holds = False
-        events, lines = self._log.events, self._log.lines
-        while (count := len(lines)) < len(events):
-            self._write(events[count])
+        for event in self._log.events[len(self._log.lines) :]:
+            self._write(event)
 
     def _write(self, event: Event) -> None:
         log = self._log
