@@ -61,6 +61,8 @@ class FrozenList(list[Any]):
 _SIMPLE = (NoneType, bool, int, float, str, bytes, datetime, date, time, timedelta, Decimal, UUID, frozenset)
 IMMUTABLE: frozenset[type] = frozenset((*_SIMPLE, FrozenDict, FrozenList))
 """Types whose values `freeze` returns unchanged. A FrozenDict or FrozenList is frozen at every level."""
+_EMPTY = ()
+"""The only empty tuple. A comparison with it would call `__eq__` of the value, which is slow for a model."""
 _IMMUTABLE_BASES = (str, bytes, int, float, date, time, tzinfo, Enum, PurePath, re.Pattern)
 
 
@@ -137,7 +139,7 @@ def freeze_named(fields: dict[str, Any], names: Iterable[str]) -> None:
     """Freeze some of the fields of a frozen model in place, except those that are not plain data."""
     for name in names:
         value = fields[name]
-        if value is None or value == ():
+        if value is None or value is _EMPTY:
             continue
         try:
             fields[name] = freeze(value)
