@@ -140,7 +140,8 @@ class HttpConnection(TcpConnection):
                 self.close_with(render_head(reply, keep_alive=False) + reply.body)
             else:
                 self._answer(queued)
-        self.body_expected()
+        if self._parser.expecting:
+            self.body_expected()
 
     def _answer(self, queued: QueuedRequest) -> None:
         pending = self._application.receive(queued.incoming)
@@ -184,7 +185,8 @@ class HttpConnection(TcpConnection):
     def _note_answered(self) -> None:
         self._has_answered = True
         self._note_active()
-        self._parser.restart_clock(self._active_at)
+        if self._parser.began is not None:
+            self._parser.restart_clock(self._active_at)
 
     def _keeps_alive(self, queued: QueuedRequest) -> bool:
         """Return whether the connection stays open after this reply."""

@@ -93,7 +93,8 @@ def parse_request(
     objection: Refusal | None = None
     path, query = "/", _NO_QUERY
     try:
-        path += unquote(path_in_sandbox.decode(), errors="strict")
+        text = path_in_sandbox.decode()
+        path += unquote(text, errors="strict") if "%" in text else text
     except UnicodeDecodeError:
         objection = Refusal(400, "bad_path", "the path is not UTF-8")
     if raw_query:
@@ -155,9 +156,10 @@ def render_head(reply: Reply, *, keep_alive: bool, method: str = "GET", chunked:
         headers["location"] = base + headers["location"]
     if not keep_alive:
         headers["connection"] = "close"
-    lines = [f"{name}: {value}\r\n" for name, value in headers.items()]
-    status = _STATUS_LINES.get(reply.status) or f"HTTP/1.1 {reply.status} "
-    return f"{status}\r\n{''.join(lines)}\r\n".encode()
+    head = _STATUS_LINES.get(reply.status) or f"HTTP/1.1 {reply.status} "
+    for name, value in headers.items():
+        head += f"\r\n{name}: {value}"
+    return f"{head}\r\n\r\n".encode()
 
 
 def _stream_headers(reply: Reply, *, chunked: bool) -> dict[str, str]:
@@ -312,13 +314,12 @@ class HttpParser:
         """Add a header. Values of the same name are joined (RFC 9110 §5.3); trailers are ignored (RFC 9110 §6.5.1)."""
         if not self.in_head:
             return
-        key, text = name.decode("latin-1").lower(), value.decode("latin-1")
         self._header_count += 1
         if self._header_count > MAX_HEADERS:
             self._objection = self._objection or Refusal(431, "too_many_headers", f"at most {MAX_HEADERS} headers")
             return
-        before = self._headers.get(key)
-        self._headers[key] = text if before is None else f"{before}, {text}"
+        headers, key, text = self._headers, name.decode("latin-1").lower(), value.decode("latin-1")
+        headers[key] = f"{headers[key]}, {text}" if key in headers else text
 
     def on_headers_complete(self) -> None:
         """Check the headers, and answer `Expect: 100-continue`."""
@@ -328,7 +329,9 @@ class HttpParser:
         if modern and "," in self._headers.get("host", ","):  # missing, or a list
             reason = "a request must have exactly one Host header (RFC 9112 §3.2)"
             self._objection = self._objection or Refusal(400, "bad_request", reason)
-        if self.stopped or not modern or self._headers.get("expect", "").lower() != "100-continue":
+        if "expect" not in self._headers or self._headers["expect"].lower() != "100-continue":
+            return
+        if self.stopped or not modern:
             return
         if self._objection is None and int(self._headers.get("content-length", 0)) <= MAX_BODY:
             self.expecting = True
