@@ -78,8 +78,9 @@ class Route:
         self.pattern = _compile_path(path)
         self.slashes = None if "*}" in path else path.count("/")
         """The number of slashes in a path that it matches; None if a parameter may have some."""
-        self.literal = max(_PARAMETER.split(path)[::3], key=len)
-        """A text that each path has that it matches, for a quick test."""
+        literals = _PARAMETER.split(path)[::3]
+        self.literal = literals[-1] or max(literals, key=len)
+        """A text that each path has that it matches, for a quick test. Paths that begin alike differ in their end."""
 
     @property
     def is_tool(self) -> bool:
@@ -264,7 +265,8 @@ def _parse_json(body: bytes) -> Any:
         data = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise Refusal(400, "not_json", "the body is not JSON") from None
-    if is_deeper_than(data):
+    # Data is not nested more deeply than it has brackets.
+    if body.count(b"{") + body.count(b"[") > MAX_DEPTH and is_deeper_than(data):
         raise Refusal(422, "invalid_input", f"the body is nested more than {MAX_DEPTH} levels deep")
     return data
 
@@ -281,6 +283,8 @@ def to_reply(status: int, result: Any) -> Reply:
 
     Bytes, chunks and text are sent as they are, None as no body, and other data as JSON.
     """
+    if type(result) is dict:  # nearly every result; to compare it with the types below takes longer than to write it
+        return Reply(status, orjson.dumps(result, default=encode_model))
     match result:
         case None:
             return Reply(status)
@@ -332,9 +336,9 @@ def find_route(routes: Sequence[Route], request: Request) -> tuple[Route, Mappin
         slashes = path.count("/")
         for route in routes:
             if (
-                route.method == method
+                route.literal in path
+                and route.method == method
                 and (route.slashes is None or route.slashes == slashes)
-                and route.literal in path
                 and (match := route.pattern.fullmatch(path)) is not None
             ):
                 return route, match.groupdict()
