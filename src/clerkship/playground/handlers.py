@@ -20,7 +20,14 @@ from clerkship.model.scenario import Actor
 from clerkship.playground.agent_clock import MAX_AHEAD, MAX_SLEEP_SECONDS, advance_to, answer_clock
 from clerkship.playground.faults import ActiveFault
 from clerkship.playground.playground import Playground
-from clerkship.playground.request_record import add_body, describe_request, find_record, is_body_logged, title_of
+from clerkship.playground.request_record import (
+    CredentialRedactor,
+    add_body,
+    describe_request,
+    find_record,
+    is_body_logged,
+    title_of,
+)
 from clerkship.playground.sandbox import CostKey, Sandbox
 from clerkship.sandbox.authentication.bearer import BearerToken, refuse_scope
 from clerkship.sandbox.authentication.password import check_login
@@ -45,6 +52,9 @@ LOG_FULL = 429
 """The status of requests after the log is full."""
 CLOCK = "clock"
 """The path of the simulated clock, next to those of the sandboxes. No sandbox may have this name."""
+
+_new_operation_context: Callable[[Iterable[Any]], OperationContext[Any]] = partial(tuple.__new__, OperationContext)
+"""Makes a context from all its fields: half the time of a call of the class, which checks their names."""
 
 
 def answer_preflight(call: ProtocolCall, spec: Spec) -> Reply | None:
@@ -296,19 +306,21 @@ def run_operation(context: RequestContext) -> None:
     assert operation is not None
     context.events_before = len(playground.log.events)
     if context.is_logged:
-        operation_context = OperationContext(
-            sandbox.state,
-            playground.context_for(sandbox.name, context.actor, context.cause),
-            call.base,
-            sandbox.address,
-            sandbox.register_callback or ignore_callback,
-            playground.log.events_left,
-            call.transport,
-            sandbox.credentials,
-            sandbox.callbacks,
-            context.access,
-            sandbox.list_public_keys,
-            partial(pass_time, playground),
+        operation_context = _new_operation_context(
+            (
+                sandbox.state,
+                playground.context_for(sandbox.name, context.actor, context.cause),
+                call.base,
+                sandbox.address,
+                sandbox.register_callback or ignore_callback,
+                playground.log.events_left,
+                call.transport,
+                sandbox.credentials,
+                sandbox.callbacks,
+                context.access,
+                sandbox.list_public_keys,
+                partial(pass_time, playground),
+            )
         )
     else:
         action, keys = build_unlogged_context(playground, sandbox), sandbox.list_public_keys
@@ -330,25 +342,28 @@ def record_request(context: RequestContext) -> None:
         return
     if context.refusal is None and (context.sandbox is None or since is None):
         return  # the clock logs its requests itself, and `record_faults` those that a fault answered
+    caused = [] if since is None else playground.log.events[since:]
     event = None
-    if context.refusal is None and since is not None:
-        event = find_record(playground.log.events, since, context.sandbox_name, context.actor)
-    event = event or _emit_record(playground, context)
+    if context.refusal is None:
+        event = find_record(caused, context.sandbox_name, context.actor)
+    if event is None:
+        event = _emit_record(playground, context)
     if context.actor != "agent":
         return
-    is_complete = not context.call.body or (since is not None and is_body_logged(playground.log.events, since))
+    is_complete = not context.call.body or (since is not None and is_body_logged(caused))
     playground.writer.attach(event, _describe_request(context) if is_complete else _describe_with_body(context))
 
 
 def _describe_with_body(context: RequestContext) -> AgentRequest:
     """Describe a request with its body, unless the body is too large or the operation forbids logging it."""
-    description, call, refusal = _describe_request(context), context.call, context.refusal
+    playground, call, refusal = context.playground, context.call, context.refusal
+    redact = playground.redactor()
+    description = _describe_request(context, redact)
     too_large = refusal is not None and refusal.status == TOO_LARGE
     operation = call.operation if context.is_routed else None
     if not call.body or too_large or (operation is not None and not operation.logs_body):
         return description
-    playground = context.playground
-    return add_body(description, call, playground.redactor(), playground.log.request_bodies)
+    return add_body(description, call, redact, playground.log.request_bodies)
 
 
 def _emit_record(playground: Playground, context: RequestContext) -> Event:
@@ -360,10 +375,9 @@ def _emit_record(playground: Playground, context: RequestContext) -> Event:
     return playground.emit(context.sandbox_name, payload, context.actor, context.cause)
 
 
-def _describe_request(context: RequestContext) -> AgentRequest:
-    playground, reply = context.playground, context.reply
-    assert reply is not None
-    description = describe_request(context.call, reply, playground.redactor())
+def _describe_request(context: RequestContext, redact: CredentialRedactor | None = None) -> AgentRequest:
+    assert context.reply is not None
+    description = describe_request(context.call, context.reply, redact or context.playground.redactor())
     return description if context.access is None else description._replace(scope=context.access.scope)
 
 
