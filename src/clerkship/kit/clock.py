@@ -74,10 +74,11 @@ class SteppedClock:
 
     def advance(self, by: timedelta) -> None:
         """Advance, and run the calls that fall due, each at its own time."""
-        end = self.now + by
-        while (item := self._agenda.take(end)) is not None:
-            self.now = max(self.now, item[0])
-            item[1]()
+        end, agenda = self.now + by, self._agenda
+        while agenda.heap and (item := agenda.take(end)) is not None:
+            at, due = item
+            self.now = max(self.now, at)
+            due()
         self.now = max(self.now, end)
 
     def settle(self) -> None:

@@ -180,20 +180,20 @@ class DueWorkRunner:
         self._running: RunningComponent | None = None
 
     def schedule(self, component: RunningComponent) -> None:
-        """Schedule the first work of a component, unless it is scheduled already.
+        """Schedule the first work of a component that may have some, unless it is scheduled already.
 
         While its work runs, this waits for the end of it: each event may change what is due.
         """
         if component is not self._running:
-            self._schedule_first(component, component.state.next_due() if component.has_due_work else None)
+            due = component.state.next_due()
+            if due is not None:
+                self._schedule_first(component, due)
 
-    def _schedule_first(self, component: RunningComponent, due: DueWork | None) -> None:
-        if due is None:
-            return
-        earlier = self._scheduled.get(component.name)
-        if earlier is None or due.at < earlier:
-            self._scheduled[component.name] = due.at
-            self._host.clock.schedule(due.at, partial(self._run, component, due.at))
+    def _schedule_first(self, component: RunningComponent, due: DueWork) -> None:
+        name, at = component.name, due.at
+        if name not in self._scheduled or at < self._scheduled[name]:
+            self._scheduled[name] = at
+            self._host.clock.schedule(at, partial(self._run, component, at))
 
     def _run(self, component: RunningComponent, at: datetime) -> None:
         if self._scheduled.get(component.name) == at:
@@ -204,7 +204,8 @@ class DueWorkRunner:
                 due = self._run_all(component)
             finally:
                 self._running = outer
-        self._schedule_first(component, due)
+        if due is not None:
+            self._schedule_first(component, due)
 
     def _run_all(self, component: RunningComponent) -> DueWork | None:
         """Run the work of a component that is due; return the first that is due later."""
@@ -353,7 +354,8 @@ class Playground:
             if event.source in self.components:
                 self.components[event.source].state.apply(event)
         for component in self.components.values():
-            self.due_work.schedule(component)
+            if component.has_due_work:
+                self.due_work.schedule(component)
 
     def build_copy(self, events: Iterable[Event]) -> "Playground":
         """Return a new playground whose states are rebuilt from the datasets and these events. Its log is empty."""

@@ -27,17 +27,13 @@ class Agenda(Generic[K]):
         heappush(self._heap, (due, key))
         return due
 
-    def __bool__(self) -> bool:
-        """Return whether there is work, also work that was done."""
-        return bool(self._heap)
-
     def first(self) -> tuple[DueWork, K] | None:
         """Return the work that is due first, and its key."""
         heap = self._heap
         while heap:
-            due, key = heap[0]
-            if self._find_due(key) == due:
-                return due, key
+            first = heap[0]
+            if self._find_due(first[1]) == first[0]:
+                return first
             heappop(heap)
         return None
 
@@ -46,7 +42,8 @@ def find_first_due(*agendas: Agenda[Any]) -> DueWork | None:
     """Return the first work of several agendas."""
     earliest = None
     for agenda in agendas:
-        first = agenda.first() if agenda else None
-        if first is not None and (earliest is None or first[0] < earliest):
-            earliest = first[0]
+        if agenda._heap:
+            first = agenda.first()
+            if first is not None and (earliest is None or first[0] < earliest):
+                earliest = first[0]
     return earliest
