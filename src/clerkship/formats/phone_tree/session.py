@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from clerkship.formats.phone_tree.nodes import NodeName
 from clerkship.formats.phone_tree.prompts import measure_speech
 from clerkship.kit.rng import Rng
-from clerkship.model.frozen import Flag, Frozen, Number, Whole
+from clerkship.model.frozen import Flag, Frozen, Number, Whole, copy_unchecked
 
 Phase = Literal["speaking", "listening", "on_hold", "recording", "waiting", "ended"]
 """`speaking`: a prompt plays. `listening`: it waits for the caller. `waiting`: it waits for the result of a hook."""
@@ -360,7 +360,7 @@ def wait(
 ) -> StepResult:
     """Return the result of a step after which the far end is called again in some seconds."""
     due = add_seconds(context.now, seconds)
-    return StepResult(session.model_copy(update={"phase": phase, "due": due, **changes}), actions, seconds)
+    return StepResult(copy_unchecked(session, {"phase": phase, "due": due, **changes}), actions, seconds)
 
 
 def speak(session: FarEndSession, text: str, context: StepContext, *actions: Action, **changes: Any) -> StepResult:

@@ -17,6 +17,7 @@ from clerkship.formats.phone_tree.session import (
     add_seconds,
     get_seconds_left,
 )
+from clerkship.model.frozen import copy_unchecked
 
 MAX_TYPED_AHEAD = 100
 """Digits that a line keeps for later nodes; further ones are lost."""
@@ -43,7 +44,7 @@ class StepDraft(Generic[SessionT]):
         if self._own is not None and self.session is self._own:
             self._own.__dict__.update(changes)
         else:
-            self.session = self._own = self.session.model_copy(update=changes)
+            self.session = self._own = copy_unchecked(self.session, changes)
 
     def get_values(self) -> dict[str, str]:
         """Return all values: of the line, and of this call."""
@@ -86,8 +87,8 @@ class IvrDraft(StepDraft[IvrSession]):
         if not spoken:
             return False
         self.actions.append(Speak(spoken[0]))
-        self.change(phase="speaking", prompts=tuple(spoken[1:]))
-        self.set_timer(measure_speech(spoken[0]))
+        due = add_seconds(self.context.now, measure_speech(spoken[0]))
+        self.change(phase="speaking", prompts=tuple(spoken[1:]), due=due)
         return True
 
     def stop_speaking(self) -> None:

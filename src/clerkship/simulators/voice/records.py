@@ -5,6 +5,7 @@ from datetime import datetime
 from typing import Literal, NamedTuple
 
 from clerkship.formats.phone_tree.session import FarEndSession, Phase
+from clerkship.model.frozen import copy_unchecked
 from clerkship.sandbox.state import DueWork
 
 Direction = Literal["inbound", "outbound"]
@@ -218,7 +219,7 @@ class PhoneCall:
         """Return what the far end remembers; None if it is a simulated person."""
         if self.session is None or self.listens_from is None or now < self.listens_from:
             return self.session
-        return self.session.model_copy(update={"phase": "listening", "due": self.due["timer"].at})
+        return copy_unchecked(self.session, {"phase": "listening", "due": self.due["timer"].at})
 
     def find_timers(self, now: datetime) -> tuple[float | None, float | None]:
         """Return after how many seconds the far end is called again or, if it speaks, listens, and for how long."""
