@@ -65,6 +65,7 @@ CALL_EVENTS: tuple[type[Payload], ...] = (
 )
 """Events that tell what happened in a call: criteria and reports read these. The others that change a call are about
 what the far end remembers and what the agent has listened to."""
+_TELLING, _WATCHED = frozenset(CALL_EVENTS), frozenset(WATCHED_EVENTS)
 
 
 def _add_music(call: PhoneCall, event: Event, payload: MusicStarted) -> None:
@@ -173,14 +174,14 @@ class CallTable:
         call = self.by_id.get(payload.call)
         if call is None:
             return
-        if kind in CALL_EVENTS:
+        if kind in _TELLING:
             call.last_at = event.at
-        if kind in WATCHED_EVENTS:
+        if kind in _WATCHED:
             self.changed.append(call.id)
         if kind in self._changes:
             self._changes[kind](call, event, payload)
         change = getattr(payload, "change", None)
-        if isinstance(change, FarEndChange):
+        if type(change) is FarEndChange:
             self._change_session(call, event, change)
 
     def _start(self, event: Event, started: CallStarted) -> None:

@@ -396,14 +396,15 @@ def speak_far_end(
     What a person says is a turn of their conversation. `utterance` has further fields of the event.
     """
     is_person = speaker == "person"
-    ends = [call.speech_end, call.agent_speech_end if is_person else None]
-    end = max((end for end in ends if end is not None), default=None)
+    end, own_end = call.speech_end, call.agent_speech_end if is_person else None
+    if end is None or (own_end is not None and own_end > end):
+        end = own_end
     turn = state.people.next_turn(call.speech_address) if is_person else 0
     return FarEndSpoke(
         call=call.id,
         number=len(call.turns) + 1,
         far_end=call.speech_address,
-        starts_in=0.0 if end is None else max((end - action.now).total_seconds(), 0.0),
+        starts_in=(end - action.now).total_seconds() if end is not None and end > action.now else 0.0,
         speaker=speaker,
         text=text,
         seconds=measure_speech(text),

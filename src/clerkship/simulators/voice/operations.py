@@ -115,7 +115,7 @@ def hear(context: Context, listening: Listening) -> dict[str, Any]:
     """
     call = context.state.find_call(listening.id)
     check_answered(call)
-    context = _pass(context, listening.seconds, call, lambda now: has_finished(call, now))
+    _pass(context, listening.seconds, call, lambda now: has_finished(call, now))
     return _listen(context, call)
 
 
@@ -124,7 +124,7 @@ def wait(context: Context, waiting: CallWait) -> dict[str, Any]:
     """Stay on the line for some seconds, such as on hold. Ends early if the call ends. Returns the same as `hear`."""
     call = context.state.find_call(waiting.id)
     check_answered(call)
-    context = _pass(context, waiting.seconds, call, lambda now: call.status == "ended")
+    _pass(context, waiting.seconds, call, lambda now: call.status == "ended")
     return _listen(context, call)
 
 
@@ -204,8 +204,8 @@ def _listen(context: Context, call: PhoneCall) -> dict[str, Any]:
     return view_heard(call, last, event.at)
 
 
-def _pass(context: Context, seconds: float, call: PhoneCall, is_done: Callable[[datetime], bool]) -> Context:
-    """Let time pass until a condition is true, at most some seconds; return the context at that time.
+def _pass(context: Context, seconds: float, call: PhoneCall, is_done: Callable[[datetime], bool]) -> datetime:
+    """Let time pass until a condition is true, at most some seconds; return the time then.
 
     The end of speech is no scheduled event, so that time is passed in parts.
     """
@@ -213,20 +213,21 @@ def _pass(context: Context, seconds: float, call: PhoneCall, is_done: Callable[[
     end = now + timedelta(seconds=seconds)
     while now < end and not is_done(now):
         pause = min(next_silence(call, now) or end, end)
-        turns, status, phase = len(call.turns), call.status, _phase(call)
+        before = _get_progress(call)
 
-        def is_changed(turns: int = turns, status: str = status, phase: str = phase) -> bool:
-            return (len(call.turns), call.status, _phase(call)) != (turns, status, phase)
+        def is_changed(before: tuple[int, str, str] = before) -> bool:
+            return _get_progress(call) != before
 
         passed = context.pass_time(pause - now, is_changed)
         if passed is None or (passed <= now and not is_changed()):
             break  # the trial has ended
         now = passed
-    return context._replace(action=context.action._replace(now=now))
+    return now
 
 
-def _phase(call: PhoneCall) -> str:
-    return "" if call.session is None else call.session.phase
+def _get_progress(call: PhoneCall) -> tuple[int, str, str]:
+    """Return what changes when something happens in a call that ends a wait."""
+    return len(call.turns), call.status, "" if call.session is None else call.session.phase
 
 
 def _is_speaking(call: PhoneCall, now: datetime) -> bool:
@@ -240,10 +241,10 @@ def _finish_speaking(context: Context, call: PhoneCall, check: Callable[[PhoneCa
     now = context.action.now
     if end is None or end <= now:
         return context
-    context = _pass(context, (end - now).total_seconds(), call, lambda now: not _is_speaking(call, now))
+    now = _pass(context, (end - now).total_seconds(), call, lambda now: not _is_speaking(call, now))
     if check is not None:
         check(call)
-    return context
+    return context._replace(action=context.action._replace(now=now))
 
 
 class VoicemailList(Frozen):
@@ -351,8 +352,9 @@ def has_finished(call: PhoneCall, now: datetime) -> bool:
         return True
     if call.status == "ringing" or "speech" in call.due or "ring" in call.due:
         return False
-    if max(call.speech_end or now, call.agent_speech_end or now) > now:
-        return False
+    for end in (call.speech_end, call.agent_speech_end):
+        if end is not None and end > now:
+            return False
     if call.session is not None and call.find_phase(now) not in LISTENING_PHASES:
         return False
     return _has_news(call)
@@ -360,8 +362,11 @@ def has_finished(call: PhoneCall, now: datetime) -> bool:
 
 def next_silence(call: PhoneCall, now: datetime) -> datetime | None:
     """Return when the speech that is under way ends, and the far end listens; None if it is quiet."""
-    ends = (call.speech_end, call.agent_speech_end, call.listens_from)
-    return min((end for end in ends if end is not None and end > now), default=None)
+    first = None
+    for end in (call.speech_end, call.agent_speech_end, call.listens_from):
+        if end is not None and end > now and (first is None or end < first):
+            first = end
+    return first
 
 
 def _has_news(call: PhoneCall) -> bool:
@@ -430,7 +435,7 @@ def _slice_speech(turn: CallTurn, start: datetime, end: datetime) -> str:
 def _list_audible(call: PhoneCall, start: datetime, end: datetime) -> list[tuple[datetime, datetime]]:
     """Return the parts of a time in which the agent did not have the call on hold."""
     windows = []
-    for hold in _list_holds(call, start, end):
+    for hold in _list_holds(call, start, end) if call.holds else ():
         if hold.start > start:
             windows.append((start, hold.start))
         start = end if hold.end is None else hold.end

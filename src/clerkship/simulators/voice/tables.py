@@ -124,6 +124,11 @@ class PeopleByPhone:
 
     def apply(self, event: Event) -> None:
         match event.payload:
+            case FarEndSpoke(far_end=number, speaker=speaker, turn=turn):
+                if speaker == "person":
+                    self._add(event, number, turn)
+            case AgentSpoke(far_end=number):
+                self._add(event, number, 0)
             case PhoneConversationStarted(person=name, number=number, greeting=greeting):
                 self.by_number[number] = PersonByPhone(person=name, number=number, greeting=greeting)
             case PhoneConversationEnded(number=number):
@@ -139,10 +144,6 @@ class PeopleByPhone:
                     self._calls[number] = call
             case CallTransferred(call=call) | CallEnded(call=call):
                 self._disconnect(call)
-            case FarEndSpoke(far_end=number, speaker="person", turn=turn):
-                self._add(event, number, turn)
-            case AgentSpoke(far_end=number):
-                self._add(event, number, 0)
 
     def _disconnect(self, call: str) -> None:
         for number in [number for number, id in self._calls.items() if id == call]:
