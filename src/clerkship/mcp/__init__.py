@@ -1,0 +1,1 @@
+"""The Model Context Protocol: pure functions, its two transports, and the server of a trial."""
