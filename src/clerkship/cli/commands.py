@@ -71,6 +71,10 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "List the built-in prompts, or print one.",
     ),
     "docs": CommandEntry("clerkship.cli.docs:docs", "List the pages of the documentation, or print one."),
+    "author": CommandEntry(
+        "clerkship.cli.author:author",
+        "Serve tools for writing suites to a coding assistant, over MCP on standard input and output.",
+    ),
     "monitors": CommandEntry(
         "clerkship.cli.monitors:monitors",
         "List the monitors: checks that run on every task, whatever its criteria say.",
