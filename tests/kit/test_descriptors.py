@@ -62,6 +62,7 @@ def test_error_handler_logs_the_same_warning_once(caplog: pytest.LogCaptureFixtu
 
     with caplog.at_level(logging.WARNING):
         asyncio.run(run())
-    [record] = [each for each in caplog.records if each.name == "clerkship"]
+    # On a slow machine, the loop also warns that it cannot try again on a socket that is closed by then.
+    [record] = [each for each in caplog.records if "out of system resource" in each.getMessage()]
     assert record.getMessage() == "line: socket.accept() out of system resource: OSError"
     assert record.exc_info is None
