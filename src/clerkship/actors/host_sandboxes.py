@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 from clerkship.by_name import load
 from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.handle import AgentServices, Handle, Sandboxes
+from clerkship.sandbox.mcp_access import McpAddress
 from clerkship.sandbox.model_access import ModelAddress
 from clerkship.sandbox.request import IMMEDIATE, ConnectionInfo, Delivery, QueryParams, Reply, Request, check_request
 
 if TYPE_CHECKING:
     from clerkship.events.agent import AgentEvents
     from clerkship.events.event import Event, Payload
+    from clerkship.model.environment import Toolset
     from clerkship.sandbox.operation import Operation
     from clerkship.sandbox.route import Route
 
@@ -55,6 +57,12 @@ class HostTransport:
         """Its operations, read from the simulator."""
         operations: Sequence[Operation[Any, Any]] = self._spec().operations
         return operations
+
+    @property
+    def toolset(self) -> "Toolset":
+        """Which of its operations models get as tools."""
+        toolset: Toolset = self._link.request("toolset", sandbox=self._sandbox)
+        return toolset
 
     def _spec(self) -> Any:
         return load("clerkship.engine.catalog:RegisteredCatalog")().simulator(self._kind)
@@ -190,6 +198,11 @@ def _defer_package(handle: str) -> None:
     sys.modules[package] = module
 
 
+def _read_mcp_address(link: PlatformLink) -> McpAddress | None:
+    address = link.request("mcp")
+    return None if address is None else McpAddress(**address)
+
+
 def open_host_sandboxes(
     link: PlatformLink,
     places: Mapping[str, Mapping[str, str]],
@@ -197,5 +210,6 @@ def open_host_sandboxes(
     models: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
 ) -> Sandboxes:
     """Build the sandboxes that an agent is called with, from the kind and handle class of each."""
-    services = AgentServices(models={provider: ModelAddress(**address) for provider, address in models.items()})
+    addresses = {provider: ModelAddress(**address) for provider, address in models.items()}
+    services = AgentServices(models=addresses, open_mcp=lambda _: _read_mcp_address(link))
     return Sandboxes(HostHandles(link, places), HostClock(link), HostReport(link), agent_events, services)

@@ -22,8 +22,10 @@ from clerkship.actors.toolbox import (
     CUT_OFF,
     FINISH_TOOL,
     MAX_REPORTED_NAME,
+    WORK_TOOLS,
     TaskFinished,
     Toolbox,
+    ToolOptions,
     find_tool_in_text,
 )
 from clerkship.events.agent import ActionExecuted, Noted, ToolCallRejected
@@ -88,7 +90,8 @@ class ModelAgent:
         if not self._history:
             self._brief(message.task_item or {}, sandboxes, _render_channel(message))
         self._history.append(ModelMessage("user", message.text))
-        tools = Toolbox(sandboxes, besides=message.sandbox if message.channel is None else None)
+        besides = message.sandbox if message.channel is None else None
+        tools = Toolbox(sandboxes, ToolOptions(besides=besides))
         return parse_replies(await self._loop(tools, sandboxes))
 
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
@@ -96,7 +99,7 @@ class ModelAgent:
         self._brief({}, sandboxes)
         self._history.append(ModelMessage("user", _render_task_item(task_item)))
         try:
-            return parse_answer(await self._loop(Toolbox(sandboxes, works=True), sandboxes))
+            return parse_answer(await self._loop(Toolbox(sandboxes, ToolOptions(WORK_TOOLS)), sandboxes))
         except TaskFinished as finished:
             return parse_answer(finished.answer)
 

@@ -29,6 +29,8 @@ class AgentRequests:
             "send": self._send,
             "call": _call,
             "url": lambda message, sandboxes: _handle(message, sandboxes).url,
+            "toolset": lambda message, sandboxes: _handle(message, sandboxes).toolset,
+            "mcp": lambda message, sandboxes: None if sandboxes.mcp is None else sandboxes.mcp._asdict(),
             "token": lambda message, sandboxes: _handle(message, sandboxes).token,
             "credentials": lambda message, sandboxes: dict(_handle(message, sandboxes).credentials),
             "lines": lambda message, sandboxes: dict(_handle(message, sandboxes).listeners),

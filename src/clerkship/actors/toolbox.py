@@ -1,10 +1,13 @@
 """The sandboxes as tools of a model, and the calls that it makes."""
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from itertools import chain
-from typing import Any
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, count
+from typing import Any, Literal
 
 import orjson
 
@@ -23,6 +26,10 @@ _NAME_KEYS = ("name", "tool", "function", "tool_name", "action")
 _ARGUMENT_KEYS = frozenset({"arguments", "parameters", "args", "action_input", "tool_input"})
 MAX_RESULT_LENGTH = 100_000
 """Characters of a tool's result that the model sees; a page of fifty resources has about 70,000."""
+MAX_KEPT_RESULTS = 8
+"""Long results whose other parts can be read later."""
+MAX_KEPT_LENGTH = 2_000_000
+"""Characters of one of them that can be read."""
 MAX_REPORTED_ARGUMENTS = 2_000
 """Characters of a malformed call's arguments that are logged."""
 MAX_REPORTED_NAME = 80
@@ -49,6 +56,23 @@ WAIT_TOOL = ModelTool(
         "additionalProperties": False,
     },
 )
+READ_MORE_TOOL = ModelTool(
+    "read_more",
+    "Read the next part of a result that was cut. The cut result says with which arguments.",
+    {
+        "type": "object",
+        "properties": {
+            "result": {"type": "integer", "description": "the number of the result"},
+            "offset": {"type": "integer", "description": "the character to start at"},
+        },
+        "required": ["result", "offset"],
+        "additionalProperties": False,
+    },
+)
+OwnTool = Literal["finish", "wait", "read_more"]
+_OWN_TOOLS: Mapping[OwnTool, ModelTool] = {"finish": FINISH_TOOL, "wait": WAIT_TOOL, "read_more": READ_MORE_TOOL}
+WORK_TOOLS: tuple[OwnTool, ...] = ("finish", "wait")
+"""The tools of a model that is given a task, besides the operations of the sandboxes."""
 
 
 class TaskFinished(Exception):
@@ -59,20 +83,39 @@ class TaskFinished(Exception):
         self.answer = answer
 
 
+@dataclass(frozen=True)
+class ToolOptions:
+    """What a model has besides the operations of the sandboxes."""
+
+    own: tuple[OwnTool, ...] = ()
+    besides: str | None = None
+    """A sandbox whose operations are no tools: the conversation that the model is part of."""
+    max_result: int = MAX_RESULT_LENGTH
+    """Characters of a result that it sees at once."""
+
+
 class Toolbox:
     """The tools of a model, and their execution."""
 
-    def __init__(self, sandboxes: Sandboxes, *, besides: str | None = None, works: bool = False) -> None:
-        self._sandboxes = sandboxes
-        others = [(name, handle) for name, handle in sandboxes.items() if name != besides]
-        is_only = len(others) == 1
-        tools = [build_tools(name, box.routes, box.operations, is_only=is_only) for name, box in others]
-        self._tools = index_by_name(chain.from_iterable(tools))
-        self._own = {"finish": self._finish, "wait": self._wait} if works else {}
+    def __init__(self, sandboxes: Sandboxes, options: ToolOptions = ToolOptions()) -> None:  # noqa: B008  (it is frozen)
+        self._sandboxes, self._max_result = sandboxes, options.max_result
+        others = [(name, handle) for name, handle in sandboxes.items() if name != options.besides]
+        build = partial(build_tools, is_only=len(others) == 1)
+        tools = [build(name, box.routes, box.operations, toolset=box.toolset) for name, box in others]
+        self.tools: Mapping[str, Tool] = index_by_name(chain.from_iterable(tools), options.own)
+        """Those of the sandboxes, by name."""
+        run: Mapping[OwnTool, Callable[[dict[str, Any]], str]] = {
+            "finish": self._finish,
+            "wait": self._wait,
+            "read_more": self._read_more,
+        }
+        self._own = {str(name): run[name] for name in options.own}
         self.definitions = [
-            *(ModelTool(name, tool.description, tool.parameters) for name, tool in self._tools.items()),
-            *((FINISH_TOOL, WAIT_TOOL) if works else ()),
+            *(ModelTool(name, tool.description, tool.parameters) for name, tool in self.tools.items()),
+            *(_OWN_TOOLS[name] for name in options.own),
         ]
+        self._long_results: OrderedDict[int, str] = OrderedDict()
+        self._numbers = count(1)
 
     def report_cut_off(self) -> None:
         """Report that an answer of the model ended at the limit of tokens."""
@@ -80,7 +123,7 @@ class Toolbox:
 
     def report_call_in_text(self, text: str | None) -> None:
         """Report that the model wrote a tool call as text: its server did not read it as one, and nothing is called."""
-        tool = find_tool_in_text(text or "", {*self._tools, *self._own})
+        tool = find_tool_in_text(text or "", {*self.tools, *self._own})
         if tool is not None:
             self._sandboxes.report(Noted(what=TOOL_CALL_AS_TEXT, data={"tool": tool[:MAX_REPORTED_NAME]}))
 
@@ -95,26 +138,30 @@ class Toolbox:
         try:
             if not name:
                 raise BadArguments("not a function call", expected="a function with a name and arguments")
-            self._check_name(name)
+            self.check_name(name)
             result = self._do(name, self._parse_arguments(name, written))
             is_error = False
         except BadArguments as error:
             is_error = True
             reason = f"{error}; the call was {CUT_OFF}" if is_cut_off else str(error)
             result = f"error: {reason}"
-            self._sandboxes.report(
-                ToolCallRejected(
-                    tool_name=name[:MAX_REPORTED_NAME],
-                    argument=error.argument[:MAX_REPORTED_NAME] or None,
-                    reason=reason[:MAX_REPORTED_ARGUMENTS],
-                    arguments=_shorten(written),
-                )
-            )
+            self.report_rejected(name, reason, written, error.argument)
         return ModelToolResult(call.id, name, result, is_error)
 
-    def _check_name(self, name: str) -> None:
+    def report_rejected(self, name: str, reason: str, written: Any, argument: str = "") -> None:
+        """Report a call that is not executed, with the arguments as the model wrote them."""
+        self._sandboxes.report(
+            ToolCallRejected(
+                tool_name=name[:MAX_REPORTED_NAME],
+                argument=argument[:MAX_REPORTED_NAME] or None,
+                reason=reason[:MAX_REPORTED_ARGUMENTS],
+                arguments=_shorten(written),
+            )
+        )
+
+    def check_name(self, name: str) -> None:
         """Raise BadArguments for an unknown tool."""
-        names = [*self._tools, *self._own]
+        names = [*self.tools, *self._own]
         if name not in names:
             listed = ", ".join(names[:MAX_LISTED_TOOLS]) + (", …" if len(names) > MAX_LISTED_TOOLS else "")
             raise BadArguments(f"no tool `{name[:80]}`; {did_you_mean(name[:80], names) or f'known: {listed}'}")
@@ -134,17 +181,17 @@ class Toolbox:
 
     def _find_names(self, name: str) -> Iterable[str]:
         """Return the names of a tool's arguments."""
-        own = {tool.name: tool for tool in (FINISH_TOOL, WAIT_TOOL)} if name in self._own else self._tools
-        properties: Mapping[str, Any] = own[name].parameters["properties"]
-        return properties
+        parameters = next(tool.parameters for tool in self.definitions if tool.name == name)
+        names: Mapping[str, Any] = parameters["properties"]
+        return names
 
     def _do(self, name: str, arguments: dict[str, Any]) -> str:
         if name in self._own:
             return self._own[name](arguments)
-        tool = self._tools[name]
+        tool = self.tools[name]
         request = tool.parse_arguments(arguments) if tool.route is None else tool.build_request(arguments)
         self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
-        return _cut_result(self._use_tool(tool, request), tool.operation.shorter_hint)
+        return self._cut_result(self._use_tool(tool, request), tool.operation.shorter_hint)
 
     def _use_tool(self, tool: Tool, request: Request | dict[str, Any]) -> str:
         try:
@@ -178,6 +225,40 @@ class Toolbox:
             raise BadArguments(str(error), "duration") from None
         self._sandboxes.report(ActionExecuted(name="wait", arguments=arguments))
         return f"It is {self._sandboxes.now.isoformat()}." if waited else "Nothing more is going to happen by itself."
+
+    def _cut_result(self, result: str, less: str) -> str:
+        """Cut a long result, with a notice before and after it that says how to ask for less, or for the rest."""
+        if len(result) <= self._max_result:
+            return result
+        ways = [less] if less else []
+        if "read_more" in self._own:
+            ways.append(f"read on with {READ_MORE_TOOL.name}, result {self._keep(result)}, offset {self._max_result}")
+        how = "; or ".join(ways) or "the rest cannot be shown"
+        notice = f"cut at {self._max_result:,} of {len(result):,} characters: {how}"
+        return f"[{notice}]\n{result[: self._max_result]}\n[… {notice}]"
+
+    def _keep(self, result: str) -> int:
+        """Keep a long result, and forget the oldest beyond the limit; return its number."""
+        number = next(self._numbers)
+        self._long_results[number] = result[:MAX_KEPT_LENGTH]
+        if len(self._long_results) > MAX_KEPT_RESULTS:
+            self._long_results.popitem(last=False)
+        return number
+
+    def _read_more(self, arguments: dict[str, Any]) -> str:
+        number, offset = arguments.get("result"), arguments.get("offset")
+        if arguments.keys() != {"result", "offset"} or not isinstance(number, int) or not isinstance(offset, int):
+            raise BadArguments("read_more takes `result` and `offset`, two integers")
+        text = self._long_results.get(number)
+        if text is None:
+            kept = ", ".join(map(str, self._long_results)) or "none"
+            raise BadArguments(f"no result {number} is kept", "result", expected=f"one of the last cut results: {kept}")
+        if not 0 <= offset < len(text):
+            raise BadArguments(f"`offset` is {offset}", "offset", expected=f"0 to {len(text) - 1}")
+        self._sandboxes.report(ActionExecuted(name=READ_MORE_TOOL.name, arguments=arguments))
+        end = offset + self._max_result
+        rest = f"[… {len(text) - end:,} more characters: offset {end}]" if end < len(text) else "[the end]"
+        return f"{text[offset:end]}\n{rest}"
 
 
 def find_tool_in_text(text: str, tools: Collection[str]) -> str | None:
@@ -222,11 +303,3 @@ def _render_reply(reply: Reply) -> str:
     if not reply.ok:
         return f"refused with status {reply.status}: {body}"
     return body or f"done ({reply.status})"
-
-
-def _cut_result(result: str, less: str) -> str:
-    """Cut a long result, with a notice before and after it that says how to ask for less."""
-    if len(result) <= MAX_RESULT_LENGTH:
-        return result
-    notice = f"cut at {MAX_RESULT_LENGTH:,} of {len(result):,} characters: {less or 'the rest cannot be shown'}"
-    return f"[{notice}]\n{result[:MAX_RESULT_LENGTH]}\n[… {notice}]"

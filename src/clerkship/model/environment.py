@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     JsonValue,
+    SerializerFunctionWrapHandler,
     model_serializer,
     model_validator,
 )
@@ -26,6 +27,7 @@ SandboxName = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*$", max_length=60)
 RESERVED_NAMES = {
     "clock": "the playground's own clock",
     "control": "the playground's control API",
+    "mcp": "the tools of the playground over MCP",
 }
 """Path segments that a playground uses itself: no sandbox or domain may have such a name."""
 RESERVED_SOURCES = {
@@ -54,10 +56,23 @@ class ComponentConfig(Frozen):
     ] = None
 
 
+Toolset = Literal["all", "essential"]
+
+
 class Simulator(ComponentConfig):
     """The definition of one simulated interface."""
 
     kind: Annotated[str, AfterValidator(canonical_name), Field(description="kind of simulator, such as chat or files")]
+    toolset: Annotated[
+        Toolset,
+        Field(description="operations that models get as tools: `all`, or the `essential` ones of the kind"),
+    ] = "all"
+
+    @model_serializer(mode="wrap")
+    def _leave_out_default(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """Leave out the default, so that the hashes of tasks that do not set it stay the same."""
+        data: dict[str, Any] = serialize(self)
+        return {name: value for name, value in data.items() if (name, value) != ("toolset", "all")}
 
 
 class SharedDomain(ComponentConfig):

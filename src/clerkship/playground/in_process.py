@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from clerkship.actors.reply import check_log_capacity, parse_event
 from clerkship.events.event import Event, Payload
+from clerkship.model.environment import Toolset
 from clerkship.playground.agent_clock import AgentClock
 from clerkship.playground.failure import guard
 from clerkship.playground.gateway import Gateway
@@ -22,6 +23,7 @@ from clerkship.sandbox.request import IMMEDIATE, ConnectionInfo, Reply, Request,
 from clerkship.sandbox.route import HttpCall, Route
 
 if TYPE_CHECKING:
+    from clerkship.sandbox.mcp_access import McpAddress
     from clerkship.sandbox.model_access import ModelAddress
 
 _new_services: Callable[[Iterable[Any]], AgentServices] = partial(tuple.__new__, AgentServices)
@@ -61,6 +63,11 @@ class InProcessTransport:
     def operations(self) -> Sequence[Operation[Any, Any]]:
         """The operations of the simulator, with and without an HTTP route."""
         return self._sandbox.spec.operations
+
+    @property
+    def toolset(self) -> Toolset:
+        """Which of its operations models get as tools."""
+        return self._playground.environment.simulators[self._sandbox.name].toolset
 
     @property
     def url(self) -> str:
@@ -114,11 +121,12 @@ def open_sandboxes(
     listeners: ListenerPool | None = None,
     seconds_left: Callable[[], float] | None = None,
     models: "Mapping[str, ModelAddress] | None" = None,
+    open_mcp: "Callable[[Sandboxes], McpAddress] | None" = None,
 ) -> Sandboxes:
     """Return a typed handle to every sandbox, for an agent in this process.
 
     `seconds_left` returns how long the agent may still take for its reply; without it, the agent cannot reply later.
-    `models` are the addresses for its model calls.
+    `models` are the addresses for its model calls. `open_mcp` offers the sandboxes over MCP.
     """
     if listeners is not None:
         listeners.prepare(playground)
@@ -127,7 +135,7 @@ def open_sandboxes(
         for name, sandbox in playground.sandboxes.items()
     }
     expect = partial(gateway.replies.expect, base_url, seconds_left) if seconds_left is not None else None
-    services = _new_services((expect, NO_MODELS if models is None else models))
+    services = _new_services((expect, NO_MODELS if models is None else models, open_mcp))
     return Sandboxes(
         handles, AgentClock(playground), partial(report_event, playground), playground.agent_events, services
     )

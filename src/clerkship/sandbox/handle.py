@@ -16,6 +16,8 @@ from clerkship.sandbox.request import JSON, ConnectionInfo, QueryInput, Reply, R
 if TYPE_CHECKING:  # an agent in its own process imports this module: data models take longer than all else there
     from clerkship.events.agent import AgentEvents
     from clerkship.events.event import Event, Payload
+    from clerkship.model.environment import Toolset
+    from clerkship.sandbox.mcp_access import McpAddress
     from clerkship.sandbox.model_access import ModelAddress
     from clerkship.sandbox.operation import Operation
     from clerkship.sandbox.route import Route
@@ -74,6 +76,10 @@ class SandboxTransport(Protocol):
         """The operations of the sandbox, with and without an HTTP route."""
 
     @property
+    def toolset(self) -> "Toolset":
+        """Which of its operations models get as tools."""
+
+    @property
     def url(self) -> str:
         """The base URL of the sandbox over HTTP."""
 
@@ -116,6 +122,11 @@ class TransportWrapper:
     def operations(self) -> "Sequence[Operation[Any, Any]]":
         """Its operations, with and without an HTTP route."""
         return self._transport.operations
+
+    @property
+    def toolset(self) -> "Toolset":
+        """Which of its operations models get as tools."""
+        return self._transport.toolset
 
     @property
     def url(self) -> str:
@@ -276,6 +287,8 @@ class AgentServices(NamedTuple):
     """Returns an address for the reply to one message; None if an agent can only reply at once."""
     models: "Mapping[str, ModelAddress]" = NO_MODELS
     """Where the agent sends its model calls so that they are logged, by provider; empty if none is configured."""
+    open_mcp: "Callable[[Sandboxes], McpAddress | None] | None" = None
+    """Offers the sandboxes over MCP, and returns where; None if the agent cannot use that."""
 
 
 NO_SERVICES = AgentServices()
@@ -331,6 +344,11 @@ class Sandboxes(Mapping[str, Handle]):
     def models(self) -> "Mapping[str, ModelAddress]":
         """Where to send model calls so that they are logged: `models["openai"].base_url` and `.api_key`."""
         return self.services.models
+
+    @property
+    def mcp(self) -> "McpAddress | None":
+        """Where to call the sandboxes as tools over MCP; None if that is not offered. Reading it starts the server."""
+        return None if self.services.open_mcp is None else self.services.open_mcp(self)
 
     @property
     def now(self) -> datetime:

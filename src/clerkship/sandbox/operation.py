@@ -97,6 +97,7 @@ class Operation(Generic[InputT, ResultT]):
         name: str = "",
         access: OperationAccess = "agent",
         tool: bool = True,
+        essential: bool = False,
         logs_body: bool = True,
         scoped: bool = False,
         waits: bool = False,
@@ -109,6 +110,8 @@ class Operation(Generic[InputT, ResultT]):
         self.access: OperationAccess = access
         self.tool = tool
         """Whether models get it as a tool; set it to False if another operation does the same."""
+        self.essential = essential
+        """Whether models get it as a tool also with `toolset: essential`: most work with its kind needs it."""
         self.logs_body = logs_body
         """Whether the log may contain the body of a request; False if it differs between machines, as a port does."""
         self.scoped = scoped

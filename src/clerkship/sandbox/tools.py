@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,6 +12,7 @@ from urllib.parse import parse_qsl
 
 import orjson
 
+from clerkship.model.environment import Toolset
 from clerkship.sandbox.json_schema import add_types
 from clerkship.sandbox.operation import Operation
 from clerkship.sandbox.request import JSON, QueryParams, Refusal, Request
@@ -128,32 +129,40 @@ def _without_title(field: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build_tools(
-    sandbox: str, routes: Sequence[Route], operations: Iterable[Operation[Any, Any]] = (), *, is_only: bool = False
+    sandbox: str,
+    routes: Sequence[Route],
+    operations: Iterable[Operation[Any, Any]] = (),
+    *,
+    is_only: bool = False,
+    toolset: Toolset = "all",
 ) -> list[Tool]:
     """Return the operations of a sandbox that are tools: those with a route first, then those without.
 
-    Their names begin with that of the sandbox, unless it is the only one.
+    Their names begin with that of the sandbox, unless it is the only one. A kind that declares no operation as
+    essential has all of them in both toolsets.
     """
     routed = {route.operation.name for route in routes}
     pairs: list[tuple[Operation[Any, Any], Route | None]] = [(route.operation, route) for route in routes]
     pairs += [(operation, None) for operation in operations if operation.name not in routed]
+    pairs = [(operation, route) for operation, route in pairs if (operation.tool if route is None else route.is_tool)]
+    if toolset == "essential":
+        pairs = [pair for pair in pairs if pair[0].essential] or pairs
     prefix = "" if is_only else sandbox
     return [
-        Tool(build_tool_name(prefix, operation.name), sandbox, operation, route, routes)
-        for operation, route in pairs
-        if (operation.tool if route is None else route.is_tool)
+        Tool(build_tool_name(prefix, operation.name), sandbox, operation, route, routes) for operation, route in pairs
     ]
 
 
-def index_by_name(tools: Iterable[Tool]) -> dict[str, Tool]:
+def index_by_name(tools: Iterable[Tool], taken: Collection[str] = ()) -> dict[str, Tool]:
     """Return tools by name.
 
-    If two names differ only in characters that a tool name cannot have, the second gets a number.
+    If two names differ only in characters that a tool name cannot have, the second gets a number. So does one that is
+    taken.
     """
     by_name: dict[str, Tool] = {}
     for tool in tools:
         name, count = tool.name, 1
-        while name in by_name:
+        while name in by_name or name in taken:
             count += 1
             name = f"{tool.name[: MAX_NAME_LENGTH - 4]}_{count}"
         by_name[name] = tool

@@ -42,14 +42,14 @@ class SignedServiceFeedback(ServiceFeedback):
     client: str
 
 
-@operation()
+@operation(essential=True)
 def list_services(context: Context, _: NoInput) -> dict[str, Any]:
     """List the CDS services with their hooks and prefetch templates."""
     context.action.emit(ServicesListed())
     return {"services": [service.describe().to_wire() for service in context.state.config.services]}
 
 
-@operation()
+@operation(essential=True)
 def call_service(context: Context, call: ServiceRequestCall) -> dict[str, Any]:
     """Call a CDS service as an EHR does when a hook fires. Returns its cards; none if it has no advice."""
     _require_jwt(context, call)

@@ -221,7 +221,7 @@ def list_contacts(context: Context, page: FaxContactList) -> dict[str, Any]:
     return _page("contacts", [view_contact(contact) for contact in islice(wanted, page.count)], page.count, "number")
 
 
-@operation()
+@operation(essential=True)
 def send_fax(context: Context, fax: NewFax) -> dict[str, Any]:
     """Send a fax: files (PDF, TIFF, PNG, JPEG) or text. Returns it with its id; it is sent later, see its status."""
     if fax.text is None and fax.documents is None:
@@ -234,7 +234,7 @@ def send_fax(context: Context, fax: NewFax) -> dict[str, Any]:
     return view_fax(context.state.find_fax(event.payload.header.id))  # type: ignore[attr-defined]
 
 
-@operation(shorter_hint="give a `count`")
+@operation(essential=True, shorter_hint="give a `count`")
 def list_faxes(context: Context, page: FaxList) -> dict[str, Any]:
     """List faxes, oldest first: {"faxes": [{"id", "direction", "sender", "to", "status", "pages", …}], "next"}."""
     wanted = FaxFilter(page.direction, page.status, page.address, page.unread, page.since)
@@ -243,7 +243,7 @@ def list_faxes(context: Context, page: FaxList) -> dict[str, Any]:
     return _page("faxes", [view_fax(record) for record in records], page.count, "id")
 
 
-@operation()
+@operation(essential=True)
 def show_fax(context: Context, fax: FaxId) -> dict[str, Any]:
     """Show the status of a fax, its numbers and how many pages it has; not its content."""
     return view_fax(context.state.find_fax(fax.id))
@@ -263,7 +263,7 @@ def download_page(context: Context, page: FaxPageNumber) -> bytes:
     return write_png(dots)
 
 
-@operation(shorter_hint="give a `page`")
+@operation(essential=True, shorter_hint="give a `page`")
 def read_fax_text(context: Context, fax: FaxTextPages) -> dict[str, Any]:
     """Read the text of a fax by OCR, with its mistakes: {"id", "pages": [{"page", "text"}]}. Marks it as read.
 
@@ -272,7 +272,7 @@ def read_fax_text(context: Context, fax: FaxTextPages) -> dict[str, Any]:
     return read_text(context.state, context.action, fax.id, fax.page)
 
 
-@operation()
+@operation(essential=True)
 def mark_fax(context: Context, mark: FaxMark) -> dict[str, Any]:
     """Mark a fax as read, or as unread again."""
     return view_fax(context.state.mark(context.action, mark.id, unread=mark.unread))

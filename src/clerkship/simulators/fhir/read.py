@@ -34,7 +34,7 @@ class VersionReadInput(InstanceInput):
     parts: SkipJsonSchema[QueryPairs] = ()
 
 
-@interaction(scoped=True)
+@interaction(essential=True, scoped=True)
 def read(transaction: Transaction, input: ReadInput) -> FhirResponse:
     """Read the current version of a FHIR R4 resource."""
     check_read(transaction, f"{check_type(input.type)}/{input.id}")

@@ -52,7 +52,7 @@ class CompartmentSearch(InstanceInput):
 SearchInput = TypeSearch | SystemSearch | CompartmentSearch
 
 
-@interaction(shorter_hint=PAGING_HINT, scoped=True)
+@interaction(essential=True, shorter_hint=PAGING_HINT, scoped=True)
 def search_type(transaction: Transaction, search: TypeSearch) -> FhirResponse:
     """Search for FHIR R4 resources of a type. Returns a Bundle; a next link leads to more."""
     return _search(transaction, search, f"/{search.type}", check_type(search.type))

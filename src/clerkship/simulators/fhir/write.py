@@ -107,7 +107,7 @@ class ConditionalDeleteInput(ConditionalInput):
     if_match: IfMatch = None
 
 
-@interaction(permission="create")
+@interaction(essential=True, permission="create")
 def create(transaction: Transaction, input: CreateInput) -> FhirResponse:
     """Create a FHIR R4 resource. The server chooses the id. Returns the stored resource."""
     if input.if_none_exist is not None:
@@ -120,7 +120,7 @@ def create(transaction: Transaction, input: CreateInput) -> FhirResponse:
     )
 
 
-@interaction(permission="update")
+@interaction(essential=True, permission="update")
 def update(transaction: Transaction, input: UpdateInput) -> FhirResponse:
     """Replace a FHIR R4 resource. Give the complete resource, with the same `id`."""
     check_writable(transaction)

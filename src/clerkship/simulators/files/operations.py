@@ -161,7 +161,7 @@ class Quota(NamedTuple):
     free: int
 
 
-@operation(shorter_hint="give a `prefix`, or a `count`")
+@operation(essential=True, shorter_hint="give a `prefix`, or a `count`")
 @masked
 def list_files(context: Context, files: FilesUnder) -> EntryPage:
     """List files with their sizes, all or those under prefix (subfolders included): {"files": [{"path", "size"}]}."""
@@ -170,14 +170,14 @@ def list_files(context: Context, files: FilesUnder) -> EntryPage:
     return EntryPage(page, page[-1][0] if len(page) == files.count else "")
 
 
-@operation()
+@operation(essential=True)
 @masked
 def read_file(context: Context, file: FilePath) -> bytes:
     """Return the content of a file."""
     return context.state.read(context.action, parse_path(file.path))
 
 
-@operation()
+@operation(essential=True)
 @masked
 def write_file(context: Context, file: NewFile) -> bool:
     """Write a file: create it or replace its content. Missing folders are created."""

@@ -194,7 +194,7 @@ def _mask(context: Context) -> FacilityMask:
     return FacilityMask(context.secret_address, context.state.config.facility)
 
 
-@operation()
+@operation(essential=True)
 def send_message(context: Context, sent: NewMessages) -> Acknowledgments:
     r"""Send an HL7 v2 message (ADT, ORM, ORU, SIU or MDM) in ER7. Use a new control id (MSH-10). First line, for
     example: `MSH|^~\&|EHR|CLINIC|LAB|CLERKSHIP|20260302090000||ADT^A08^ADT_A01|ID-1|P|2.5.1`.
@@ -253,7 +253,7 @@ def list_sent(context: Context, _: NoInput) -> Sequence[SentMessage]:
     return context.state.sent
 
 
-@operation()
+@operation(essential=True)
 def list_inbox(context: Context, inbox: InboxFilter) -> Sequence[InboxEntry]:
     """List received messages that are not acknowledged, oldest first. With all, every received message.
 
@@ -262,13 +262,13 @@ def list_inbox(context: Context, inbox: InboxFilter) -> Sequence[InboxEntry]:
     return context.state.list(context.action, every=inbox.all)
 
 
-@operation()
+@operation(essential=True)
 def read_message(context: Context, message: InboxMessage) -> str:
     """Return one message of the inbox, in ER7."""
     return context.state.take(context.action, message.id, context.transport or "http").text
 
 
-@operation()
+@operation(essential=True)
 def acknowledge_message(context: Context, ack: NewAcknowledgment) -> None:
     """Acknowledge a message of the inbox: code AA (accepted), AE (error) or AR (rejected), with an optional text. Or
     give a complete ACK as message."""

@@ -147,7 +147,7 @@ def read_message(context: Context, message: MessageId) -> dict[str, Any]:
     return view_message(context.state.read(context.action, message.id))
 
 
-@operation()
+@operation(essential=True)
 def send_message(context: Context, message: NewOutgoingMessage) -> dict[str, Any]:
     """Send a text message (sms), an e-mail (email) or a patient portal message (portal). Returns it with its id."""
     state = context.state
@@ -168,7 +168,7 @@ def mark_message(context: Context, mark: ReadMark) -> dict[str, Any]:
     return view_message(context.state.mark_read(context.action, mark.id, unread=mark.unread))
 
 
-@operation(shorter_hint="give a `count`")
+@operation(essential=True, shorter_hint="give a `count`")
 def list_threads(context: Context, page: ThreadPage) -> dict[str, Any]:
     """List threads, the one with the latest message first: {"threads": [{"id", "channel", "subject", "unread"}]}."""
     last = context.state.mailbox.find_thread(page.after) if page.after else None
@@ -181,7 +181,7 @@ def list_threads(context: Context, page: ThreadPage) -> dict[str, Any]:
     return _page("threads", [view_thread(thread) for thread in islice(wanted, page.count)], page.count)
 
 
-@operation()
+@operation(essential=True)
 def read_thread(context: Context, thread: ThreadId) -> dict[str, Any]:
     """Show a thread with its last messages, oldest first. It does not mark them as read."""
     state, stored = context.state, context.state.mailbox.find_thread(thread.id)
@@ -202,7 +202,7 @@ def read_attachment(context: Context, attachment: AttachmentId) -> bytes:
     return context.state.attachment(attachment.id).data
 
 
-@operation(shorter_hint="give a `name` or an `address`")
+@operation(essential=True, shorter_hint="give a `name` or an `address`")
 def list_contacts(context: Context, page: ContactPage) -> dict[str, Any]:
     """Search the people and offices that can be written to: {"contacts": [{"id", "name", "phones", "emails", …}]}."""
     entries = iter(context.state.directory)

@@ -99,13 +99,13 @@ def show_phone(context: Context, _: NoInput) -> dict[str, Any]:
     }
 
 
-@operation()
+@operation(essential=True)
 def dial(context: Context, call: NewCall) -> dict[str, Any]:
     """Call a phone number. Returns the call with its id; it rings, so `hear` next."""
     return summarize_call(context.state.dial(context.action, call.to, call.from_number))
 
 
-@operation(waits=True)
+@operation(essential=True, waits=True)
 def hear(context: Context, listening: Listening) -> dict[str, Any]:
     """Listen to a call until the other side has spoken and waits for you, or the call has ended.
 
@@ -119,7 +119,7 @@ def hear(context: Context, listening: Listening) -> dict[str, Any]:
     return _listen(context, call)
 
 
-@operation(waits=True)
+@operation(essential=True, waits=True)
 def wait(context: Context, waiting: CallWait) -> dict[str, Any]:
     """Stay on the line for some seconds, such as on hold. Ends early if the call ends. Returns the same as `hear`."""
     call = context.state.find_call(waiting.id)
@@ -128,7 +128,7 @@ def wait(context: Context, waiting: CallWait) -> dict[str, Any]:
     return _listen(context, call)
 
 
-@operation(waits=True)
+@operation(essential=True, waits=True)
 def say(context: Context, words: SpokenWords) -> dict[str, Any]:
     """Say something in a call. It interrupts a recorded prompt that can be interrupted. Use `hear` for the answer."""
     call = context.state.find_call(words.id)
@@ -139,7 +139,7 @@ def say(context: Context, words: SpokenWords) -> dict[str, Any]:
     return summarize_call(call)
 
 
-@operation(waits=True)
+@operation(essential=True, waits=True)
 def press(context: Context, keys: PressedKeys) -> dict[str, Any]:
     """Press keys of the telephone in a call: 0-9, * and #. Use `hear` for what follows."""
     call = context.state.find_call(keys.id)
@@ -162,7 +162,7 @@ def resume(context: Context, call: PhoneCallId) -> dict[str, Any]:
     return summarize_call(context.state.resume(context.action, call.id))
 
 
-@operation(waits=True)
+@operation(essential=True, waits=True)
 def hang_up(context: Context, call: PhoneCallId) -> dict[str, Any]:
     """End a call, after you have finished what you are saying."""
     record = context.state.find_call(call.id)
@@ -171,7 +171,7 @@ def hang_up(context: Context, call: PhoneCallId) -> dict[str, Any]:
     return summarize_call(record)
 
 
-@operation()
+@operation(essential=True)
 def answer(context: Context, call: PhoneCallId) -> dict[str, Any]:
     """Answer a call that rings at one of the own numbers."""
     return summarize_call(context.state.answer(context.action, call.id))
@@ -192,7 +192,7 @@ def list_calls(context: Context, page: CallList) -> dict[str, Any]:
     return {"calls": entries, **({"next": entries[-1]["id"]} if len(entries) == page.count else {})}
 
 
-@operation()
+@operation(essential=True)
 def show_call(context: Context, call: PhoneCallId) -> dict[str, Any]:
     """Show a call with what you said and pressed, and what you have heard so far."""
     return view_call(context.state.find_call(call.id), context.action.now)

@@ -79,7 +79,7 @@ def read_profile(context: Context, nothing: NoInput) -> dict[str, Any]:
     return view_profile(context.state.config)
 
 
-@operation(shorter_hint="send fewer transaction sets at once")
+@operation(essential=True, shorter_hint="send fewer transaction sets at once")
 def send_interchange(context: Context, sent: NewInterchange) -> InterchangeReplies:
     """Send an X12 5010 interchange (270, 276 or 278) and get the reply: 271, 277 or 278. A transaction set with errors
     is refused with a 999, an interchange with errors with a TA1. Use a new control number (ISA13) each time.
@@ -143,7 +143,7 @@ def list_transactions(context: Context, filter: TransactionFilter) -> dict[str, 
     return {"transactions": listed, **({"next": selected[MAX_LISTED - 1].id} if len(selected) > MAX_LISTED else {})}
 
 
-@operation()
+@operation(essential=True)
 def read_transaction(context: Context, transaction: RecordId) -> dict[str, Any]:
     """Return a transaction as JSON, with named loops, segments and elements, and as EDI."""
     return view_transaction(context.state, context.state.find_transaction(transaction.id))

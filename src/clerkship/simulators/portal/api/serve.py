@@ -48,7 +48,13 @@ RunApi = Callable[[Desk, Any], Any]
 
 
 def build_api_route(
-    method: str, path: str, run: RunApi, right: PortalRight | None = "authorizations", **options: Any
+    method: str,
+    path: str,
+    run: RunApi,
+    right: PortalRight | None = "authorizations",
+    *,
+    essential: bool = False,
+    **options: Any,
 ) -> Route:
     """Return the route of an operation."""
     status = options.get("status", 200)
@@ -69,7 +75,7 @@ def build_api_route(
             emit_view(desk, answer.page, run.__name__, answer.records, answer.values)
         return to_reply(NO_CONTENT if answer.data is None else status, answer.data)
 
-    return Route(method, f"{API_PATH}{path}", Operation(serve), refuse=refuse_api, **options)
+    return Route(method, f"{API_PATH}{path}", Operation(serve, essential=essential), refuse=refuse_api, **options)
 
 
 def require_open(desk: Desk) -> None:

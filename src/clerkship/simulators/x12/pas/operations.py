@@ -53,7 +53,7 @@ class PasRefusal(Refusal):
         self.issues = error.issues
 
 
-@operation()
+@operation(essential=True)
 def submit_prior_authorization(context: Context, sent: PriorAuthorizationBundle) -> Resource:
     """Submit a prior authorization request as FHIR (Da Vinci PAS, Claim/$submit), or update or cancel one; the same
     payers answer it as a 278. Returns a Bundle whose first entry is the ClaimResponse.
@@ -61,7 +61,7 @@ def submit_prior_authorization(context: Context, sent: PriorAuthorizationBundle)
     return _ask(context, sent.bundle, "submit")[0]
 
 
-@operation()
+@operation(essential=True)
 def inquire_prior_authorization(context: Context, sent: PriorAuthorizationBundle) -> Resource:
     """Ask as FHIR (Da Vinci PAS, Claim/$inquire) which prior authorizations a patient has, and what was decided.
     Returns Parameters with one Bundle for each.
