@@ -21,6 +21,7 @@ from scripts.reference.fhir import fhir_page
 from scripts.reference.files import files_page, matchers_page, templates_page
 from scripts.reference.hl7 import hl7_page
 from scripts.reference.llms import build_llms_text
+from scripts.reference.mcp import mcp_page
 from scripts.reference.messages import messages_page, portal_to_fhir_page
 from scripts.reference.payers import fhir_to_payer_page, payer_page
 from scripts.reference.plugins import plugins_page
@@ -51,6 +52,7 @@ def build_pages() -> dict[str, str]:
         "fhir.md": fhir_page(),
         "hl7.md": hl7_page(),
         "x12.md": x12_page(),
+        "mcp.md": mcp_page(),
         "messages.md": messages_page(),
         "fax.md": fax_page(),
         "portal.md": portal_page(),

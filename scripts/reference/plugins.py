@@ -39,6 +39,8 @@ _SPEC_FIELDS = {
     "routes": "required: its operations over HTTP, each a `Route`",
     "handle": "required: a class of `Handle`, for Python agents",
     "exercise": "required: requests that reach every operation, for the conformance suite",
+    "documents": "the function that lists the texts that every agent may read, such as policies, each a "
+    "`PublicDocument`: they are [resources over MCP](mcp.md#resources)",
     "exercise_datasets": "each a `Dataset` that the exercise starts from; required if `dataset` is given",
     "config": "the model of its config in an environment",
     "dataset": "the type of dataset that it is loaded from",

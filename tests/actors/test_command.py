@@ -54,9 +54,8 @@ def test_conversation_is_exchanged_in_json_lines(bench: Workbench, tmp_path: Pat
     slots = [e["payload"]["value"] for e in bench.events(task_run) if e["kind"] == "agent.slot.set"]
     assert slots == [1, 2, 3]
     facts = sidecar(bench, task_run)
-    assert (
-        facts["agent_stderr"].splitlines()[0] == "clock metadata now sandbox sandboxes slots task_item text turn type"
-    )
+    keys = "clock mcp metadata now sandbox sandboxes slots task_item text turn type"
+    assert facts["agent_stderr"].splitlines()[0] == keys
     assert facts["agent_exit_code"] == 0
 
 
@@ -334,6 +333,8 @@ def test_program_inherits_the_environment_without_clerkship_settings(
     task_run = bench.run_one(program(tmp_path, f"say({{'answer': {names}}})"))
     assert task_run.answer == [
         "A_SETTING_OF_THE_AGENTS",
+        "CLERKSHIP_MCP_TOKEN",
+        "CLERKSHIP_MCP_URL",
         "CLERKSHIP_PROCESS",
         "CLERKSHIP_TASK_FILE",
     ]

@@ -29,6 +29,7 @@ from clerkship.actors.process import Process
 from clerkship.actors.reply import MAX_ANSWER_LENGTH, parse_answer
 from clerkship.model.errors import InputError
 from clerkship.sandbox.handle import Sandboxes
+from clerkship.sandbox.mcp_access import list_mcp_variables
 from clerkship.sandbox.model_access import list_variables
 from clerkship.settings import Settings, get_inherited_environment
 
@@ -107,7 +108,8 @@ class CommandAgent(MessageAgent):
     def _send(self, message: dict[str, Any], sandboxes: Sandboxes) -> None:
         line = orjson.dumps(message)
         if not self._process.started:
-            variables = get_inherited_environment() | list_variables(sandboxes.models)
+            addresses = list_variables(sandboxes.models) | list_mcp_variables(sandboxes.mcp)
+            variables = get_inherited_environment() | addresses
             self._process.start(variables, {TASK_FILE: line})  # not in variables, which other processes may read
         self._process.send(line)
 

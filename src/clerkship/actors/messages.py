@@ -63,7 +63,9 @@ def describe_sandboxes(sandboxes: Sandboxes) -> dict[str, Any]:
         None,  # no sandbox, no listener, no clock
     )
     models = {provider: address._asdict() for provider, address in sandboxes.models.items()}
-    given = {"sandboxes": places, "clock": clock, "now": sandboxes.now.isoformat()}
+    given: dict[str, Any] = {"sandboxes": places, "clock": clock, "now": sandboxes.now.isoformat()}
+    if (mcp := sandboxes.mcp) is not None:
+        given["mcp"] = mcp._asdict()
     return {**given, "models": models} if models else given
 
 

@@ -90,7 +90,7 @@ class ModelAgent:
         if not self._history:
             self._brief(message.task_item or {}, sandboxes, _render_channel(message))
         self._history.append(ModelMessage("user", message.text))
-        besides = message.sandbox if message.channel is None else None
+        besides = (message.sandbox,) if message.channel is None else ()
         tools = Toolbox(sandboxes, ToolOptions(besides=besides))
         return parse_replies(await self._loop(tools, sandboxes))
 

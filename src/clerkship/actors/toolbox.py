@@ -27,9 +27,9 @@ _ARGUMENT_KEYS = frozenset({"arguments", "parameters", "args", "action_input", "
 MAX_RESULT_LENGTH = 100_000
 """Characters of a tool's result that the model sees; a page of fifty resources has about 70,000."""
 MAX_KEPT_RESULTS = 8
-"""Long results whose other parts can be read later."""
+"""Long results whose other parts can be read later: memory, against a broken agent."""
 MAX_KEPT_LENGTH = 2_000_000
-"""Characters of one of them that can be read."""
+"""Characters of one of them that can be read, against a broken agent."""
 MAX_REPORTED_ARGUMENTS = 2_000
 """Characters of a malformed call's arguments that are logged."""
 MAX_REPORTED_NAME = 80
@@ -88,8 +88,8 @@ class ToolOptions:
     """What a model has besides the operations of the sandboxes."""
 
     own: tuple[OwnTool, ...] = ()
-    besides: str | None = None
-    """A sandbox whose operations are no tools: the conversation that the model is part of."""
+    besides: tuple[str, ...] = ()
+    """Sandboxes whose operations are no tools: the conversation that the model is part of."""
     max_result: int = MAX_RESULT_LENGTH
     """Characters of a result that it sees at once."""
 
@@ -99,7 +99,7 @@ class Toolbox:
 
     def __init__(self, sandboxes: Sandboxes, options: ToolOptions = ToolOptions()) -> None:  # noqa: B008  (it is frozen)
         self._sandboxes, self._max_result = sandboxes, options.max_result
-        others = [(name, handle) for name, handle in sandboxes.items() if name != options.besides]
+        others = [(name, handle) for name, handle in sandboxes.items() if name not in options.besides]
         build = partial(build_tools, is_only=len(others) == 1)
         tools = [build(name, box.routes, box.operations, toolset=box.toolset) for name, box in others]
         self.tools: Mapping[str, Tool] = index_by_name(chain.from_iterable(tools), options.own)

@@ -20,6 +20,7 @@ from clerkship.actors.contract import (
 )
 from clerkship.actors.per_conversation import solver_for
 from clerkship.actors.reply import LOG_FULL
+from clerkship.by_name import load
 from clerkship.engine.driver import AgentTime, ConversationDriver, TurnTimedOut, set_up
 from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec
 from clerkship.engine.trial_grader import TrialGrader
@@ -29,11 +30,13 @@ from clerkship.model.errors import ClerkshipError, InputError
 from clerkship.model.run import Ending
 from clerkship.playground.agent_clock import run_paced_clock
 from clerkship.playground.failure import TRACEBACK
-from clerkship.playground.in_process import open_sandboxes
+from clerkship.playground.in_process import build_services, open_sandboxes
 from clerkship.playground.playground import Playground
+from clerkship.sandbox.handle import Sandboxes
 
 if TYPE_CHECKING:
     from clerkship.model_proxy.limits import ReachedLimit
+    from clerkship.sandbox.mcp_access import McpAddress
     from clerkship.sandbox.model_access import ModelAddress
 
 AGENT_STACK = "agent_stack"
@@ -168,14 +171,15 @@ class Trial:
         agent = self._keep_agent(self._open_agent(models))
         if entry not in agent.entries:
             raise InputError.of(f"{context.solver.name} has no {entry}, and this task starts with the {starts}")
-        sandboxes = open_sandboxes(
-            context.gateway, playground, context.base_url, context.listeners, self.seconds_left, models
-        )
+        open_mcp = partial(self._open_mcp, entry)
+        services = build_services(context.gateway, context.base_url, self.seconds_left, models, open_mcp)
+        sandboxes = open_sandboxes(context.gateway, playground, context.base_url, context.listeners, services)
         if built.fork_point is None:
             self._emit(AgentStarted(entry=entry, task_item=built.task.task_item))
         if entry == "on_task":
             playground.people.listening = True
             answer = await agent.on_task(orjson.loads(built.task_item) or {}, sandboxes)
+            answer = context.gateway.choose_answer(playground, answer)
             self._grader.answers.append(answer)
             self._emit(AgentAnswered(answer=answer))
             await _check_end(agent)
@@ -192,6 +196,13 @@ class Trial:
             return "turn_timed_out"
         await _check_end(agent)
         return ending
+
+    def _open_mcp(self, entry: EntryPointName, sandboxes: Sandboxes) -> "McpAddress":
+        """Offer the sandboxes over MCP, without tools for a conversation in which the agent replies."""
+        gateway, playground, is_work = self._context.gateway, self.playground, entry == "on_task"
+        chats = [name for name, sandbox in playground.sandboxes.items() if sandbox.spec.converses and not is_work]
+        served = load("clerkship.mcp.task:McpTask")(self.spec.built.task.task_item, is_work, tuple(chats))
+        return gateway.tools.open(playground, self._context.base_url, served, sandboxes)
 
     def _open_agent(self, models: "Mapping[str, ModelAddress] | None") -> Agent:
         context, spec = self._context, self.spec

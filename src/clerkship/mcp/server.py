@@ -154,7 +154,7 @@ AnswerMethod = Callable[[ToolServer, Mapping[str, Any]], dict[str, Any]]
 
 
 def _find_method(name: str, *, stateless: bool) -> AnswerMethod:
-    methods = _STATELESS_METHODS if stateless else _HANDSHAKE_METHODS
+    methods = STATELESS_METHODS if stateless else HANDSHAKE_METHODS
     if name not in methods:
         text = f"unknown method {name[:100]!r} (expected one of {', '.join(methods)})"
         raise ProtocolError(METHOD_NOT_FOUND, text, status=404)
@@ -254,13 +254,13 @@ _SHARED_METHODS: Mapping[str, AnswerMethod] = {
     "resources/list": _list_resources,
     "resources/templates/list": _list_templates,
 }
-_HANDSHAKE_METHODS: Mapping[str, AnswerMethod] = {
+HANDSHAKE_METHODS: Mapping[str, AnswerMethod] = {
     "initialize": _initialize,
     "ping": _ping,
     **_SHARED_METHODS,
     "resources/read": _read_resource_with_handshake,
 }
-_STATELESS_METHODS: Mapping[str, AnswerMethod] = {
+STATELESS_METHODS: Mapping[str, AnswerMethod] = {
     "server/discover": _discover,
     **_SHARED_METHODS,
     "resources/read": _read_resource_stateless,

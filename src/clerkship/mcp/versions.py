@@ -29,6 +29,24 @@ def is_stateless(message: McpMessage, headers: Mapping[str, str] | None) -> bool
     return headers is not None and (headers.get(VERSION_HEADER) in STATELESS_VERSIONS or METHOD_HEADER in headers)
 
 
+def build_headers(message: McpMessage) -> dict[str, str]:
+    """Return the headers that a request has over HTTP; none for versions with a handshake."""
+    meta = message.meta
+    version = meta.get(VERSION_KEY) if isinstance(meta, dict) else None
+    if not isinstance(version, str):
+        return {}
+    name = message.params.get(_NAME_PARAMS.get(message.method, ""))
+    named = {NAME_HEADER: _encode(name)} if isinstance(name, str) else {}
+    return {VERSION_HEADER: _encode(version), METHOD_HEADER: _encode(message.method), **named}
+
+
+def _encode(value: str) -> str:
+    """Return a value as a header can have it: in base64 unless it is plain ASCII."""
+    if value.isascii() and value.isprintable() and value == value.strip() and not value.startswith(_ENCODED_START):
+        return value
+    return f"{_ENCODED_START}{base64.b64encode(value.encode()).decode()}{_ENCODED_END}"
+
+
 def check_handshake_version(headers: Mapping[str, str] | None) -> None:
     """Raise ProtocolError if the header names a version that is not supported. Versions before it have no header."""
     version = (headers or {}).get(VERSION_HEADER)

@@ -6,6 +6,7 @@ from clerkship.payer.book import NAMES, PayerDataset
 from clerkship.payer.config import PayerConfig, apply_environment_time
 from clerkship.payer.events import EVENTS
 from clerkship.payer.exercise import DATASET, EXERCISE, POLICY_DATASET
+from clerkship.payer.policies.catalog import list_policy_documents
 from clerkship.payer.policies.dataset import POLICIES, POLICIES_DATASET
 from clerkship.payer.state import PayerState
 from clerkship.payer.steps import PayerDetermine, PayerSetAuthorization, PayerSetClaim, PayerSetEligibility
@@ -27,4 +28,5 @@ SPEC = DomainSpec(
     steps=(PayerDetermine, PayerSetAuthorization, PayerSetEligibility, PayerSetClaim),
     exercise=EXERCISE,
     exercise_datasets=(DATASET, POLICY_DATASET),
+    documents=list_policy_documents,
 )

@@ -9,9 +9,10 @@ See docs/decisions/0004-operations-and-transports.md.
 import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from functools import partial
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any
 
+from clerkship.by_name import load
 from clerkship.events.sidecar import UnloggedRequests
 from clerkship.kit.secrets import NameGenerator
 from clerkship.model.errors import MissingExtra
@@ -51,6 +52,7 @@ from clerkship.transports.tcp import is_own_address
 
 if TYPE_CHECKING:  # few runs have agents that call models through the proxy
     from clerkship.model_proxy.proxy import ModelProxy
+    from clerkship.playground.tool_endpoints import ToolEndpoints
 
 RUN_OVER = "the run is over, so its tokens are no longer valid"
 MAX_ENDED_PLAYGROUNDS = 4096
@@ -102,6 +104,17 @@ class Gateway:
             record_faults,
             record_timing,
         )
+
+    @cached_property
+    def tools(self) -> "ToolEndpoints":
+        """The sandboxes of each trial as tools, over MCP."""
+        build = load("clerkship.playground.tool_endpoints:ToolEndpoints")
+        tools: ToolEndpoints = build(self.add_playground, self.playgrounds, self.unmatched)
+        return tools
+
+    def choose_answer(self, playground: Playground, answer: Any) -> Any:
+        """Return the answer with which an agent finished over MCP; if it did not, the one that it gave otherwise."""
+        return self.tools.choose_answer(playground, answer) if "tools" in self.__dict__ else answer
 
     def add_playground(self, playground: Playground) -> str:
         """Accept requests for a playground; return its secret id, which is created on the first call."""
@@ -178,6 +191,8 @@ class Gateway:
                 if len(self._ended) > MAX_ENDED_PLAYGROUNDS:
                     del self._ended[next(iter(self._ended))]
         self._subscribers.pop(id(playground), None)
+        if "tools" in self.__dict__:
+            self.tools.close(playground)
         if self.models is not None:
             self.models.end_trial(playground)
         for sandbox in playground.sandboxes.values():

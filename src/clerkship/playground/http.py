@@ -6,6 +6,7 @@ from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
+from clerkship.by_name import load
 from clerkship.events.request_line import WEBSOCKET
 from clerkship.kit.secrets import equal_in_constant_time, new_token
 from clerkship.playground.client import GatewayClient
@@ -15,7 +16,7 @@ from clerkship.playground.handlers import CLOCK, RequestContext
 from clerkship.playground.later_replies import REPLIES, ReplyTable
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
-from clerkship.sandbox.handle import MODELS
+from clerkship.sandbox.handle import MCP, MODELS
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import ByteStream, Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall
@@ -195,14 +196,22 @@ class GatewayRequest:
 class GatewayApplication:
     """The application that the HTTP server runs."""
 
-    def __init__(self, gateway: Gateway, control: ControlEndpoint | None = None) -> None:
+    def __init__(
+        self, gateway: Gateway, control: ControlEndpoint | None = None, network: SandboxNetwork = LOCAL_NETWORK
+    ) -> None:
         self._gateway, self._control, self._numbers = gateway, control, count(1)
+        self._network = network
         self.refuse, self.refuse_unreadable = gateway.refuse, gateway.refuse_unreadable
 
     def receive(self, incoming: IncomingRequest) -> PendingRequest:
         """Accept one request."""
         if incoming.playground_id == MODELS and self._gateway.models is not None:
             return ModelCallRequest(self._gateway.models, incoming, next(self._numbers))
+        if incoming.sandbox_name == MCP:
+            request: PendingRequest = load("clerkship.playground.tool_endpoints:ToolRequest")(
+                self._gateway.tools, incoming, self._network
+            )
+            return request
         context = RequestContext(
             incoming.playground_id,
             incoming.sandbox_name,
@@ -226,6 +235,6 @@ def open_http(
     control: ControlEndpoint | None = None,
 ) -> HttpListener:
     """Build the HTTP server of a gateway. It starts to listen when its address is first read."""
-    listener = HttpListener(GatewayApplication(gateway, control), network, limits)
+    listener = HttpListener(GatewayApplication(gateway, control, network), network, limits)
     gateway.http_url, gateway.http_ports = listener.url, listener.ports
     return listener

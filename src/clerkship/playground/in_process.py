@@ -17,7 +17,7 @@ from clerkship.playground.playground import Playground
 from clerkship.playground.request_record import title_of
 from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.direct_call import to_call
-from clerkship.sandbox.handle import NO_MODELS, AgentServices, Dropped, Sandboxes
+from clerkship.sandbox.handle import NO_MODELS, NO_SERVICES, AgentServices, Dropped, Sandboxes
 from clerkship.sandbox.operation import Operation, ProtocolCall
 from clerkship.sandbox.request import IMMEDIATE, ConnectionInfo, Reply, Request, check_request
 from clerkship.sandbox.route import HttpCall, Route
@@ -114,19 +114,32 @@ class InProcessTransport:
         return reply
 
 
+def build_services(
+    gateway: Gateway,
+    base_url: BaseUrl,
+    seconds_left: Callable[[], float],
+    models: "Mapping[str, ModelAddress] | None",
+    open_mcp: "Callable[[Sandboxes], McpAddress]",
+) -> AgentServices:
+    """Return what a run offers an agent besides its sandboxes.
+
+    `seconds_left` returns how long the agent may still take for its reply, `models` are the addresses for its model
+    calls, and `open_mcp` offers the sandboxes over MCP.
+    """
+    expect = partial(gateway.replies.expect, base_url, seconds_left)
+    return _new_services((expect, NO_MODELS if models is None else models, open_mcp))
+
+
 def open_sandboxes(
     gateway: Gateway,
     playground: Playground,
     base_url: BaseUrl,
     listeners: ListenerPool | None = None,
-    seconds_left: Callable[[], float] | None = None,
-    models: "Mapping[str, ModelAddress] | None" = None,
-    open_mcp: "Callable[[Sandboxes], McpAddress] | None" = None,
+    services: AgentServices = NO_SERVICES,
 ) -> Sandboxes:
     """Return a typed handle to every sandbox, for an agent in this process.
 
-    `seconds_left` returns how long the agent may still take for its reply; without it, the agent cannot reply later.
-    `models` are the addresses for its model calls. `open_mcp` offers the sandboxes over MCP.
+    `services` are what the run offers the agent besides: see `build_services`.
     """
     if listeners is not None:
         listeners.prepare(playground)
@@ -134,8 +147,6 @@ def open_sandboxes(
         name: sandbox.spec.handle(InProcessTransport(gateway, playground, name, base_url, listeners))
         for name, sandbox in playground.sandboxes.items()
     }
-    expect = partial(gateway.replies.expect, base_url, seconds_left) if seconds_left is not None else None
-    services = _new_services((expect, NO_MODELS if models is None else models, open_mcp))
     return Sandboxes(
         handles, AgentClock(playground), partial(report_event, playground), playground.agent_events, services
     )
@@ -144,6 +155,15 @@ def open_sandboxes(
 def report_event(playground: Playground, payload: Payload) -> Event:
     """Append an event that the agent reports of itself to the log; raise AgentError if the log is full."""
     event = parse_event(payload, playground.agent_events)
+    if playground.hidden:
+        event = _redact_event(playground, event)
     with playground.lock:
         check_log_capacity(playground.log)
         return guard(playground, "reporting an event", lambda: playground.emit("agent", event, "agent"))
+
+
+def _redact_event(playground: Playground, event: Payload) -> Payload:
+    """Return an event without the credentials and addresses that the agent was given."""
+    written = event.model_dump_json()
+    redacted = playground.redact(written)
+    return event if redacted == written else type(event).model_validate_json(redacted)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from clerkship.events.event import Payload
 from clerkship.model.dataset import Dataset
@@ -38,6 +38,21 @@ def keep_config(config: Any, environment: Environment) -> Frozen:
     return written
 
 
+class PublicDocument(NamedTuple):
+    """A text that is public in the world of a task, such as a policy of a payer."""
+
+    path: str
+    """Its place among the documents of its component: `policies/CM-1/2026.1`."""
+    title: str
+    render: Callable[[], str]
+    """Returns the text."""
+
+
+def list_no_documents(state: Any) -> Sequence[PublicDocument]:
+    """List no documents: the default."""
+    return ()
+
+
 @dataclass(frozen=True, kw_only=True)
 class ComponentSpec:
     """The description of a simulator or domain that a playground needs to run it."""
@@ -66,6 +81,8 @@ class ComponentSpec:
     names: Mapping[str, Callable[[Any, Any], Collection[str]]] = field(default_factory=dict)
     """Functions by sort that list the names which a config and the base define, such as mailboxes. A `NameOf` in a step
     or assertion refers to them."""
+    documents: Callable[[Any], Sequence[PublicDocument]] = list_no_documents
+    """Lists the documents of a state that every agent may read."""
 
     def is_loaded_from(self, type: str) -> bool:
         """Return whether it is loaded from datasets of a type."""

@@ -263,6 +263,10 @@ MODELS = "models"
 """The first part of the path of model calls, where other paths have the id of a playground."""
 
 
+MCP = "mcp"
+"""The name of the endpoint where the sandboxes are tools, next to those of the sandboxes."""
+
+
 class NoModels(Mapping[str, "ModelAddress"]):
     """No addresses: the model calls of the agent do not go through the run."""
 
@@ -348,7 +352,8 @@ class Sandboxes(Mapping[str, Handle]):
     @property
     def mcp(self) -> "McpAddress | None":
         """Where to call the sandboxes as tools over MCP; None if that is not offered. Reading it starts the server."""
-        return None if self.services.open_mcp is None else self.services.open_mcp(self)
+        open_mcp = self.services.open_mcp
+        return None if open_mcp is None or not self._handles else open_mcp(self)
 
     @property
     def now(self) -> datetime:

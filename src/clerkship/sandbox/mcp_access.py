@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-MCP = "mcp"
-"""The name of the endpoint, next to those of the sandboxes. No sandbox may have it."""
 URL_VARIABLE, TOKEN_VARIABLE = "CLERKSHIP_MCP_URL", "CLERKSHIP_MCP_TOKEN"
 
 
