@@ -62,6 +62,10 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.check:check",
         "Grade what has happened so far in a playground started with `clerkship up`.",
     ),
+    "mcp": CommandEntry(
+        "clerkship.cli.mcp:mcp",
+        "Offer the tools of a trial to an MCP client that starts servers as programs.",
+    ),
     "schema": CommandEntry(
         "clerkship.cli.schema:schema",
         "Print the JSON Schema of a kind of file, or write the schemas for editors.",

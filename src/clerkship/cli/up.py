@@ -22,7 +22,9 @@ from clerkship.model.environment import utc_offset_minutes
 from clerkship.model.errors import InputProblem
 from clerkship.model.redaction import Redactor
 from clerkship.playground.playground import Playground
+from clerkship.sandbox.mcp_access import McpAddress, list_mcp_variables
 from clerkship.sandbox.model_access import list_variables
+from clerkship.service.mcp_clients import describe_clients
 from clerkship.service.network import describe_protection, describe_reach
 from clerkship.service.up import (
     PlaygroundRequest,
@@ -139,11 +141,11 @@ def print_playground(console: Console, running: RunningPlayground) -> None:
     for name, access in running.sandboxes.items():
         _print_access(console, name, access)
     _print_access(console, "clock", running.clock, "any sandbox's")
+    _print_mcp(console, running.mcp)
     console.print()
-    for name, value in list_variables(running.models).items():
+    for name, value in _list_variables(running).items():
         _print(console, f"export {name}={shlex.quote(value)}")
-    if running.models:
-        console.print()
+    console.print()
     for label, line in _commands(running).items():
         _print(console, f"[quiet]{label:<7}[/]{escape(line)}")
     console.print()
@@ -163,6 +165,19 @@ def _print_access(console: Console, name: str, access: SandboxAccess, token: str
         _print(console, f"  [quiet]{protocol}[/]  not available: {escape(reason)}")
     for example in access.examples:
         _print(console, f"  {escape(example)}")
+
+
+def _print_mcp(console: Console, address: McpAddress) -> None:
+    console.print()
+    _print(console, f"[place]mcp[/]  {escape(address.url)}")
+    _print(console, f"  [quiet]token[/]  {escape(address.token)}")
+    for client, configuration in describe_clients(address, get_command_prefix()).items():
+        _print(console, f"  [quiet]{client}[/]  {escape(configuration)}")
+
+
+def _list_variables(running: RunningPlayground) -> dict[str, str]:
+    """Return the environment variables from which an agent reads its addresses."""
+    return list_variables(running.models) | list_mcp_variables(running.mcp)
 
 
 def _shorten(value: str | int) -> str:
@@ -199,7 +214,8 @@ def _to_json_data(running: RunningPlayground) -> dict[str, Any]:
         "host": running.network.host,
         "sandboxes": {name: asdict(access) for name, access in running.sandboxes.items()},
         "clock": asdict(running.clock),
-        "variables": list_variables(running.models),
+        "mcp": {**running.mcp._asdict(), "clients": describe_clients(running.mcp, get_command_prefix())},
+        "variables": _list_variables(running),
         "commands": _commands(running),
         "pid": running.where.pid,
     }

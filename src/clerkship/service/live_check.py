@@ -114,7 +114,7 @@ def check_now(
     ending = "errored" if about["error"] else next(iter(about["left"].values()), "agent_done")
     grader, measured = Grader(built, NO_JUDGE, 1), read_measurements(about)
     grade = grade_log(grader, built, events, cast(Ending, ending), measured)
-    notes = (*grade.notes, *_list_notes(loaded, about, catalog, answered=answer is not None))
+    notes = (*grade.notes, *_list_notes(loaded, about, catalog, answered=_has_answer(events)))
     return LiveCheck(loaded.task.name, grade.criteria, grade.score, about["error"], notes, len(lines), about["head"])
 
 
@@ -129,6 +129,10 @@ def _describe_mismatch(loaded: LoadedTask, where: PlaygroundRegistration) -> str
         message = f"`{loaded.task.name}` belongs to environment {loaded.environment.name}"
         return f"{message}, but the playground `{where.name}` runs {where.environment}"
     return f"{where.environment} has changed since `{where.name}` was started; stop it and start it again"
+
+
+def _has_answer(events: Iterable[Event]) -> bool:
+    return any(isinstance(event.payload, AgentAnswered) for event in events)
 
 
 def _build_answer_event(last: Event, answer: StatedAnswer) -> Event:

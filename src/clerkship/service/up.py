@@ -18,7 +18,7 @@ from clerkship.engine.driver import open_conversations, set_up
 from clerkship.engine.model_build import open_model_proxy
 from clerkship.engine.model_resolver import ModelRequest, find_missing_models, find_model_needs, resolve_models
 from clerkship.engine.models import NO_MODELS, ModelSelection
-from clerkship.events.lifecycle import AgentStarted, RunStarted
+from clerkship.events.lifecycle import AgentAnswered, AgentStarted, RunStarted
 from clerkship.events.log import Subscriber, VariableNames
 from clerkship.kit.command_option import Option
 from clerkship.kit.descriptors import check_limit
@@ -26,6 +26,7 @@ from clerkship.kit.extras import describe_install
 from clerkship.kit.rng import derive_seed
 from clerkship.kit.wall import now
 from clerkship.llm.trial_model import UsageCounter
+from clerkship.mcp.task import McpTask
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import CONVERSATION_ENVIRONMENT, Environment, utc_offset_minutes
 from clerkship.model.errors import InputError
@@ -38,11 +39,13 @@ from clerkship.playground.agent_clock import run_paced_clock
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.handlers import CLOCK
 from clerkship.playground.http import CONTROL, ControlEndpoint, open_http
+from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground, PlaygroundOptions, bind_reactions
 from clerkship.playground.sandbox import Sandbox
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ProtocolListener
+from clerkship.sandbox.mcp_access import McpAddress
 from clerkship.sandbox.model_access import ModelAddress
 from clerkship.sandbox.request import ConnectionInfo
 from clerkship.service.network import check_listener_ports, check_passwords, parse_host, parse_listener_ports
@@ -126,6 +129,8 @@ class RunningPlayground:
     """Whether it is the only running playground in this registry."""
     redactor: Redactor
     """Redacts the values of the task's variables in output."""
+    mcp: McpAddress
+    """Where the sandboxes are tools over MCP."""
     models: Mapping[str, ModelAddress] = field(default_factory=dict)
     """Where an agent sends its model calls so that they are logged, by provider."""
 
@@ -186,11 +191,12 @@ def open_playground(
         with register_playground(folder, request.name, own) as where, run_paced_clock(playground):
             alone = not has_others(folder, where.name)
             accesses = _build_accesses(playground, url, listeners)
-            task = loaded.task if loaded else None
+            mcp = _open_mcp(gateway, playground, http, built)
+            about["mcp"] = mcp._asdict()
             yield RunningPlayground(
                 where,
                 playground,
-                task,
+                loaded.task if loaded else None,
                 seed,
                 url,
                 network,
@@ -198,6 +204,7 @@ def open_playground(
                 _build_clock_access(url, accesses),
                 alone,
                 build_redactor(used, shortest=MIN_SECRET_LENGTH),
+                mcp,
                 proxy.open_trial(playground, http.url) if proxy is not None else {},
             )
     finally:
@@ -339,6 +346,19 @@ def _build_clock_access(url: str, accesses: Mapping[str, SandboxAccess]) -> Sand
     token = next((access.token for access in accesses.values()), "")  # the clock accepts the token of any sandbox
     command = ["curl", "-sS", "-X", "POST", "-H", f"Authorization: Bearer {token}", f"{clock_url}/advance?by=10m"]
     return SandboxAccess(CLOCK, clock_url, token, shlex.join(command))
+
+
+def _open_mcp(gateway: Gateway, playground: Playground, http: HttpListener, built: BuiltTask | None) -> McpAddress:
+    """Offer the sandboxes over MCP. An answer to the task is logged at once, so that `clerkship check` finds it."""
+
+    def log_answer(answer: Any) -> None:
+        with playground.lock:
+            playground.emit("run", AgentAnswered(answer=answer), "agent")
+
+    takes_answer = built is not None and built.scenario.starts != "person"
+    task_item = None if built is None else built.task.task_item
+    served = McpTask(task_item, takes_answer, (), log_answer)
+    return gateway.tools.open(playground, http.url, served, open_sandboxes(gateway, playground, http.url))
 
 
 def _build_accesses(playground: Playground, url: str, listeners: ListenerPool) -> dict[str, SandboxAccess]:
