@@ -20,6 +20,13 @@ def test_initialize_agrees_on_the_version_of_the_client(version: str) -> None:
     assert body["result"]["instructions"] == "Greet politely."
 
 
+def test_handshake_with_headers_of_later_versions_is_a_handshake() -> None:
+    answer, body = ask(
+        request("initialize", {"protocolVersion": "2025-11-25"}), headers_for("initialize", version="2025-11-25")
+    )
+    assert (answer.status, body["result"]["protocolVersion"]) == (200, "2025-11-25")
+
+
 def test_initialize_offers_the_newest_version_with_a_handshake_for_an_unknown_one() -> None:
     _, body = ask(request("initialize", {"protocolVersion": "2099-01-01"}), {})
     assert body["result"]["protocolVersion"] == "2025-11-25"

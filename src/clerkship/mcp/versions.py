@@ -26,7 +26,7 @@ def is_stateless(message: McpMessage, headers: Mapping[str, str] | None) -> bool
     """Return whether a message is of a version without a handshake. `headers` is None where there is no HTTP."""
     if message.method == "server/discover" or (isinstance(message.meta, dict) and VERSION_KEY in message.meta):
         return True
-    return headers is not None and (headers.get(VERSION_HEADER) in STATELESS_VERSIONS or METHOD_HEADER in headers)
+    return headers is not None and headers.get(VERSION_HEADER) in STATELESS_VERSIONS
 
 
 def build_headers(message: McpMessage) -> dict[str, str]:
