@@ -36,6 +36,7 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "slow": (),
     "serve": (),
     "models": (),
+    "mcp": (),
     "fhir": (),
     "feeds": (),
     "x12": (),
