@@ -143,7 +143,7 @@ def test_validate_imports_only_what_the_files_name(practice: Path) -> None:
         "clerkship.simulators.fhir",
         "clerkship.simulators.hl7",
     }
-    own |= {"clerkship.payer"}
+    own |= {"clerkship.payer", "clerkship.mcp", "clerkship.playground.tool_endpoints"}
     own |= {"clerkship.engine.build", "clerkship.engine.worker", "clerkship.model.scenario_file", "clerkship.plugin"}
     own |= {"clerkship.sandbox.faults.request_faults", "clerkship.assertions.flows", "clerkship.assertions.judged"}
     own |= {f"clerkship.actors.{name}" for name in ("command", "model_agent", "person_played", "python", "webhook")}

@@ -1,7 +1,9 @@
 """The MCP endpoint of a trial: whose requests it answers, what a call leaves in the log, what it refuses."""
 
+import socket
 import threading
 from collections.abc import Iterator
+from urllib.parse import urlsplit
 
 import orjson
 import pytest
@@ -15,6 +17,7 @@ from clerkship.playground.component import PreparedComponent
 from clerkship.transports.network import SandboxNetwork
 from tests.mcp.desk import ToolDesk
 from tests.mcp.tool_servers import headers_for, request, stateless
+from tests.waiting import wait_until
 
 
 @pytest.fixture
@@ -91,6 +94,43 @@ def test_foreign_host_and_origin_are_refused(desk: ToolDesk) -> None:
     assert desk.post(request("ping"), host="evil.example").status == 403
     assert desk.post(request("ping"), origin="http://evil.example").status == 403
     assert desk.post(request("ping"), origin="http://localhost:3000").status == 200
+
+
+def test_path_below_the_endpoint_is_refused(desk: ToolDesk) -> None:
+    assert desk.post(request("ping"), url=f"{desk.address.url}/tools").status == 404
+    assert desk.post(request("ping"), url=f"{desk.address.url}/").status == 200
+
+
+def test_two_clients_that_say_they_share_a_session_get_their_own_answers(desk: ToolDesk) -> None:
+    def write(name: str) -> None:
+        message = request("tools/call", {"name": "drop__write_file", "arguments": {"path": name, "data": name}}, name)
+        replies.append((name, desk.post(message, mcp_session_id="one").data["id"]))
+
+    replies: list[tuple[str, str]] = []
+    clients = [threading.Thread(target=write, args=(f"{number}.txt",)) for number in range(8)]
+    for client in clients:
+        client.start()
+    for client in clients:
+        client.join(20)
+    assert len(replies) == len(clients)
+    assert all(name == id for name, id in replies)
+    kinds = [event.kind for event in desk.events()]
+    assert kinds == ["agent.action.executed", "files.file.written"] * len(clients)
+
+
+def test_client_that_vanishes_leaves_a_whole_call(desk: ToolDesk) -> None:
+    parts = urlsplit(desk.address.url)
+    body = request("tools/call", {"name": "drop__write_file", "arguments": {"path": "a.txt", "data": "x"}})
+    head = f"POST {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nAuthorization: Bearer {desk.address.token}\r\n"
+    head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=20) as connection:
+        connection.sendall(head.encode() + body)
+        wait_until(lambda: len(desk.events()) == 2, "the call is executed")
+    assert desk.call("drop__read_file", path="a.txt") == ("x", False)
+    with socket.create_connection((parts.hostname or "", parts.port or 0), timeout=20) as connection:
+        connection.sendall(head.encode() + body[:20])
+    assert desk.call("drop__list_files")[1] is False
+    assert desk.playground.broken is None
 
 
 def test_get_has_no_stream(desk: ToolDesk) -> None:

@@ -149,6 +149,8 @@ class ToolRequest:
             endpoint = self._endpoints.find(incoming.playground_id, incoming.request)
             if incoming.objection is not None:
                 raise incoming.objection
+            if incoming.request.path != "/":
+                raise Refusal(404, "no_such_path", f"the endpoint is /{MCP}, without a path below it")
         except Refusal as refusal:
             refused: Reply = http.refuse(refusal)
             return refused
