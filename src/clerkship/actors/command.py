@@ -51,7 +51,7 @@ _MAX_SHEBANG = 512
 class CommandAgent(MessageAgent):
     """One program in one trial, started with the first message."""
 
-    def __init__(self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED) -> None:
+    def __init__(self, words: Sequence[str], folder: Path | None, isolation: Isolation = NOT_ISOLATED) -> None:
         super().__init__()
         self._process = Process(words, folder, isolation)
 

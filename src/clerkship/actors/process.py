@@ -116,8 +116,9 @@ class Process:
     """A program that is started once and ended once."""
 
     def __init__(
-        self, words: Sequence[str], folder: Path, isolation: Isolation = NOT_ISOLATED, *, is_host: bool = False
+        self, words: Sequence[str], folder: Path | None, isolation: Isolation = NOT_ISOLATED, *, is_host: bool = False
     ) -> None:
+        """`folder` is the working folder; without one, the program works in its private folder."""
         self._words, self._folder, self._isolation = words, folder, isolation
         self._launchers = [
             *([isolation.level] if isolation.level != "none" else []),
@@ -126,7 +127,7 @@ class Process:
         """What must report that it is ready before the agent starts; `is_host` if the program itself must."""
         self.dumps_stack = False
         """Whether it writes its stack to standard error on SIGUSR1; other programs would be killed by that signal."""
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._mark = new_name("agent")
         self._child: subprocess.Popen[bytes] | None = None
         self._private: Path | None = None
@@ -141,16 +142,31 @@ class Process:
         """Return the processor time it has used; None before it is started."""
         return process_seconds(self._isolation.program(self._child.pid)) if self._child is not None else None
 
-    def start(self, environ: Mapping[str, str], files: Mapping[str, bytes]) -> None:
-        """Start the program. Each file is written where only this user can read it, and a variable holds its path."""
+    def open_private_folder(self) -> Path:
+        """Return the folder that only this trial can see, and that is removed with the program; create it if needed."""
+        with self._lock:
+            if self._closed:
+                raise AgentStopped
+            _RUNNING.add(self)
+            if self._private is None:
+                self._private = Path(tempfile.mkdtemp(prefix="clerkship-", dir=self._isolation.private))  # 0700
+            return self._private
+
+    def start(self, environ: Mapping[str, str], files: Mapping[str, bytes], more_words: Sequence[str] = ()) -> None:
+        """Start the program. Each file is written where only this user can read it, and a variable holds its path.
+
+        `more_words` are arguments that were not known before, such as paths in its private folder.
+        """
         with self._lock:
             if self._closed:
                 raise AgentStopped
             _RUNNING.add(self)  # from here on it can be found by its mark, even after an error
             given = {**environ, **self._write_files(files), MARK_VARIABLE: self._mark}
+            folder = self._folder or self.open_private_folder()
             try:
-                with self._isolation.command(self._words, self._private, self._folder) as (words, descriptors):
-                    self._child = _popen(words, self._folder, given, descriptors)
+                with self._isolation.command([*self._words, *more_words], self._private, self._folder) as command:
+                    words, descriptors = command
+                    self._child = _popen(words, folder, given, descriptors)
             except OSError as error:
                 raise self._start_error(error) from None
             self._pipes.attach(self._child, len(self._launchers))
@@ -162,23 +178,23 @@ class Process:
         text = f"{self._words[0]} could not be started: {error.strerror}"
         if error.errno in (errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM):
             return PlatformError(f"{text}; too many concurrent agents for this machine")
-        if self._launchers and self._folder.is_dir() and error.errno != errno.E2BIG:
+        if self._launchers and (self._folder is None or self._folder.is_dir()) and error.errno != errno.E2BIG:
             return PlatformError(f"the agent was not started: {self._launchers[0]}: {error.strerror}")
         return AgentError(text)
 
     def _write_files(self, files: Mapping[str, bytes]) -> dict[str, str]:
         if not files:
             return {}
-        self._private = Path(tempfile.mkdtemp(prefix="clerkship-", dir=self._isolation.private))  # 0700
-        places = {variable: self._private / f"{variable.lower()}.json" for variable in files}
+        private = self.open_private_folder()
+        places = {variable: private / f"{variable.lower()}.json" for variable in files}
         for variable, place in places.items():
             place.touch(mode=0o600)
             place.write_bytes(files[variable])
         return {variable: str(place) for variable, place in places.items()}
 
-    def send(self, line: bytes) -> None:
-        """Queue a line for the program's standard input."""
-        self._pipes.send(line)
+    def send(self, line: bytes, *, is_last: bool = False) -> None:
+        """Queue a line for the program's standard input, which is closed after the last one."""
+        self._pipes.send(line, is_last=is_last)
 
     async def receive(self) -> bytes | None:
         """Return the next line of its output, without the line end; None at the end of output.

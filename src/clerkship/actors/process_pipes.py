@@ -26,6 +26,7 @@ class ProcessPipes:
     def __init__(self) -> None:
         self._files: tuple[IO[bytes], ...] = ()
         self._pending = bytearray()
+        self._input_ends = False
         self._out, self._err = bytearray(), bytearray()
         self._searched = 0
         self.ended = False
@@ -49,9 +50,10 @@ class ProcessPipes:
         """The last MAX_STDERR_BYTES of its standard error, as text."""
         return self._err.decode(errors="replace")
 
-    def send(self, line: bytes) -> None:
-        """Queue a line, to be written as fast as the program reads."""
+    def send(self, line: bytes, *, is_last: bool = False) -> None:
+        """Queue a line, to be written as fast as the program reads; standard input ends after the last one."""
         self._pending += line + b"\n"
+        self._input_ends = is_last
 
     def take_line(self) -> bytes | None:
         """Return the next line without its end, or None if there is none yet; raise AgentError if it is too long."""
@@ -121,6 +123,8 @@ class ProcessPipes:
 
     def _write(self) -> None:
         stdin = self._files[0]
+        if self._input_ends and not self._pending and not self.launchers:
+            stdin.close()
         if not self._can_write():
             return
         try:
