@@ -52,6 +52,14 @@ def task_message(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> di
     return {"type": "task", "task_item": task_item, **describe_sandboxes(sandboxes)}
 
 
+def render_task_item(task_item: Mapping[str, JsonValue]) -> str:
+    """Return the instruction, followed by the other fields of the task, as text for a model."""
+    instruction = task_item.get("instruction")
+    rest = {key: value for key, value in task_item.items() if key != "instruction" or not isinstance(value, str)}
+    parts = [instruction] if isinstance(instruction, str) else []
+    return "\n\n".join([*parts, orjson.dumps(rest, option=orjson.OPT_INDENT_2).decode()] if rest else parts)
+
+
 def describe_sandboxes(sandboxes: Sandboxes) -> dict[str, Any]:
     """Return addresses and credentials of all sandboxes and models, and the time; this starts the listener."""
     places: dict[str, dict[str, Any]] = {

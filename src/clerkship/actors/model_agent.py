@@ -13,10 +13,10 @@ from contextlib import closing, suppress
 from functools import partial
 from typing import TypeVar
 
-import orjson
 from pydantic import JsonValue
 
 from clerkship.actors.contract import Agent, AgentError, EntryPointName, History, Message, ReplyPart, Say
+from clerkship.actors.messages import render_task_item
 from clerkship.actors.reply import parse_answer, parse_replies
 from clerkship.actors.toolbox import (
     CUT_OFF,
@@ -97,7 +97,7 @@ class ModelAgent:
     async def on_task(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> JsonValue:
         """Let the model work until it calls `finish`; plain text counts as an answer too."""
         self._brief({}, sandboxes)
-        self._history.append(ModelMessage("user", _render_task_item(task_item)))
+        self._history.append(ModelMessage("user", render_task_item(task_item)))
         try:
             return parse_answer(await self._loop(Toolbox(sandboxes, ToolOptions(WORK_TOOLS)), sandboxes))
         except TaskFinished as finished:
@@ -116,7 +116,7 @@ class ModelAgent:
 
     def _brief(self, task_item: Mapping[str, JsonValue], sandboxes: Sandboxes, channel: str = "") -> None:
         time = f"It is {sandboxes.now:%A %Y-%m-%d %H:%M %Z}."
-        text = "\n\n".join(filter(None, (_render_task_item(task_item), channel, time)))
+        text = "\n\n".join(filter(None, (render_task_item(task_item), channel, time)))
         self._history.append(ModelMessage("system", text))
 
     async def _loop(self, tools: Toolbox, sandboxes: Sandboxes) -> str | None:
@@ -213,14 +213,6 @@ def _render_channel(conversation: Message | History) -> str:
     if conversation.channel is None:
         return ""
     return f"You answer a person who writes by {conversation.channel} from {conversation.address}."
-
-
-def _render_task_item(task_item: Mapping[str, JsonValue]) -> str:
-    """Return the instruction, followed by the other fields of the task."""
-    instruction = task_item.get("instruction")
-    rest = {key: value for key, value in task_item.items() if key != "instruction" or not isinstance(value, str)}
-    parts = [instruction] if isinstance(instruction, str) else []
-    return "\n\n".join([*parts, orjson.dumps(rest, option=orjson.OPT_INDENT_2).decode()] if rest else parts)
 
 
 class ModelSolver:
