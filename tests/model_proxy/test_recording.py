@@ -312,6 +312,18 @@ def test_working_folder_is_hidden_also_within_the_temporary_one(
     assert "[folder]" not in "".join(split_request(body, str))
 
 
+def test_what_differs_between_runs_of_installed_programs_is_hidden() -> None:
+    def split(private: str, time: float) -> list[str]:
+        passthrough = {"create_time": time, "turn_id": f"turn {time}"}
+        text = f"Working directory: {private}\nRead {private}/clerkship_task_file.json."
+        item = {"content": text, "internal_chat_message_metadata_passthrough": passthrough}
+        return list(split_request({"input": [item, "text"]}, str))
+
+    one = split("/desk/.clerkship/store.db.private/run-a_b1c2d3/clerkship-q1w2e3r4", 1.5)
+    assert one == split("/srv/other/store.db.private/run-x9y8z7w6/clerkship-a_s_d_f_", 2.5)
+    assert "[private folder]/clerkship_task_file.json." in one[1]
+
+
 def test_secret_that_several_events_share_is_hidden() -> None:
     pieces = ["the tok", "en is se", "cret-w", "ord here"]
     deltas = [{"index": 0, "delta": {"type": "text_delta", "text": piece}} for piece in pieces]

@@ -27,10 +27,14 @@ from clerkship.recording.shown_ids import UUID, ShownIds
 
 IGNORED = frozenset({"client_metadata", "metadata", "prompt_cache_key", "safety_identifier", "stream_options", "user"})
 """Fields that identify a session or a user, and do not change the answer."""
+IGNORED_IN_ENTRIES = frozenset({"internal_chat_message_metadata_passthrough"})
+"""Fields of messages with the same use: Codex puts the time and the turn there."""
 LISTS = ("system", "instructions", "tools", "messages", "input", "contents")
 """Fields whose entries are compared one by one."""
 PASSING = frozenset({408, 409, 425, 429})
 """Statuses, besides those from 500 on, upon which a client tries again. They are not recorded."""
+_PRIVATE = re.compile(r"[^\s\"'\\]*\.private/run-\w+/clerkship-\w+")
+"""The private folder of a trial, whose names are random: programs tell models where they work."""
 _TEMPORARY = re.compile(rf"{re.escape(tempfile.gettempdir())}/[^\s\"'\\/]+")
 
 
@@ -186,7 +190,8 @@ def split_request(body: Mapping[str, Any], hide: Callable[[str], str], shown: Se
     parts: list[Any] = [options]
     for name in LISTS:
         value = body.get(name)
-        parts += [{name: entry} for entry in value] if isinstance(value, list) else [{name: value}] if value else []
+        entries = map(_leave_out_ignored, value) if isinstance(value, list) else [value] if value else []
+        parts += [{name: entry} for entry in entries]
     numbers: dict[str, str] = {}
     days = {now().date(), now().astimezone().date()}  # programs use UTC, or the time zone of the machine
 
@@ -196,8 +201,15 @@ def split_request(body: Mapping[str, Any], hide: Callable[[str], str], shown: Se
     folder = _folder_pattern(str(Path.cwd()))
     for part in parts:
         text = hide(orjson.dumps(part, option=orjson.OPT_SORT_KEYS).decode())
-        text = _TEMPORARY.sub("[temporary file]", folder.sub("[folder]", text))
+        text = folder.sub("[folder]", _PRIVATE.sub("[private folder]", text))
+        text = _TEMPORARY.sub("[temporary file]", text)
         yield UUID.sub(number, hide_current_date(text, days))
+
+
+def _leave_out_ignored(entry: Any) -> Any:
+    if isinstance(entry, Mapping) and not IGNORED_IN_ENTRIES.isdisjoint(entry):
+        return {name: value for name, value in entry.items() if name not in IGNORED_IN_ENTRIES}
+    return entry
 
 
 @lru_cache(4)
