@@ -11,6 +11,7 @@ from clerkship.model.run import TaskRun, Verdict
 from clerkship.model.snapshot import GRADING_VERSION
 from clerkship.pytest_plugin import FixtureAttackOptions, FixtureRunOptions
 from clerkship.rasa.results import MAX_EVENTS
+from clerkship.report.atif import SCHEMA_VERSION
 from clerkship.report.fax_pages import MAX_FAX_PAGES
 from clerkship.report.grading_versions import GRADING_CHANGES
 from clerkship.report.html import MAX_PAGE_DATA
@@ -20,6 +21,7 @@ from clerkship.report.junit import MAX_TEXT_BYTES as JUNIT_BUDGET
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES
 from clerkship.report.outcome import OUTCOMES, classify_result
 from clerkship.report.page_images import MAX_PICTURE_BYTES, MAX_PICTURES
+from clerkship.report.results_table import COLUMNS, SEPARATOR
 from clerkship.service.attacking import AttackReport
 from clerkship.service.testing import Result
 from clerkship.settings import Settings
@@ -94,6 +96,9 @@ def reports_page() -> str:
         junit=rows((OUTCOMES[name][0].lower(), _junit_element(name), OUTCOMES[name][1]) for name in OUTCOMES),
         jsonl=rows((f"`{type}`", text) for type, text in _JSON_LINES.items()),
         COMMENT=MAX_COMMENT_BYTES,
+        CSV_COLUMNS=COLUMNS,
+        SEPARATOR=SEPARATOR,
+        ATIF=SCHEMA_VERSION,
         FORMAT=FORMAT,
         JUNIT_BUDGET=JUNIT_BUDGET,
         FAX_PAGES=MAX_FAX_PAGES,

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 CACHE = Path(__file__).parent.parent.parent / ".cache" / "clients"
@@ -27,29 +27,56 @@ def install_lock(folder: Path) -> Iterator[None]:
         yield
 
 
-def python_environment(name: str, requirements: Path) -> Path:
-    """Return the Python of an environment that has what the file requires. Raises `CannotInstall`."""
-    folder = CACHE / f"{name}-py{sys.version_info.major}.{sys.version_info.minor}"
+def python_environment(name: str, requirements: Path, base: Path = Path(sys.executable)) -> Path:
+    """Return the Python of an environment that has what the file requires. Raises `CannotInstall`.
+
+    `base` is the Python that the environment is made with, for packages that need another version than the project.
+    """
+    folder = CACHE / f"{name}-py{read_version(base)}"
     done, wanted = folder / "installed.txt", requirements.read_text(encoding="utf-8")
     python = folder / "bin" / "python"
     with install_lock(folder):
         if not done.is_file() or done.read_text(encoding="utf-8") != wanted:
-            for command in install_commands(folder, python, requirements):
+            for command in install_commands(folder, python, requirements, base):
                 run_installer(name, command)
             done.write_text(wanted, encoding="utf-8")
     return python
 
 
-def install_commands(folder: Path, python: Path, requirements: Path) -> list[list[str]]:
+def find_python(*versions: str) -> Path:
+    """Return a Python of one of these versions, such as `3.12`. Raises `CannotInstall`."""
+    roots = [Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"]
+    for version in versions:
+        named = shutil.which(f"python{version}")
+        installed = [path for root in roots for path in sorted(root.glob(f"{version}.*/bin/python{version}"))]
+        for python in [*installed, *([Path(named)] if named else [])]:
+            with suppress(CannotInstall):
+                if read_version(python) == version:
+                    return python
+    raise CannotInstall(f"there is no Python {' or '.join(versions)} on this machine")
+
+
+def read_version(python: Path) -> str:
+    """Return the version of a Python, such as `3.12`. Raises `CannotInstall` if it does not start."""
+    if python == Path(sys.executable):
+        return f"{sys.version_info.major}.{sys.version_info.minor}"
+    command = [str(python), "-I", "-S", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+    try:
+        return subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError) as problem:
+        raise CannotInstall(f"{python} does not start: {problem}") from None
+
+
+def install_commands(folder: Path, python: Path, requirements: Path, base: Path) -> list[list[str]]:
     """Return the commands that make the environment: with uv, or with what Python brings."""
     uv = shutil.which("uv")
     if uv is not None:
         return [
-            [uv, "venv", "-q", "--clear", "-p", sys.executable, str(folder)],
+            [uv, "venv", "-q", "--clear", "-p", str(base), str(folder)],
             [uv, "pip", "install", "-q", "-p", str(python), "-r", str(requirements)],
         ]
     return [
-        [sys.executable, "-m", "venv", "--clear", str(folder)],
+        [str(base), "-m", "venv", "--clear", str(folder)],
         [str(python), "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", str(requirements)],
     ]
 

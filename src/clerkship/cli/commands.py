@@ -46,6 +46,10 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.coverage:coverage",
         "Show what a set of stored runs exercised, and what never.",
     ),
+    "export": CommandEntry(
+        "clerkship.cli.export:export",
+        "Export stored runs: results as CSV, trajectories in ATIF, or logs of Inspect.",
+    ),
     "resume": CommandEntry("clerkship.cli.run:resume", "Finish an interrupted run."),
     "rerun": CommandEntry(
         "clerkship.cli.run:rerun",

@@ -9,7 +9,7 @@ import typer
 from clerkship.cli.options import Json, StorePath
 from clerkship.model.errors import InputError
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES, MIN_PAGE_BYTES
-from clerkship.service.report_targets import ReportTargets, ResultsFolder, check_writable
+from clerkship.service.report_targets import ExportTargets, ReportTargets, ResultsFolder, check_writable
 
 
 def _report_option(name: str, metavar: str, help: str, minimum: int | None = None) -> Any:
@@ -30,10 +30,28 @@ Results = Annotated[
     str | None,
     _report_option("--results", "rasa[:DIR]", "Write results in Rasa's layout, to eval/results or DIR."),
 ]
+Csv = Annotated[Path | None, _report_option("--csv", "FILE", "Write the results as CSV, one row per trial.")]
+Atif = Annotated[
+    Path | None, _report_option("--atif", "DIR", "Write each trial as a trajectory in Harbor's format, ATIF.")
+]
+Inspect = Annotated[Path | None, _report_option("--inspect", "DIR", "Write each run as a log of Inspect, .eval.")]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReportOptions:
+class ExportOptions:
+    """Where to write results for analysts and other harnesses."""
+
+    csv: Csv = None
+    atif: Atif = None
+    inspect: Inspect = None
+
+    def exports(self) -> ExportTargets:
+        """Return what to export."""
+        return ExportTargets(csv=self.csv, atif=self.atif, inspect=self.inspect)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions(ExportOptions):
     """Where to write reports."""
 
     report: Report = None
@@ -51,6 +69,7 @@ class ReportOptions:
             markdown=self.markdown,
             markdown_limit=self.markdown_limit,
             results=ResultsFolder.parse(results) if results is not None else None,
+            exports=self.exports(),
         )
 
 

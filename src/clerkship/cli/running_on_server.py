@@ -68,8 +68,10 @@ def run_on_server_and_show(
 
 def _check_targets(targets: ReportTargets, key: str) -> None:
     """Raise InputError for reports that need a local store or another key."""
-    if targets.jsonl is not None or targets.results is not None:
-        raise InputError.of(f"{'--jsonl' if targets.jsonl is not None else '--results'} {_LOCAL_REPORTS}")
+    wanted = {"jsonl": targets.jsonl, "results": targets.results, **targets.exports.paths()}
+    local = next((f"--{sort}" for sort, target in wanted.items() if target is not None), None)
+    if local is not None:
+        raise InputError.of(f"{local} {_LOCAL_REPORTS}")
     if targets.html is not None and not key.startswith(PERSON_PREFIX):
         raise InputError.of("--report needs the key of a person", hint="with a solver key, use --junit or --markdown")
 

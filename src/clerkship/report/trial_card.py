@@ -247,13 +247,14 @@ def list_cited_events(detail: TaskDetail) -> set[int]:
     return {check.seq for criterion in detail.task_run.criteria for check in criterion.evidence if check.seq}
 
 
-def is_by_agent_itself(event: Mapping[str, Any]) -> bool:
-    """Return whether the agent did what a parsed event tells.
+def find_payload(kind: str) -> type[Payload]:
+    """Return the payload of a kind; `Payload` for a kind of a plug-in, because reports do not import plug-ins."""
+    return _load_payloads(kind.partition(".")[0]).get(kind, Payload)
 
-    An event of a plug-in counts as done by its actor, because plug-ins are not imported for a report.
-    """
-    kind, actor = event["kind"], event["actor"]
-    return actor == "agent" and not _load_payloads(kind.partition(".")[0]).get(kind, Payload).is_by_sandbox
+
+def is_by_agent_itself(event: Mapping[str, Any]) -> bool:
+    """Return whether the agent did what a parsed event tells. An event of a plug-in counts as done by its actor."""
+    return event["actor"] == "agent" and not find_payload(event["kind"]).is_by_sandbox
 
 
 @cache

@@ -50,6 +50,10 @@ def write_reports(
         except OSError as error:
             where = error.filename or targets.results.folder or "the default folder"
             failed.append(f"results cannot be written to {where}: {error.strerror}; choose a folder with rasa:DIR")
+    if targets.exports.paths():
+        write_exports = load("clerkship.service.exports:write_exports")
+        failed += write_exports(store, [(reference, checked)], targets.exports)
+        files |= targets.exports.paths()
     if failed:
         raise ReportFailed("\n".join(failed))
     return files

@@ -48,6 +48,31 @@ class ResultsFolder:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExportTargets:
+    """Results for analysts and for other harnesses, of one run or of several; `-` is standard output."""
+
+    csv: Path | None = None
+    atif: Path | None = None
+    """A folder, in which each run gets one with a file per trial."""
+    inspect: Path | None = None
+    """A folder, in which each run gets a file."""
+
+    def paths(self) -> dict[str, Path]:
+        """Return the requested file and folders by format."""
+        named = {"csv": self.csv, "atif": self.atif, "inspect": self.inspect}
+        return {sort: target for sort, target in named.items() if target is not None}
+
+    def find_problems(self) -> list[InputProblem | None]:
+        """Return why the file or a folder cannot be written."""
+        folders = [_find_folder_problem(target, f"--{sort}") for sort, target in self.paths().items() if sort != "csv"]
+        is_file = self.csv is not None and self.csv != STDOUT
+        return [*folders, _find_file_problem("csv", self.csv) if is_file and self.csv else None]
+
+
+NO_EXPORTS = ExportTargets()
+
+
+@dataclass(frozen=True, kw_only=True)
 class ReportTargets:
     """Which reports to write, and where; `-` is standard output."""
 
@@ -57,9 +82,10 @@ class ReportTargets:
     markdown: Path | None = None
     markdown_limit: int = MAX_SUMMARY_BYTES
     results: ResultsFolder | None = None
+    exports: ExportTargets = NO_EXPORTS
 
     def __post_init__(self) -> None:
-        if list(self.files().values()).count(STDOUT) > 1:
+        if [*self.files().values(), self.exports.csv].count(STDOUT) > 1:
             raise InputError.of("only one report can go to standard output", hint="name a file for the others")
 
     def files(self) -> dict[str, Path]:
@@ -69,11 +95,11 @@ class ReportTargets:
 
     def has_any(self) -> bool:
         """Return whether any report is requested."""
-        return bool(self.files()) or self.results is not None
+        return bool(self.files() or self.exports.paths()) or self.results is not None
 
     def to_stdout(self) -> bool:
         """Return whether a report goes to standard output, which then takes no other output."""
-        return STDOUT in self.files().values()
+        return STDOUT in (*self.files().values(), self.exports.csv)
 
 
 def check_writable(targets: ReportTargets) -> None:
@@ -81,6 +107,7 @@ def check_writable(targets: ReportTargets) -> None:
     problems = [_find_file_problem(sort, target) for sort, target in targets.files().items() if target != STDOUT]
     if targets.results is not None and targets.results.folder is not None:
         problems.append(_find_folder_problem(targets.results.folder))
+    problems += targets.exports.find_problems()
     if any(problems):
         raise InputError(problem for problem in problems if problem is not None)
 
@@ -108,12 +135,13 @@ def _find_file_problem(sort: str, target: Path) -> InputProblem | None:
     return None
 
 
-def _find_folder_problem(folder: Path) -> InputProblem | None:
+def _find_folder_problem(folder: Path, option: str = "--results") -> InputProblem | None:
     try:
         _check_folder(folder)
     except OSError as error:
-        message = f"--results cannot be written to {folder}: {error.strerror}"
-        return InputProblem(message=message, hint="choose a folder with rasa:DIR")
+        message = f"{option} cannot be written to {folder}: {error.strerror}"
+        hint = "choose a folder with rasa:DIR" if option == "--results" else "choose another folder"
+        return InputProblem(message=message, hint=hint)
     return None
 
 
