@@ -275,6 +275,7 @@ def test_validating_scenario_files_imports_only_the_chat_simulator(tmp_path: Pat
 
 
 RASA_OUTSIDE = {
+    "actors/agent_kinds.py": "the kind of agent `rasa:` in the list of agents",
     "actors/registry.py": "the sort of agent `rasa:`",
     "cli/commands.py": "the help of the command that drafts from flows",
     "cli/generate.py": "the command that drafts from flows",

@@ -54,7 +54,8 @@ def test_every_name_is_in_the_reference() -> None:
     catalog, text = build_catalog_without_plugins(), "\n".join(build_pages().values())
     names = [*catalog.assertions, *catalog.steps, *catalog.simulators, *catalog.domains, *catalog.events]
     assert [name for name in names if f"`{name}`" not in text and f"## {name}\n" not in text] == []
-    assert [sort for sort in catalog.agents if not re.search(rf"`(--agent )?\"?{sort}[`:]", text)] == []
+    agents = {name: name.replace("_", "[-_]") for name in catalog.agents}
+    assert [name for name, form in agents.items() if not re.search(rf"`(--agent )?\"?{form}[`:]", text)] == []
 
 
 def _get_marks(page: Path) -> list[pytest.MarkDecorator]:

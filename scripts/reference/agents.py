@@ -1,7 +1,9 @@
 """The page about agents."""
 
+from clerkship.actors.agent_kinds import AGENT_KINDS
 from clerkship.actors.contract import History, Message, Say, Turn
 from clerkship.actors.http_bot import ONLY_IN_TURNS, VARIABLES
+from clerkship.actors.installed.agent import PROGRAMS
 from clerkship.events.agent import AGENT_EVENTS
 from clerkship.kit.command_option import options_of
 from clerkship.sandbox.handle import Refused, Sandboxes
@@ -68,6 +70,8 @@ def agents_page() -> str:
     members = [(name, text) for name, text in describe_members(Sandboxes) if name in _SANDBOXES_MEMBERS]
     return render_page(
         "agents.md",
+        KINDS=rows((", ".join(f"`{form}`" for form in kind.forms), kind.description) for kind in AGENT_KINDS),
+        OLDEST={name: ".".join(map(str, program.oldest)) for name, program in PROGRAMS.items()},
         bot_options=rows(
             (f"`{option.names[0]}`, `CLERKSHIP_{name.upper()}`", option.help)
             for name, (_, option) in options_of(BotOptions).items()

@@ -66,6 +66,8 @@ AGENTS: Mapping[str, LoadSolver] = {
     "oracle": _built_in("oracle", "clerkship.actors.oracle:Oracle"),
     "python": _python,
     "command": _loaded_by("clerkship.actors.command:load_command"),
+    "claude-code": _loaded_by("clerkship.actors.installed.agent:load_claude_code"),
+    "codex": _loaded_by("clerkship.actors.installed.agent:load_codex"),
     "http": _loaded_by("clerkship.actors.http_bot_loading:load_http_agent"),
     "https": _loaded_by("clerkship.actors.http_bot_loading:load_https_agent"),
     **{name: _loaded_by(f"clerkship.actors.model_agent:load_{name}") for name in ("openai", "anthropic", "gemini")},

@@ -59,6 +59,10 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.rescore:rescore", "Grade the logs of a stored run again, without running an agent."
     ),
     "fork": CommandEntry("clerkship.cli.run:fork", "Continue a stored conversation from a turn."),
+    "agents": CommandEntry(
+        "clerkship.cli.agents:agents",
+        "List the kinds of agents, and which of the programs among them are on this machine.",
+    ),
     "list": CommandEntry("clerkship.cli.list_runs:list_runs", "List stored runs, newest first."),
     "up": CommandEntry("clerkship.cli.up:up", "Start a playground that stays up, for developing an agent."),
     "events": CommandEntry("clerkship.cli.events:events", "Print the log of a playground started with `clerkship up`."),

@@ -57,6 +57,8 @@ EMPTY_SCENARIO = Scenario()
 M = TypeVar("M", bound=BaseModel)
 AGENT_PROCESS = "--agent-process"
 """Stored in the options of a run whose Python agent has its own process."""
+_WITH_PROCESS = ("python", "command", "claude-code", "codex")
+"""Kinds of agents that run in a process of their own, or can."""
 IN_TIME, DEADLINE_KEY = "done_in_time", "done_within"
 """The monitor of deadlines, and the key of the task item that tells the agent of one."""
 
@@ -374,7 +376,7 @@ def check_process(agent: str | Solver, catalog: RegisteredCatalog) -> None:
     if isinstance(agent, str):
         name, kind = agent, agent.partition(":")[0]
         # `build_solver` refuses an unknown kind with a better message.
-        is_supported = kind in ("python", "command") or kind not in catalog.agents
+        is_supported = kind.replace("_", "-") in _WITH_PROCESS or kind not in catalog.agents
     else:
         name, is_supported = agent.name, isinstance(agent, PythonSolver | Isolated)
     if not is_supported:

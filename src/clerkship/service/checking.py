@@ -131,7 +131,8 @@ def load_and_check(  # noqa: PLR0913  (the last three are named options)
     solver: Solver | None = _collect_problems(
         problems, lambda: agents.build_agent(agent, settings, catalog) if agents else None
     )
-    if isinstance(solver, SolverWithPreflight) and not (replays and hasattr(solver, "model_account")):
+    skips = replays and (hasattr(solver, "model_account") or getattr(solver, "needs_no_key_in_replay", False))
+    if isinstance(solver, SolverWithPreflight) and not skips:
         _collect_problems(problems, solver.preflight)
     hosted = solver if agents and agents.has_process(solver) else None  # its capabilities are read later, isolated
     capabilities = _collect_problems(

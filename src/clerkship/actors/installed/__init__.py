@@ -1,0 +1,1 @@
+"""Agents that are command-line programs of others, installed on this machine."""
