@@ -8,7 +8,7 @@ from itertools import islice
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, Protocol
 
-from clerkship.events.agent import ToolExecuted
+from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import ModelCalled, ProposedToolCall
 from clerkship.events.log import Log
@@ -173,6 +173,8 @@ class TrialCalls:
         self._searched = 0
         """Events of the log that were searched for reported tools."""
         self._has_reported_tools = False
+        self._called_actions: set[int] = set()
+        """Numbers of the logged actions that are calls which a model proposed."""
 
     def begin(self, provider: str, operation: str, request: RequestSummary, body: bytes) -> OpenCall:
         """Accept a call, and log the tools whose results it carries. Raises Refusal if no more can be accepted."""
@@ -210,10 +212,10 @@ class TrialCalls:
         return reached
 
     def _log_results(self, results: Iterable[ModelToolResult]) -> None:
-        """Log each tool whose result is new, unless the agent reports its tools itself."""
+        """Log each tool whose result is new, unless it is in the log already."""
         for result in results:
             found = self._proposed.take(result)
-            if found is None or self._reports_tools():
+            if found is None or self._reports_tools() or self._is_logged_action(*found):
                 continue
             call, event = found
             arguments = call.arguments if isinstance(call.arguments, Mapping) else {"input": call.arguments}
@@ -225,6 +227,20 @@ class TrialCalls:
                 error_message=str(self._clean(join_text(result.content))) if result.is_error else None,
             )
             self.host.emit("agent", executed, "agent", event)
+
+    def _is_logged_action(self, call: ModelToolCall, proposed: int) -> bool:
+        """Return whether an action that was logged since a model proposed a call is that call: over MCP, each is one.
+
+        Clients put the name of the server before that of the tool: `mcp__clerkship__read_file`.
+        """
+        for event in islice(self.host.log.events, proposed, None):
+            payload = event.payload
+            if not isinstance(payload, ActionExecuted) or event.source != "agent" or event.seq in self._called_actions:
+                continue
+            if call.name == payload.name or call.name.endswith(f"__{payload.name}"):
+                self._called_actions.add(event.seq)
+                return True
+        return False
 
     def _reports_tools(self) -> bool:
         """Return whether the agent has reported a tool: an event without a model call as its cause."""
