@@ -6,10 +6,16 @@ from typing import Any, NamedTuple
 from clerkship.actors.installed.agent import load_installed
 from clerkship.actors.isolation.contract import NOT_ISOLATED, Isolation
 from clerkship.events.lifecycle import ModelCalled
+from clerkship.mcp.task import McpTask
+from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.in_process import open_sandboxes
-from clerkship.sandbox.handle import Sandboxes
+from clerkship.playground.playground import Playground
+from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.sandbox.handle import AgentServices, Sandboxes
+from clerkship.sandbox.mcp_access import McpAddress
 from clerkship.settings import Settings
-from tests.actors.tool_server import TOKEN, ToolServer
+from clerkship.simulators import files
+from clerkship.simulators.files.handle import Files
 from tests.model_proxy.desk import ModelDesk
 from tests.model_proxy.provider import ModelProvider
 
@@ -17,22 +23,23 @@ ITEM = {"instruction": "How many orders are there?", "unit": "orders"}
 WEBSOCKET_REFUSED = 426
 
 
-class OfferedTools(NamedTuple):
-    """Where the sandboxes of a trial are offered over MCP."""
+class WorkDesk(ModelDesk):
+    """A trial with a folder of files, whose agent may call models, and tools over MCP."""
 
-    url: str
-    token: str
+    def open_playground(self) -> Playground:
+        environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")})
+        return Playground(environment, {"drop": PreparedSimulator(files.SPEC, files.SPEC.config())}, "desk")
 
+    def open_sandboxes(self) -> Sandboxes:
+        """Return the sandboxes with a file in them."""
+        services = AgentServices(models=self.models, open_mcp=self.open_mcp)
+        base = self.listener.url()
+        sandboxes = open_sandboxes(self.gateway, self.playground, lambda: base, services=services)
+        sandboxes.get_as(Files).write("inbox/a.txt", "one order")
+        return sandboxes
 
-class SandboxesWithTools(Sandboxes):
-    """Sandboxes that are offered over MCP."""
-
-    offered: OfferedTools
-
-    @property
-    def mcp(self) -> OfferedTools:
-        """Where they are offered."""
-        return self.offered
+    def open_mcp(self, sandboxes: Sandboxes) -> McpAddress:
+        return self.gateway.tools.open(self.playground, self.listener.url, McpTask(ITEM), sandboxes)
 
 
 class Worked(NamedTuple):
@@ -40,14 +47,15 @@ class Worked(NamedTuple):
 
     answer: Any
     facts: dict[str, Any]
-    desk: ModelDesk
-    tools: ToolServer
+    desk: WorkDesk
+    token: str
+    """The token of its tools."""
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of the events, without the WebSocket that Codex tries first."""
-        refused = {event.seq for event in self.desk.events if _is_refused_websocket(event.payload)}
-        return [event.kind for event in self.desk.events if event.seq not in refused]
+        """The kinds of the events from the first model call on, without the WebSocket that Codex tries first."""
+        kinds = [event.kind for event in self.desk.events if not _is_refused_websocket(event.payload)]
+        return kinds[kinds.index(ModelCalled.kind) :]
 
 
 def _is_refused_websocket(payload: object) -> bool:
@@ -55,17 +63,16 @@ def _is_refused_websocket(payload: object) -> bool:
 
 
 def work(kind: str, options: str, provider: ModelProvider, isolation: Isolation = NOT_ISOLATED) -> Worked:
-    """Let a program of this kind work on a task with one tool."""
-    with ToolServer("one order") as tools, ModelDesk(provider) as desk:
-        base = desk.listener.url()
-        sandboxes = open_sandboxes(desk.gateway, desk.playground, lambda: base, models=desk.models)
-        offered = SandboxesWithTools({}, sandboxes._clock, sandboxes.report, sandboxes.agent_events, sandboxes.services)
-        offered.offered = OfferedTools(tools.url, TOKEN)
+    """Let a program of this kind work on a task with a folder of files."""
+    with WorkDesk(provider) as desk:
+        sandboxes = desk.open_sandboxes()
         solver = load_installed(kind, options, Settings())
         solver.isolate(isolation)
         agent = solver.open(None)
         try:
-            answer = asyncio.run(agent.on_task(ITEM, offered))
+            answer = asyncio.run(agent.on_task(ITEM, sandboxes))
         finally:
             facts = dict(agent.close())
-        return Worked(answer, facts, desk, tools)
+        mcp = sandboxes.mcp
+        assert mcp is not None
+        return Worked(answer, facts, desk, mcp.token)

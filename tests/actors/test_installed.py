@@ -17,7 +17,6 @@ from clerkship.model.errors import InputError
 from clerkship.settings import Settings, override_isolation
 from tests.actors.installed_work import work
 from tests.actors.programs import WORK, runs, suite
-from tests.actors.tool_server import TOKEN
 from tests.model_proxy.provider import Call, ModelProvider
 from tests.waiting import wait_until
 from tests.workbench import Workbench
@@ -68,15 +67,14 @@ def test_program_uses_the_tools_of_its_trial_and_models_through_the_run(
     provider.answers = [Call(TOOLS[kind], {"path": "inbox/a.txt"}), "42"]
     worked = work(kind, "--model small", provider, Isolation(private=private))
     assert worked.answer == 42
-    assert [call["arguments"] for call in worked.tools.calls] == [{"path": "inbox/a.txt"}]
-    assert worked.kinds == ["agent.model.called", "agent.tool.executed", "agent.model.called"]
+    assert worked.kinds == ["agent.model.called", "agent.action.executed", "files.file.read", "agent.model.called"]
     assert (worked.facts["agent_version"], worked.facts["agent_exit_code"]) == (VERSIONS[kind], 0)
     seen = read_seen(folder)
     assert "How many orders are there?" in seen["prompt"]
     assert "Your last message is your answer." in seen["prompt"]
     assert seen["argv"][-2:] == ["--model", "small"]
     # Other processes can read command lines, and the next trial the private folder, if it stayed.
-    secrets = (TOKEN, *(address.api_key for address in worked.desk.models.values()))
+    secrets = (worked.token, *(address.api_key for address in worked.desk.models.values()))
     assert not [secret for secret in secrets if secret in json.dumps([seen["argv"], seen["prompt"]])]
     own = seen["environ"]["CLAUDE_CONFIG_DIR" if kind == "claude-code" else "CODEX_HOME"]
     assert Path(own).parent.parent == Path(seen["folder"]).parent == private
@@ -87,7 +85,7 @@ def test_program_uses_the_tools_of_its_trial_and_models_through_the_run(
 
 
 @MOSTLY_ONE
-def test_run_without_tools_over_mcp_names_the_file_with_the_addresses(
+def test_program_is_told_which_systems_it_has_as_tools(
     kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("STAND_IN", "says 42")
@@ -101,8 +99,7 @@ def test_run_without_tools_over_mcp_names_the_file_with_the_addresses(
         heads.add(task_run.head)
     assert len(heads) == 1
     seen = read_seen(folder)
-    path = Path(seen["environ"]["CLERKSHIP_TASK_FILE"])
-    assert f"chat (chat), drop (files). Their addresses and tokens are in the JSON file {path}." in seen["prompt"]
+    assert "chat (chat), drop (files). Use the tools of the MCP server `clerkship`." in seen["prompt"]
     assert "CLAUDECODE" not in seen["environ"]
     assert "sk-ant-key-of-the-test" not in seen["environ"].values()
 

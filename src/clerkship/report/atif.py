@@ -24,9 +24,7 @@ def render_atif(run: BenchmarkRun, trajectory: Trajectory) -> bytes:
     """Return the document of a trial."""
     task_run = trajectory.task_run
     agent = {"name": run.solver, "version": str(trajectory.sidecar.get("agent_version") or NO_VERSION)}
-    steps = trajectory.steps or [
-        TrajectoryStep("system", task_run.error or "the agent was told nothing, and did nothing")
-    ]
+    steps = trajectory.steps or [TrajectoryStep("system", task_run.error or NO_STEPS)]
     document = {
         "schema_version": SCHEMA_VERSION,
         "session_id": run.id,

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+SERVER_NAME = "clerkship"
+"""The name of the server in the configuration of a client; Claude Code puts it in the names of tools."""
 URL_VARIABLE, TOKEN_VARIABLE = "CLERKSHIP_MCP_URL", "CLERKSHIP_MCP_TOKEN"
 
 

@@ -4,10 +4,7 @@ import shlex
 
 import orjson
 
-from clerkship.sandbox.mcp_access import TOKEN_VARIABLE, McpAddress
-
-SERVER_NAME = "clerkship"
-"""The name under which clients know the endpoint; Claude Code puts it in the names of tools."""
+from clerkship.sandbox.mcp_access import SERVER_NAME, TOKEN_VARIABLE, McpAddress
 
 
 def describe_clients(address: McpAddress, command: str = "clerkship") -> dict[str, str]:

@@ -49,8 +49,7 @@ def test_claude_code_does_a_task() -> None:
     with ModelProvider(Call("mcp__clerkship__read_file", {"path": "inbox/a.txt"}), "42") as provider:
         worked = work("claude-code", "--model sonnet", provider)
     assert worked.answer == 42
-    assert [call["arguments"] for call in worked.tools.calls] == [{"path": "inbox/a.txt"}]
-    assert worked.kinds == ["agent.model.called", "agent.tool.executed", "agent.model.called"]
+    assert worked.kinds == ["agent.model.called", "agent.action.executed", "files.file.read", "agent.model.called"]
     assert worked.facts["agent_version"] == VERSIONS["@anthropic-ai/claude-code"]
     assert [usage["prompt_tokens"] for usage in worked.desk.usage] == [100, 100]
 
@@ -61,8 +60,7 @@ def test_codex_does_a_task() -> None:
     with ModelProvider(call_in_namespace(), "42") as provider:
         worked = work("codex", "--model gpt-5.1", provider)
     assert worked.answer == 42
-    assert [call["arguments"] for call in worked.tools.calls] == [{"path": "inbox/a.txt"}]
-    assert worked.kinds == ["agent.model.called", "agent.tool.executed", "agent.model.called"]
+    assert worked.kinds == ["agent.model.called", "agent.action.executed", "files.file.read", "agent.model.called"]
     assert worked.facts["agent_version"] == VERSIONS["@openai/codex"]
 
 

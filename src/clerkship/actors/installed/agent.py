@@ -16,11 +16,9 @@ from clerkship.actors.contract import Agent, AgentError, EntryPointName
 from clerkship.actors.installed.claude_code import ClaudeCode
 from clerkship.actors.installed.codex import Codex
 from clerkship.actors.installed.program import (
-    MCP_SERVER,
     CodingProgram,
     InstalledProgram,
     Launch,
-    McpEndpoint,
     find_program,
     is_logged_in,
 )
@@ -30,6 +28,7 @@ from clerkship.actors.reply import parse_answer
 from clerkship.model.errors import InputError
 from clerkship.model.usage import MODEL_USAGE
 from clerkship.sandbox.handle import Sandboxes
+from clerkship.sandbox.mcp_access import SERVER_NAME
 from clerkship.sandbox.model_access import ModelAddress, list_variables
 from clerkship.settings import Settings, get_inherited_environment
 
@@ -58,13 +57,13 @@ class InstalledAgent(CommandAgent):
         """Start the program with the task as its input, and return its last message."""
         program, process = self._solver.program, self._process
         address = self._solver.find_models(sandboxes)
-        launch = Launch(process.open_private_folder(), find_mcp_endpoint(sandboxes), *address)
+        launch = Launch(process.open_private_folder(), sandboxes.mcp, *address)
         words, variables = program.prepare(launch)
         inherited = {name: value for name, value in get_inherited_environment().items() if name not in _NESTED}
         message = orjson.dumps(task_message(task_item, sandboxes))
         environ = inherited | list_variables(sandboxes.models) | variables
         process.start(environ, {TASK_FILE: message}, [*words, *self._solver.options])
-        process.send(render_prompt(task_item, sandboxes, launch).encode(), is_last=True)
+        process.send(render_prompt(task_item, sandboxes).encode(), is_last=True)
         try:
             output = await self._read_output()
             code = await process.exit_code()
@@ -90,18 +89,10 @@ class InstalledAgent(CommandAgent):
         return bytes(output)
 
 
-def find_mcp_endpoint(sandboxes: Sandboxes) -> McpEndpoint | None:
-    """Return where the sandboxes are offered over MCP; None if they are not."""
-    address = getattr(sandboxes, "mcp", None)
-    return None if address is None else McpEndpoint(address.url, address.token)
-
-
-def render_prompt(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes, launch: Launch) -> str:
+def render_prompt(task_item: Mapping[str, JsonValue], sandboxes: Sandboxes) -> str:
     """Return the task, with the systems that it is about and the time there."""
     systems = ", ".join(f"{name} ({handle.kind})" for name, handle in sandboxes.items())
-    way = f"Use the tools of the MCP server `{MCP_SERVER}`."
-    if launch.mcp is None:
-        way = f"Their addresses and tokens are in the JSON file {launch.folder / TASK_FILE.lower()}.json."
+    way = f"Use the tools of the MCP server `{SERVER_NAME}`."
     told = [f"You work with these systems: {systems}. {way}"] if systems else []
     time = f"It is {sandboxes.now:%A %Y-%m-%d %H:%M %Z}."
     return "\n\n".join([render_task_item(task_item), *told, time, _ANSWER])

@@ -7,9 +7,10 @@ from typing import Any
 import orjson
 
 from clerkship.actors.contract import AgentError
-from clerkship.actors.installed.program import MCP_SERVER, Launch
+from clerkship.actors.installed.program import Launch
 from clerkship.actors.messages import excerpt
 from clerkship.providers.contract import ProviderName, count_of, object_of, text_of
+from clerkship.sandbox.mcp_access import SERVER_NAME
 
 _VARIABLES = {
     "ENABLE_TOOL_SEARCH": "false",  # otherwise MCP tools are hidden behind a search
@@ -42,10 +43,10 @@ class ClaudeCode:
         servers: dict[str, Any] = {}
         if launch.mcp is not None:
             headers = {"Authorization": f"Bearer {launch.mcp.token}"}
-            servers[MCP_SERVER] = {"type": "http", "url": launch.mcp.url, "headers": headers}
+            servers[SERVER_NAME] = {"type": "http", "url": launch.mcp.url, "headers": headers}
         config.write_bytes(orjson.dumps({"mcpServers": servers}))
         words = ["-p", "--output-format", "json", "--no-session-persistence", "--strict-mcp-config"]
-        words += [f"--mcp-config={config}", f"--allowedTools=mcp__{MCP_SERVER}"]
+        words += [f"--mcp-config={config}", f"--allowedTools=mcp__{SERVER_NAME}"]
         variables = dict(_VARIABLES)
         if launch.api_key:
             variables |= {"ANTHROPIC_BASE_URL": launch.base_url, "ANTHROPIC_API_KEY": launch.api_key}

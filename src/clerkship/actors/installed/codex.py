@@ -7,12 +7,11 @@ from typing import Any
 import orjson
 
 from clerkship.actors.contract import AgentError
-from clerkship.actors.installed.program import MCP_SERVER, Launch
+from clerkship.actors.installed.program import Launch
 from clerkship.actors.reply import MAX_ANSWER_LENGTH
 from clerkship.providers.contract import ProviderName
+from clerkship.sandbox.mcp_access import SERVER_NAME, TOKEN_VARIABLE
 
-TOKEN_VARIABLE = "CLERKSHIP_MCP_TOKEN"
-"""The variable from which it reads the token of the MCP server."""
 LAST_MESSAGE = "last-message.txt"
 
 
@@ -33,7 +32,7 @@ class Codex:
         config: dict[str, str | int] = {"project_doc_max_bytes": 0, "check_for_update_on_startup": "false"}
         variables: dict[str, str] = {}
         if launch.mcp is not None:
-            server = f"mcp_servers.{MCP_SERVER}"
+            server = f"mcp_servers.{SERVER_NAME}"
             config |= {
                 f"{server}.url": _quote(launch.mcp.url),
                 f"{server}.bearer_token_env_var": _quote(TOKEN_VARIABLE),

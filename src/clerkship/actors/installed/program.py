@@ -9,19 +9,11 @@ from typing import Any, NamedTuple, Protocol
 
 from clerkship.model.errors import InputError
 from clerkship.providers.contract import ProviderName
+from clerkship.sandbox.mcp_access import McpAddress
 from clerkship.settings import get_inherited_environment
 
-MCP_SERVER = "clerkship"
-"""The name of the MCP server in the configuration of a program, and so a part of the names of its tools."""
 MAX_CHECK_SECONDS = 20
 _VERSION = re.compile(r"(\d+)\.(\d+)\.(\d+)")
-
-
-class McpEndpoint(NamedTuple):
-    """Where a program calls the sandboxes of its trial as tools."""
-
-    url: str
-    token: str
 
 
 class Launch(NamedTuple):
@@ -29,7 +21,7 @@ class Launch(NamedTuple):
 
     folder: Path
     """The private folder of the trial, which is its working folder."""
-    mcp: McpEndpoint | None
+    mcp: McpAddress | None
     """None if the sandboxes are not offered as tools."""
     base_url: str
     """The address of its models; empty if it uses its own login and address."""
