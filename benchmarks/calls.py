@@ -72,7 +72,7 @@ from clerkship.suite_files.published.reading import load_archive
 from scripts.reference.examples import load_examples
 from tests.simulators.portal.api.test_api import build_mri
 from tests.simulators.portal.portal_site import PortalSite, fill_in_steps
-from tests.test_reference_examples import DATASETS, ENVIRONMENT
+from tests.test_reference_examples import DATASETS, ENVIRONMENT, TABLES, TABLES_DATASET, write_table_files
 
 ROOT = Path(__file__).parent.parent
 BUDGETS = ROOT / "tests" / "budgets.toml"
@@ -385,7 +385,13 @@ def count_criteria() -> dict[str, Calls]:
         "criteria": [{"label": "all", "assertion": Capture.name}],
     }
     with tempfile.TemporaryDirectory() as folder:
-        content = {"environment": ENVIRONMENT, "datasets": DATASETS, "task": task}
+        environment = {
+            **ENVIRONMENT,
+            "datasets": [*ENVIRONMENT["datasets"], *TABLES["datasets"]],
+            "simulators": {**ENVIRONMENT["simulators"], **TABLES["simulators"]},
+        }
+        content = {"environment": environment, "datasets": [*DATASETS, TABLES_DATASET], "task": task}
+        write_table_files(Path(folder))
         (Path(folder) / "task.yml").write_text(yaml.safe_dump(content))
         agent = PythonSolver("everything", work_on_everything)
         plan = plan_run(RunRequest(path=Path(folder) / "task.yml", agent=agent), Settings(timeout=60), catalog)

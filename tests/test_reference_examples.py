@@ -24,6 +24,7 @@ from clerkship.simulators.portal.handle import FormFile, Portal
 from scripts.reference.examples import load_examples
 from tests.model_proxy.provider import KEY, ModelProvider
 from tests.payer.policy_samples import FEDERAL_RULE, SPINE_POLICY
+from tests.simulators.tables.library import FILES as TABLE_FILES
 from tests.workbench import Workbench, written
 
 PAYER = {
@@ -52,7 +53,7 @@ PAYER = {
         }
     ],
 }
-ENVIRONMENT = {
+ENVIRONMENT: dict[str, Any] = {
     "name": "example",
     "datasets": ["chart", "notes", "library"],
     "simulators": {
@@ -82,6 +83,14 @@ DATASETS = [
     {"name": "library", "type": "policies", "policies": [{**SPINE_POLICY, "payer": "NW001"}, FEDERAL_RULE]},
     {"name": "notes", "type": "files", "files": {"inbox/note.txt": "The patient feels well again."}},
 ]
+TABLES: dict[str, Any] = {"name": "example", "datasets": ["devices"], "simulators": {"store": {"kind": "tables"}}}
+TABLES_DATASET = {
+    "name": "devices",
+    "type": "tables",
+    "tables": {"devices": "devices.json", "loans": "loans.json"},
+    "functions": "functions.py",
+    "policy": "policy.md",
+}
 MESSAGE = {
     "hl7.send": {"type": "ADT^A08", "control_id": "SG-1", "segments": "EVN||20260302090000\nPID|1||7||Delgado\nPV1|1|O"}
 }
@@ -161,10 +170,14 @@ def _run(
     scenario: dict[str, Any] = {}
     if says:
         scenario = {"starts": "person", "person": {"lines": ["Why is my order late?"]}}
-    scenario["steps"] = [MESSAGE, *task.pop("steps", [])] if task.get("environment") == "example" else []
+    first = [MESSAGE] if task.get("environment") == "example" and "place" not in task else []
+    scenario["steps"] = [*first, *task.pop("steps", [])]
     task |= {"name": "Example", "scenario": scenario}
-    environment = task.pop("place", ENVIRONMENT)
-    text = yaml.safe_dump({"environment": environment, "datasets": DATASETS, "task": task}, sort_keys=False)
+    environment, datasets = task.pop("place", ENVIRONMENT), [*DATASETS]
+    if any(simulator["kind"] == "tables" for simulator in environment["simulators"].values()):
+        datasets.append(TABLES_DATASET)
+        write_table_files(bench.folder)
+    text = yaml.safe_dump({"environment": environment, "datasets": datasets, "task": task}, sort_keys=False)
     bench.write("example.yml", text)
     options = {}
     if judge:
@@ -174,6 +187,17 @@ def _run(
         task_run = bench.run_one(PythonSolver("example", ScriptedAgent(actions)), settings=settings, **options)
     assert task_run.status == "completed", task_run.error
     return written(task_run)
+
+
+def write_table_files(folder: Path) -> None:
+    """Write the files of the dataset of tables."""
+    for name in ("devices.json", "loans.json", "functions.py", "policy.md"):
+        (folder / name).write_text(TABLE_FILES[f"library/{name}"], encoding="utf-8")
+
+
+def _find_place(name: str) -> dict[str, Any]:
+    """Return the environment of an example that needs another one than most."""
+    return {"place": TABLES} if name.startswith("table") else {}
 
 
 @pytest.fixture
@@ -192,7 +216,9 @@ def test_every_assertion_step_and_simulator_has_an_example() -> None:
 @pytest.mark.parametrize("outcome", ["passes", "fails"])
 def test_example_of_an_assertion(bench: Workbench, name: str, outcome: str) -> None:
     example = load_examples("assertions")[name]
-    task = {"environment": "example", "criteria": [{"label": name, "assertion": example["example"]}]}
+    task = {"environment": "example", "criteria": [{"label": name, "assertion": example["example"]}]} | _find_place(
+        name
+    )
     task |= {"steps": example.get("steps", []), "entities": example.get("entities", [])}
     [criterion] = _run(bench, task, example[outcome], example.get("judge"))
     assert criterion.status == "judged", criterion.detail
@@ -203,7 +229,7 @@ def test_example_of_an_assertion(bench: Workbench, name: str, outcome: str) -> N
 def test_example_of_a_step(bench: Workbench, name: str) -> None:
     example = load_examples("steps")[name]
     criteria = [{"label": name, "assertion": {"event_occurred": example["event"]}}]
-    task = {"environment": "example", "steps": [example["example"]], "criteria": criteria}
+    task = {"environment": "example", "steps": [example["example"]], "criteria": criteria} | _find_place(name)
     [criterion] = _run(bench, task, example.get("agent", []))
     assert criterion.passed, criterion.detail
 

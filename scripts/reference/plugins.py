@@ -37,6 +37,7 @@ _SPEC_FIELDS = {
     "events": "required: every `Payload` that it can emit; each kind starts with the simulator's kind",
     "operations": "required: each `Operation` that it offers, over any protocol",
     "routes": "required: its operations over HTTP, each a `Route`",
+    "build_routes": "builds further routes from the config and the base, where operations follow from the datasets",
     "handle": "required: a class of `Handle`, for Python agents",
     "exercise": "required: requests that reach every operation, for the conformance suite",
     "documents": "the function that lists the texts that every agent may read, such as policies, each a "
@@ -90,6 +91,7 @@ _DATASET_TYPE_FIELDS = {
     "load": "required: a function of an instance of `model` and a `DatasetSource` that returns a `Dataset` or None",
     "finder": "builds an `EntityFinder` of a dataset, for `entities` and `for_each`; `RecordFinder` if not given",
     "has_files": "whether its datasets hold files that steps can name",
+    "has_code": "whether its datasets hold code that every run executes; a server refuses to run it",
     "built_in": "datasets that need no file: `prefix.name.dataset` and an instance of `model`",
 }
 _DOMAIN_FIELDS = _SPEC_FIELDS | {

@@ -16,6 +16,7 @@ from clerkship.engine.catalog import build_catalog_without_plugins
 from clerkship.service.publishing import PublishRequest, publish
 from clerkship.service.serving.server import Server, open_server
 from clerkship.settings import Settings
+from tests.simulators.tables.library import FUNCTIONS, write_files, write_task
 from tests.waiting import wait_until
 
 SUITE = """
@@ -296,6 +297,18 @@ def test_benchmark_with_variables_of_the_environment_is_refused(
     assert refused.status_code == 400
     assert "SECRET_OF_THE_SERVER" in refused.text
     assert "swordfish" not in refused.text
+
+
+def test_benchmark_with_functions_is_refused_before_they_run(hosted: Hosted, tmp_path: Path) -> None:
+    marker, suite = tmp_path / "ran", tmp_path / "lend"
+    write_files(suite, functions=f"open({str(marker)!r}, 'w').close()\n{FUNCTIONS}")
+    (suite / "task.yml").write_text(write_task("{table_state: {table: loans}}"), encoding="utf-8")
+    (suite / "benchmark.yml").write_text("benchmark: {name: Lend, slug: lend, version: 1}", encoding="utf-8")
+    request = PublishRequest(path=suite, name="lend@1", to=hosted.server.published.folder)
+    publish(request, Settings(), build_catalog_without_plugins())
+    refused = hosted.client(hosted.solver).post("/v1/benchmark-runs", json={"benchmark": "lend@1"})
+    assert (refused.status_code, "a server runs no program" in refused.text) == (400, True)
+    assert not marker.exists()
 
 
 def test_handles_reach_sandboxes_and_the_clock_through_the_server(hosted: Hosted) -> None:

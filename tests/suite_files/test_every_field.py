@@ -191,6 +191,15 @@ FREE_TEXT = {
         ListedChange: quantities
         PatchOperation: value
     """,
+    "ids and fields of records in tables, which functions may create, and arguments, which their schemas check": """
+        CallFunction: arguments
+        DeleteRecord: id
+        IgnoredField: field
+        PutRecord: id record
+        ReferenceCall: arguments
+        TableChange: fields id where
+        TableState: id where
+    """,
     "numbers and times, which pydantic reads from digits": """
         Adjustment: amount
         LeaveVoicemailStep: received

@@ -42,7 +42,7 @@ from clerkship.model.task import Criterion, Task
 from clerkship.model.variables import TrackedVariables, expand_task, refuse_unset
 from clerkship.playground.component import PreparedComponent
 from clerkship.playground.playground import PlaygroundOptions, bind_reactions
-from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.playground.sandbox import PreparedSimulator, prepare_simulator
 from clerkship.reactions.contract import pair_name
 from clerkship.sandbox.assertion import Assertion
 from clerkship.sandbox.component import ComponentSpec
@@ -277,7 +277,7 @@ def prepare_simulators(
     """Prepare each simulator of an environment: parse its config and load its datasets."""
     chosen = {name: (catalog.simulator(choice.kind), choice) for name, choice in environment.simulators.items()}
     return {
-        name: PreparedSimulator(spec, *_prepare_component(spec, choice, environment, datasets))
+        name: prepare_simulator(spec, *_prepare_component(spec, choice, environment, datasets))
         for name, (spec, choice) in chosen.items()
     }
 

@@ -82,6 +82,8 @@ class NameOf:
 ENTITY = NameOf("entity")
 PERSON = NameOf("person")
 REQUEST_METHOD = NameOf("request method")
+OPERATION = NameOf("operation")
+"""An operation that follows from the datasets of a sandbox, besides those of its kind."""
 HTTP_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 

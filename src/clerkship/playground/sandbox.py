@@ -1,11 +1,12 @@
 """A sandbox: one running simulator with its credentials, addresses and request timings."""
 
 from collections.abc import Callable, Mapping, Sized
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from clerkship.model.frozen import Frozen
 from clerkship.playground.component import PreparedComponent, RunningComponent
 from clerkship.sandbox.authentication.credentials import SandboxCredentials
 from clerkship.sandbox.authentication.scheme import select_http_schemes
@@ -60,6 +61,15 @@ class PreparedSimulator(PreparedComponent):
     spec: Spec
     timings: RequestTimings = field(default_factory=RequestTimings)
     """How long requests of each shape have taken."""
+
+
+def prepare_simulator(spec: Spec, config: Frozen, base: Mapping[str, Any]) -> PreparedSimulator:
+    """Return a simulator with the routes and operations that follow from its datasets; raise InputError."""
+    routes = spec.build_routes(config, base) if spec.build_routes is not None else ()
+    if routes:
+        operations = (*spec.operations, *(route.operation for route in routes))
+        spec = replace(spec, routes=(*spec.routes, *routes), operations=operations)
+    return PreparedSimulator(spec, config, base)
 
 
 class Sandbox(RunningComponent):

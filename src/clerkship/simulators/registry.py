@@ -152,6 +152,12 @@ KINDS: tuple[KindEntry, ...] = (
         filters=("pdf",),
     ),
     KindEntry(
+        kind="tables",
+        assertions={"table_state": (), "table_no_other_changes": ()},
+        steps={"tables.put": (), "tables.delete": (), "tables.call": ()},
+        dataset_types={"tables": ()},
+    ),
+    KindEntry(
         kind="voice",
         assertions={
             "voice_call": (),

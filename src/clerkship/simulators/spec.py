@@ -51,6 +51,8 @@ class Spec(ComponentSpec):
     """All operations, over any protocol."""
     routes: tuple[Route, ...] = ()
     """The operations over HTTP; empty for a simulator that only has listeners of other protocols."""
+    build_routes: Callable[[Any, Any], tuple[Route, ...]] | None = None
+    """Builds further routes from the config and the base, where what an agent can do follows from the datasets."""
     handle: type[Handle] = Handle
     exercise: tuple[Request | OperationCall[Any, Any], ...]
     """HTTP requests, and calls over other protocols, that use every operation. The conformance suite sends them."""

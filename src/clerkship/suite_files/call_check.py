@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from clerkship.kit.registry import UnknownName
 from clerkship.model.call import ANY_OF, AssertionCall, StepCall, nested_calls
-from clerkship.model.closed import ENTITY, PERSON, NameOf, find_unknown_value
+from clerkship.model.closed import ENTITY, OPERATION, PERSON, NameOf, find_unknown_value
 from clerkship.model.conversation_key import build_place, normalize_address
 from clerkship.model.environment import CONVERSATION_KIND, MESSAGES_KIND, VOICE_KIND
 from clerkship.model.located_error import FieldPath
@@ -426,6 +426,7 @@ class CallCheck:
         if operation is None or not kinds or not all(is_known(self.catalog.simulator, kind) for kind in kinds):
             return
         known = {known for kind in kinds for known in self.catalog.operations(kind)}
+        known |= info.names.find(OPERATION.sort, named) or set()
         if operation not in known:
             message = f"{f'`{named}`' if named is not None else info.name} has no operation `{operation}`"
             self.definition.problem([*path, "operation"], message, did_you_mean(operation, known))

@@ -206,5 +206,7 @@ class DatasetType:
     """Return the finder for `entities` and `for_each`."""
     has_files: bool = False
     """Whether its datasets contain files that steps can use."""
+    has_code: bool = False
+    """Whether its datasets contain code that every run executes. A server, which runs no program, refuses to run it."""
     built_in: Mapping[str, DatasetFile] = field(default_factory=dict)
     """Datasets that need no file, by name."""

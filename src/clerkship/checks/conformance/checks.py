@@ -26,7 +26,7 @@ from clerkship.checks.conformance.rig import (
     to_bytes,
 )
 from clerkship.playground.failure import guard
-from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.playground.sandbox import prepare_simulator
 from clerkship.sandbox.faults.contract import Fault
 from clerkship.sandbox.faults.request_faults import (
     DripFault,
@@ -117,9 +117,9 @@ class CheckContext:
     """One check of one simulator: opens playgrounds over the same datasets, and counts the requests to them."""
 
     def __init__(self, spec: Spec) -> None:
-        self.spec = spec
         self.counts = RequestCounts()
-        self.prepared = PreparedSimulator(spec, spec.config(), spec.prepare(spec.exercise_datasets))
+        self.prepared = prepare_simulator(spec, spec.config(), spec.prepare(spec.exercise_datasets))
+        self.spec = self.prepared.spec
         self.domains = prepare_domains(spec)
 
     def rig(self) -> SimulatorRig:
@@ -311,6 +311,7 @@ def every_operation_is_a_tool(spec: Spec) -> None:
 
     WebSockets, and operations that are declared not to be tools, are excluded.
     """
+    spec = CheckContext(spec).spec
     tools = build_tools("box", spec.routes, spec.operations)
     require(len(index_by_name(tools)) == len(tools), "two operations make the same tool")
     for tool in tools:

@@ -77,6 +77,7 @@ class BenchmarkCache:
         )
         frozen = freeze_tasks(select_tasks(load_suite(request, self._settings, self._catalog)))
         _refuse_variables(frozen)
+        _refuse_code(frozen, self._catalog)
         plan = build_plan(frozen, choose_models(frozen))
         built = {task.snapshot.task.name: task for task in plan.build(self._catalog)}
         return ReadyBenchmark(frozen, plan.models, built)
@@ -95,3 +96,13 @@ def _refuse_variables(frozen: FrozenRun) -> None:
         raise InputError.of(
             f"the benchmark uses {shown}, and a server expands no variables", hint="run it with `clerkship run`"
         )
+
+
+def _refuse_code(frozen: FrozenRun, catalog: RegisteredCatalog) -> None:
+    """Raise InputError if a dataset has code, which would run in the process of the server."""
+    for dataset in frozen.datasets.values():
+        if catalog.dataset_type(dataset.type).has_code:
+            raise InputError.of(
+                f"the dataset {dataset.name} has functions, and a server runs no program",
+                hint="run it with `clerkship run`",
+            )
