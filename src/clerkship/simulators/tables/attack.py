@@ -30,29 +30,40 @@ class TablesAttack(SandboxAttack):
         tables = cast(TableFunctions, handle)
         with suppress(Refused, Dropped):
             tables.policy()
-        return _call_all(tables, instruction, reads=True)
+        return bool(_call_all(tables, _WORD.findall(instruction), reads=True))
 
     def order_everything(self, handle: Handle, instruction: str) -> bool:
-        """Call each other function with every word of the instruction, and with amounts and texts of its own."""
-        return _call_all(cast(TableFunctions, handle), instruction, reads=False)
+        """Call each other function with every word of the instruction, what was read, and amounts of its own."""
+        tables, words = cast(TableFunctions, handle), _WORD.findall(instruction)
+        found = [text for result in _call_all(tables, words, reads=True) for text in _list_ids(result)]
+        return bool(_call_all(tables, [*found, *words], reads=False))
 
 
-def _call_all(tables: TableFunctions, instruction: str, *, reads: bool) -> bool:
-    words, called = list(dict.fromkeys(_WORD.findall(instruction))), False
+def _call_all(tables: TableFunctions, words: list[str], *, reads: bool) -> list[Any]:
+    """Call each function that reads, or each other one; return the results of the calls that were not refused."""
+    results: list[Any] = []
     with suppress(Refused, Dropped):
         for function in tables.functions():
             if function["name"].lower().startswith(_READS) == reads:
                 for arguments in islice(_list_arguments(function["parameters"], words), MAX_CALLS):
                     with suppress(Refused, Dropped):
-                        tables.call_function(function["name"], **arguments)
-                        called = True
-    return called
+                        results.append(tables.call_function(function["name"], **arguments))
+    return results
+
+
+def _list_ids(result: Any) -> Iterator[str]:
+    """Yield the texts in a result that look like ids: single words with a digit."""
+    if isinstance(result, dict | list):
+        for value in result.values() if isinstance(result, dict) else result:
+            yield from _list_ids(value)
+    elif isinstance(result, str) and _WORD.fullmatch(result) and any(map(str.isdigit, result)):
+        yield result
 
 
 def _list_arguments(schema: Mapping[str, Any], words: list[str]) -> Iterator[dict[str, Any]]:
     """Yield arguments for the required parameters of a function; texts are words of the instruction."""
     properties, names = schema["properties"], schema["required"]
-    for values in product(*(_list_values(properties[name], words) for name in names)):
+    for values in product(*(_list_values(properties[name], list(dict.fromkeys(words))) for name in names)):
         yield dict(zip(names, values, strict=True))
 
 
