@@ -177,6 +177,14 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
             ),
         },
     ),
+    "import": GroupEntry(
+        "Convert benchmarks of others to suites.",
+        {
+            "tau2": CommandEntry(
+                "clerkship.cli.import_suite:tau2", "Convert a domain of a tau2-bench checkout to a suite."
+            ),
+        },
+    ),
     "generate": GroupEntry(
         "Write first drafts of files.",
         {
