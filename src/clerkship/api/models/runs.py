@@ -48,7 +48,9 @@ class ReplyRequest(RequestBody):
     report: Annotated[list[dict[str, JsonValue]], Field(description="Events that the agent reports of itself.")] = []
 
 
-RequestName = Literal["send", "call", "url", "token", "credentials", "lines", "now", "advance", "skip", "report"]
+RequestName = Literal[
+    "send", "call", "url", "token", "credentials", "lines", "toolset", "mcp", "now", "advance", "skip", "report"
+]
 
 
 class SandboxRequest(RequestBody):
