@@ -41,6 +41,7 @@ ROUND_TRIPS = {
     "fax_tools/test_poppler.py": ("test_pdfinfo_gives_the_size_of_each_page_on_paper",),
     "mail_clients/test_nodemailer.py": ("test_nodemailer_sends_and_is_refused",),
     "mail_clients/test_swaks.py": ("test_swaks_verifies_the_certificate",),
+    "mcp_judges/test_sdk.py": ("test_client_of_versions_with_a_handshake",),
     "model_agents/test_model_agents.py": ("test_openai_loop", "test_pydantic_ai"),
     "pyjwt_signer/test_pyjwt.py": ("test_a_service_accepts_a_jwt_of_pyjwt_once[ES384]",),
     "sinch_fax/test_sdk.py": ("test_the_sdk_sends_reads_lists_downloads_and_parses_webhooks",),
@@ -54,6 +55,7 @@ ROUND_TRIPS = {
     ),
     "test_round_trips.py": ("test_every_chosen_test_exists",),
     # Rules about our own lists and messages, which run no program.
+    "mcp_judges/test_node_judges.py": ("test_page_names_what_fails",),
     "cds_judges/test_examples.py": ("test_each_disagreement_is_listed_once",),
     "x12_judges/test_agreement.py": ("test_clerkship_refuses_every_flaw", "test_each_disagreement_is_listed_once"),
     "x12_judges/test_reasons.py": ("test_page_lists_the_reasons_of_all_disagreements",),

@@ -14,7 +14,6 @@ from clerkship.simulators.registry import KINDS, KindEntry
 from tests.clients.mcp_judges.node_judges import add_token, run_judge
 from tests.mcp.desk import ToolDesk
 
-pytestmark = pytest.mark.slow
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "mcp.md"
 RESULT = re.compile(r"^([✓✗]) ([a-z0-9-]+): (\d+) passed, (\d+) failed", re.MULTILINE)
 DIAGNOSTIC = "it calls tools and reads resources that only a server made for the suite has"

@@ -65,13 +65,11 @@ def test_client_of_versions_with_a_handshake() -> None:
         check(desk, drive(desk, "mcp_1", "http"), HANDSHAKE_VERSIONS[-1])
 
 
-@pytest.mark.slow
 def test_client_of_versions_with_a_handshake_over_standard_input() -> None:
     with ToolDesk() as desk:
         check(desk, drive(desk, "mcp_1", "stdio", *FORWARDER), HANDSHAKE_VERSIONS[-1])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("mode", "version"), [("auto", STATELESS_VERSIONS[-1]), ("legacy", HANDSHAKE_VERSIONS[-1])])
 @pytest.mark.parametrize("transport", ["http", "stdio"])
 def test_client_of_all_versions(transport: str, mode: str, version: str) -> None:
