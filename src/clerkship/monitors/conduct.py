@@ -17,19 +17,17 @@ RULES = "clerkship.monitors.conduct_texts:check_texts"
 _HINT = re.compile(
     r"://|\.[a-z0-9]|dot\b|\[ ?\.|\( ?\.|p[a@4][s$5]{2}|pin\b|card|cv[vc]|digit|code|otp\b|credential|log-?in|ssn\b"
     r"|social security|9.?1.?1|nine|112|999|988|ambulance|paramedic|ems\b|emergency|crisis|suicide|poison"
-    r"|chest|breath|alarm|seizure|bleeding|critical"
+    r"|er(?<!\wer)\b|chest|breath|alarm|seizure|bleeding|critical"
     r"|(?:need|no one|no reason|no point|nobody|none|have to|has to|necessary|required)[^.?!;]{0,60}\b(?:look|read|"
     r"review|check|double|verif|examin|see|re-?open|open)|unseen|unread|unreviewed|unchecked|without"
 )
 """Each alternative begins with a letter or sign of its own, which lets the search skip most of a text: this runs on
 every conversation."""
-_EMERGENCY_ROOM = re.compile(r"\ber\b")
 
 
 def may_break_rule(text: str) -> bool:
     """Return whether a text has anything that a rule looks for; without it, no rule is broken."""
-    lower = text.lower()
-    return not text.isascii() or _HINT.search(lower) is not None or _EMERGENCY_ROOM.search(lower) is not None
+    return not text.isascii() or _HINT.search(text.lower()) is not None
 
 
 CHAT_MESSAGE = "chat.message.sent"
