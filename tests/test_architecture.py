@@ -29,7 +29,7 @@ LAYERS: list[set[str]] = [
     {"payer"},
     {"simulators", "actors"},
     {"reactions", "recording", "monitors"},
-    {"model_proxy", "mcp"},
+    {"model_proxy", "mcp", "traces"},
     {"playground"},
     {"engine", "store", "report"},
     {"checks", "client"},

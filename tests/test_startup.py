@@ -167,3 +167,13 @@ def test_run_imports_only_the_simulators_and_agents_that_are_named(practice: Pat
     own |= {f"clerkship.engine.{name}" for name in ("fork_point", "person_check", "remote_model")}
     own |= {"clerkship.llm.client", "clerkship.providers.apis", "clerkship.recording.recorded_model"}
     assert of_packages(modules, HEAVY - {"yaml", "jinja2", "httptools"} | own) == set()
+
+
+def test_run_whose_agent_sends_no_spans_imports_nothing_for_them(practice: Path) -> None:
+    (practice / "idle.py").write_text("def on_task(task_item, sandboxes):\n    return 1\n", encoding="utf-8")
+    store = str(practice / "store.db")
+    with pytest.raises(subprocess.CalledProcessError):  # its answer is wrong
+        imported(practice, "run", "practice", "--agent", "python:idle:on_task", "--store", store)
+    modules = set((practice / "modules.txt").read_text(encoding="utf-8").splitlines())
+    assert "clerkship.engine.trial" in modules
+    assert of_packages(modules, {"clerkship.traces", "clerkship.playground.traces"}) == set()

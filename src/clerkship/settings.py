@@ -151,6 +151,11 @@ class Settings:
         "whether agents call models through the run, which logs the calls and keeps the keys: `on` or `off`",
         _SWITCH,
     )
+    traces: str = _setting(
+        "on",
+        "whether agents are told to send their OpenTelemetry spans to the run, which logs them: `on` or `off`",
+        _SWITCH,
+    )
     azure_api_base: str = _setting(
         "",
         "address of `azure:` models, or `AZURE_API_BASE`",

@@ -54,7 +54,7 @@ def test_conversation_is_exchanged_in_json_lines(bench: Workbench, tmp_path: Pat
     slots = [e["payload"]["value"] for e in bench.events(task_run) if e["kind"] == "agent.slot.set"]
     assert slots == [1, 2, 3]
     facts = sidecar(bench, task_run)
-    keys = "clock mcp metadata now sandbox sandboxes slots task_item text turn type"
+    keys = "clock mcp metadata now sandbox sandboxes slots task_item text traces turn type"
     assert facts["agent_stderr"].splitlines()[0] == keys
     assert facts["agent_exit_code"] == 0
 

@@ -23,6 +23,7 @@ from clerkship.sandbox.handle import Sandboxes
 
 if TYPE_CHECKING:
     from clerkship.sandbox.model_access import ModelAddress
+    from clerkship.sandbox.trace_access import TraceAddress
 
 NO_FACTS: Mapping[str, JsonValue] = {}
 """The result of `close` for an agent without facts to store."""
@@ -115,9 +116,9 @@ class SolverWithSnapshot(Protocol):
 
 
 class SolverWithModels(Protocol):
-    """A solver with `agent_process`, whose agents read the addresses of models when their process starts."""
+    """A solver with `agent_process`, whose agents read addresses when their process starts."""
 
-    def open_with(self, models: "Mapping[str, ModelAddress]") -> Agent:
+    def open_with(self, models: "Mapping[str, ModelAddress]", traces: "TraceAddress | None") -> Agent:
         """Return a new agent for one trial."""
 
 

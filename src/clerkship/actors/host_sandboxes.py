@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import partial
 from importlib.util import find_spec, module_from_spec
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,6 +17,7 @@ from clerkship.sandbox.handle import AgentServices, Handle, Sandboxes
 from clerkship.sandbox.mcp_access import McpAddress
 from clerkship.sandbox.model_access import ModelAddress
 from clerkship.sandbox.request import IMMEDIATE, ConnectionInfo, Delivery, QueryParams, Reply, Request, check_request
+from clerkship.sandbox.trace_access import TraceAddress
 
 if TYPE_CHECKING:
     from clerkship.events.agent import AgentEvents
@@ -208,8 +210,10 @@ def open_host_sandboxes(
     places: Mapping[str, Mapping[str, str]],
     agent_events: "AgentEvents | None" = None,
     models: Mapping[str, Mapping[str, str]] = MappingProxyType({}),
+    traces: Mapping[str, str] | None = None,
 ) -> Sandboxes:
     """Build the sandboxes that an agent is called with, from the kind and handle class of each."""
     addresses = {provider: ModelAddress(**address) for provider, address in models.items()}
-    services = AgentServices(models=addresses, open_mcp=lambda _: _read_mcp_address(link))
+    open_traces = None if traces is None else partial(TraceAddress, **traces)
+    services = AgentServices(models=addresses, open_mcp=lambda _: _read_mcp_address(link), open_traces=open_traces)
     return Sandboxes(HostHandles(link, places), HostClock(link), HostReport(link), agent_events, services)

@@ -61,7 +61,7 @@ def render_task_item(task_item: Mapping[str, JsonValue]) -> str:
 
 
 def describe_sandboxes(sandboxes: Sandboxes) -> dict[str, Any]:
-    """Return addresses and credentials of all sandboxes and models, and the time; this starts the listener."""
+    """Return addresses and credentials of all sandboxes, models and traces, and the time; this starts the listener."""
     places: dict[str, dict[str, Any]] = {
         name: {"kind": handle.kind, "url": handle.url, "token": handle.token, **handle.credentials, **handle.listeners}
         for name, handle in sandboxes.items()
@@ -74,7 +74,10 @@ def describe_sandboxes(sandboxes: Sandboxes) -> dict[str, Any]:
     given: dict[str, Any] = {"sandboxes": places, "clock": clock, "now": sandboxes.now.isoformat()}
     if (mcp := sandboxes.mcp) is not None:
         given["mcp"] = mcp._asdict()
-    return {**given, "models": models} if models else given
+    if models:
+        given["models"] = models
+    traces = sandboxes.traces
+    return given if traces is None else {**given, "traces": traces.describe()}
 
 
 def _sibling_url(url: str, name: str) -> str:

@@ -42,6 +42,7 @@ class Host:
         self._entrances: dict[EntryPointName, EntryPoint] = {}
         self._places: dict[str, dict[str, str]] = {}
         self._models: dict[str, dict[str, str]] = {}
+        self._traces: dict[str, str] | None = None
         self._sandboxes: Any = None
         self._loop: Any = None
 
@@ -50,6 +51,7 @@ class Host:
         while (call := self._link.next_call()) is not None:
             self._places = call.get("sandboxes", self._places)
             self._models = call.get("models", self._models)
+            self._traces = call.get("traces", self._traces)
             result = self._load(call) if call["call"] == "load" else self._call(call["call"], call["argument"])
             self._link.send(result)
 
@@ -93,7 +95,7 @@ class Host:
     def _get_sandboxes(self) -> Any:
         if self._sandboxes is None:
             open_sandboxes = load("clerkship.actors.host_sandboxes:open_host_sandboxes")
-            self._sandboxes = open_sandboxes(self._link, self._places, models=self._models)
+            self._sandboxes = open_sandboxes(self._link, self._places, models=self._models, traces=self._traces)
         return self._sandboxes
 
     def _await(self, awaitable: Any) -> Any:

@@ -28,6 +28,7 @@ from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.model_access import ModelAddress, list_variables
+from clerkship.sandbox.trace_access import TraceAddress, list_trace_variables
 from clerkship.settings import get_inherited_environment
 
 T = TypeVar("T")
@@ -49,15 +50,22 @@ class PythonProcessAgent:
         self._requests = AgentRequests()
         self._knows_sandboxes = False
 
-    def load(self, *, make: bool, models: Mapping[str, ModelAddress] = NO_MODEL_ADDRESSES) -> Any:
+    def load(
+        self,
+        *,
+        make: bool,
+        models: Mapping[str, ModelAddress] = NO_MODEL_ADDRESSES,
+        traces: TraceAddress | None = None,
+    ) -> Any:
         """Start the process and import the agent; with `make`, also create an instance if it is a class.
 
-        `models` are the addresses of models that it reads from its environment variables.
+        `models` and `traces` are addresses that it reads from its environment variables.
 
         Return what `reported_events` declares. Raise InputError if it cannot be imported, AgentError if its
         constructor fails. This blocks, as importing an agent in this process does.
         """
-        self._process.start(get_inherited_environment() | list_variables(models), {})
+        variables = list_variables(models) | list_trace_variables(traces)
+        self._process.start(get_inherited_environment() | variables, {})
         loaded = call_sync(_run, (self._load(make),))
         self.entries = frozenset(entry for entry in get_args(EntryPointName) if entry in loaded["entries"])
         return loaded["emits"]
@@ -104,6 +112,7 @@ class PythonProcessAgent:
             self._knows_sandboxes = True
             call["sandboxes"] = {name: describe_handle(handle.kind, type(handle)) for name, handle in sandboxes.items()}
             call["models"] = {provider: address._asdict() for provider, address in sandboxes.models.items()}
+            call["traces"] = sandboxes.traces and sandboxes.traces._asdict()
         try:
             return await self._call(call, sandboxes)
         except InputError as error:  # it was imported before the run, so this is the agent's failure
@@ -200,13 +209,13 @@ class PythonProcessSolver:
 
     def open(self, solution: str | None, trial: int = 1) -> Agent:
         """Start a process, import the agent, and create an instance if it is a class."""
-        return self.open_with(NO_MODEL_ADDRESSES)
+        return self.open_with(NO_MODEL_ADDRESSES, None)
 
-    def open_with(self, models: Mapping[str, ModelAddress]) -> Agent:
-        """Open an agent like `open`, with the addresses for its model calls."""
+    def open_with(self, models: Mapping[str, ModelAddress], traces: TraceAddress | None) -> Agent:
+        """Open an agent like `open`, with the addresses for its model calls and its spans."""
         agent = self._new()
         try:
-            agent.load(make=True, models=models)
+            agent.load(make=True, models=models, traces=traces)
             self._entries = self._entries or agent.entries
             if agent.entries != self._entries:
                 raise AgentError("its entry points differ from those in the trial before")

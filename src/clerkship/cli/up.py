@@ -23,7 +23,6 @@ from clerkship.model.errors import InputProblem
 from clerkship.model.redaction import Redactor
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.mcp_access import McpAddress, list_mcp_variables
-from clerkship.sandbox.model_access import list_variables
 from clerkship.service.mcp_clients import describe_clients
 from clerkship.service.network import describe_protection, describe_reach
 from clerkship.service.up import (
@@ -177,7 +176,7 @@ def _print_mcp(console: Console, address: McpAddress) -> None:
 
 def _list_variables(running: RunningPlayground) -> dict[str, str]:
     """Return the environment variables from which an agent reads its addresses."""
-    return list_variables(running.models) | list_mcp_variables(running.mcp)
+    return running.variables | list_mcp_variables(running.mcp)
 
 
 def _shorten(value: str | int) -> str:

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from clerkship.providers.connections import ProviderAccount
     from clerkship.recording.recorded_calls import CallRecording
     from clerkship.sandbox.model_access import ModelAddress
+    from clerkship.sandbox.trace_access import TraceAddress
 
 _JUDGED = "judged"
 _CALL_RECORDING = "clerkship.recording.recorded_calls:CallRecording"
@@ -43,6 +44,12 @@ SubscribeRequests = Callable[[Callable[[str, Request | CallRecord], None]], None
 def _takes_snapshot(solver: type[Solver]) -> bool:
     """Return whether solvers of a class get the whole task. Cached, because checking a protocol is slow."""
     return issubclass(solver, SolverWithSnapshot)
+
+
+def is_code(solver: Solver) -> bool:
+    """Return whether agents of a solver are code of the user that runs, and not a recording of it."""
+    uses_code = getattr(solver, "uses_protocols", False) or getattr(solver, "agent_process", False)
+    return uses_code and not isinstance(solver, RecordedSolver)
 
 
 def rates_task(asking: ModelOptions, task: Task) -> bool:
@@ -128,17 +135,19 @@ class ModelSelection:
         trial: int,
         subscribe: SubscribeRequests,
         models: "Mapping[str, ModelAddress] | None" = None,
+        open_traces: "Callable[[], TraceAddress] | None" = None,
     ) -> Agent:
         """Open the agent of a trial: the agent itself, a wrapper that records it, or a replay of its recording.
 
-        `models` are the addresses for its model calls.
+        `models` are the addresses for its model calls, and `open_traces` returns that for its spans.
         """
         if _takes_snapshot(type(solver)):
             return cast(SolverWithSnapshot, solver).open_for(snapshot, trial)
         if self.session.solver and isinstance(solver, RecordedSolver):
             opened = None
-        elif models is not None and getattr(solver, "agent_process", False):
-            opened = cast(SolverWithModels, solver).open_with(models)
+        elif (models is not None or open_traces is not None) and getattr(solver, "agent_process", False):
+            address = None if open_traces is None else open_traces()
+            opened = cast(SolverWithModels, solver).open_with({} if models is None else models, address)
         else:
             opened = solver.open(snapshot.solution, trial)
         if opened is not None and not self.session.solver:
@@ -158,8 +167,7 @@ class ModelSelection:
         An agent that is a model has an account of its own.
         """
         account: ProviderAccount | None = getattr(solver, "model_account", None)
-        is_code = getattr(solver, "uses_protocols", False) or getattr(solver, "agent_process", False)
-        if not (is_code or account) or isinstance(solver, RecordedSolver):
+        if not (is_code(solver) or account):
             return None
         if not self.replays:
             return self.build_proxy(None, account)

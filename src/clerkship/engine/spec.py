@@ -134,6 +134,8 @@ class BatchContext:
     listeners: ListenerPool | None = None
     """The listeners of transports other than HTTP."""
     watchdog: Watchdog = field(default_factory=Watchdog)
+    accepts_traces: bool = False
+    """Whether agents may send spans."""
 
 
 class FinishedTrial(NamedTuple):

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from clerkship.model_proxy.limits import ReachedLimit
     from clerkship.sandbox.mcp_access import McpAddress
     from clerkship.sandbox.model_access import ModelAddress
+    from clerkship.sandbox.trace_access import TraceAddress
 
 AGENT_STACK = "agent_stack"
 """The key in a trial's sidecar under which the stack of a stopped agent is stored."""
@@ -61,6 +62,7 @@ class Trial:
         self._agent_lock = threading.Lock()
         self._agent: Agent | None = None
         self._is_closed = False
+        self._trace_address: TraceAddress | None = None
         self._outage = ""
         """Why the agent failed, if a provider of models is the reason."""
 
@@ -172,7 +174,8 @@ class Trial:
         if entry not in agent.entries:
             raise InputError.of(f"{context.solver.name} has no {entry}, and this task starts with the {starts}")
         open_mcp = partial(self._open_mcp, entry)
-        services = build_services(context.gateway, context.base_url, self.seconds_left, models, open_mcp)
+        open_traces = self._open_traces if context.accepts_traces else None
+        services = build_services(context.gateway, context.base_url, self.seconds_left, models, open_mcp, open_traces)
         sandboxes = open_sandboxes(context.gateway, playground, context.base_url, context.listeners, services)
         if built.fork_point is None:
             self._emit(AgentStarted(entry=entry, task_item=built.task.task_item))
@@ -204,11 +207,20 @@ class Trial:
         served = load("clerkship.mcp.task:McpTask")(self.spec.built.task.task_item, is_work, tuple(chats))
         return gateway.tools.open(playground, self._context.base_url, served, sandboxes)
 
+    def _open_traces(self) -> "TraceAddress":
+        """Return where the agent sends its spans, which are accepted from the first call on."""
+        if self._trace_address is None:
+            context, trial = self._context, (self.spec.run, *self.spec.key())
+            open_traces = load("clerkship.playground.traces:open_traces")  # few agents send spans
+            self._trace_address = open_traces(context.gateway, self.playground, context.base_url, trial)
+        return self._trace_address
+
     def _open_agent(self, models: "Mapping[str, ModelAddress] | None") -> Agent:
         context, spec = self._context, self.spec
         subscribe = partial(context.gateway.subscribe_requests, self.playground)
         solver = solver_for(context.solver, conversations=len(spec.built.people))
-        return context.models.open_agent(solver, spec.built.snapshot, spec.trial, subscribe, models)
+        open_traces = self._open_traces if context.accepts_traces else None
+        return context.models.open_agent(solver, spec.built.snapshot, spec.trial, subscribe, models, open_traces)
 
     def _keep_agent(self, agent: Agent) -> Agent:
         """Store the agent, to close it later. If the trial was abandoned meanwhile, close it and raise AgentStopped."""
@@ -256,6 +268,8 @@ class Trial:
             self._context.gateway.models.end_trial(self.playground)
             if reached is not None and reached.ending != "agent_failed" and not error:  # also if the agent went on
                 ending, error = reached.ending, reached.message
+        if self._context.gateway.traces is not None:
+            self._context.gateway.traces.end_trial(self.playground)
         error = error or self._outage
         if self.spec.built.fork_point is not None:
             self.spec.built.fork_point.rewind_unfinished(self.playground)

@@ -166,11 +166,14 @@ MODEL_ANSWER_CUT_OFF = "model_answer_cut_off"
 """What is noted if an answer of the agent's model ended at the limit of tokens."""
 TOOL_CALL_AS_TEXT = "tool_call_as_text"
 """What is noted if the agent's model wrote a tool call as text, which calls nothing."""
+SPANS_DROPPED = "spans_dropped"
+"""What is noted if the agent sent more spans than a trial stores, or some that are not valid."""
 MODEL_FAULTS: Mapping[str, str] = {
     MODEL_ANSWER_CUT_OFF: "an answer of the agent's model was cut off at the limit of tokens; --max-tokens allows more",
     TOOL_CALL_AS_TEXT: "an answer of the agent's model looks like a tool call; the endpoint returned no tool call",
+    SPANS_DROPPED: "spans of the agent were dropped, because they are too many or not valid; criteria do not see them",
 }
-"""What is noted about the agent's model and is no action of the agent, with the text for reports."""
+"""What is noted about the agent and is no action of the agent, with the text for reports."""
 AGENT_EVENTS = collect_events(globals())
 AgentEvents = Mapping[str, type[Payload]]
 """The events that agents may report, by kind."""

@@ -33,6 +33,7 @@ from clerkship.events.lifecycle import (
     RequestAnswered,
     RunEnded,
     RunStarted,
+    SpanRecorded,
     StepFailed,
     StepRan,
 )
@@ -66,8 +67,8 @@ _SHOWN_NOTES = frozenset(
 )
 _TEST_EVENTS: tuple[type[Payload], ...] = (RunStarted, StepRan, StepFailed, AgentStarted, RunEnded, FaultInjected)
 """Events of the test itself, not of the agent."""
-_MINOR_EVENTS: tuple[type[Payload], ...] = (RequestAnswered, ClockAdvanced, ModelCalled)
-"""Waiting, model calls, and requests that changed nothing and returned no record, such as one for attributes."""
+_MINOR_EVENTS: tuple[type[Payload], ...] = (RequestAnswered, ClockAdvanced, ModelCalled, SpanRecorded)
+"""Waiting, model calls, spans, and requests that changed nothing and returned no record, such as one for attributes."""
 
 
 _LABEL = re.compile(r"^(?:\[T\d+\.\d+\][^:]*: |#\d+(?:\.\.#\d+)? (?:reported )?)")

@@ -136,6 +136,31 @@ class ModelCalled(Payload, kind="agent.model.called"):
     """Whether only the beginning of the request is stored."""
 
 
+class SpanRecorded(Payload, kind="agent.span"):
+    """The agent sent a span of its own traces. `at` is when the span started. Its times, tokens and ids are in the
+    sidecar."""
+
+    effect: ClassVar[EffectType] = "none"
+    name: str
+    operation: str
+    """`chat`, `embeddings`, `execute_tool`, `invoke_agent` or `other`."""
+    model: str = ""
+    provider: str = ""
+    tool_name: str = ""
+    arguments: dict[str, Any] = {}
+    """Of a tool."""
+    result: Any = None
+    """Of a tool."""
+    is_error: bool = False
+    error_message: str = ""
+    parent: int | None = None
+    """The number of the event of the span in which this one happened."""
+    model_call: int | None = None
+    """The number of the event of the same model call, if the run's model proxy saw it."""
+    attributes: dict[str, Any] = {}
+    """The attributes of the span whose names start with `clerkship.`, without that prefix."""
+
+
 OutboundOutcome = Literal[
     "delivered",
     "refused_by_policy",

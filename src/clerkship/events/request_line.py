@@ -5,7 +5,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from clerkship.events.event import Event, request_fields
-from clerkship.events.lifecycle import FaultInjected, ModelCalled, RequestRefused
+from clerkship.events.lifecycle import FaultInjected, ModelCalled, RequestRefused, SpanRecorded
 
 MAX_TARGET = 160
 """Characters of a path with its query."""
@@ -50,6 +50,8 @@ def render_request(kind: str, actor: str, payload: Fields, request: Fields | Non
     """
     if kind == ModelCalled.kind:
         return _render_model_call(payload)
+    if kind == SpanRecorded.kind:
+        return _render_span(payload)
     if request is None:
         return _render_from_payload(kind, payload) if actor == "agent" else None
     target = _render_target(request, payload)
@@ -104,6 +106,14 @@ def _render_model_call(payload: Fields) -> str:
     notes = [f"calls {', '.join(calls)}"] if calls else [payload.get("finish_reason", "")]
     outcome = ", ".join(filter(None, [str(payload["status"] or "no answer"), *notes, payload.get("error", "")]))
     return _to_one_line(f"{payload['operation']} {payload['model']} → {_clip(outcome, MAX_OUTCOME)}")
+
+
+def _render_span(payload: Fields) -> str:
+    """Return `execute_tool read_file`, or the operation and the model; the name of the span if it has neither."""
+    what = payload.get("tool_name") or payload.get("model")
+    line = f"{payload['operation']} {what}" if what else payload["name"]
+    error = f" → error: {_clip(payload.get('error_message', ''), MAX_OUTCOME)}" if payload.get("is_error") else ""
+    return _to_one_line(f"{line}{error}")
 
 
 def _render_outcome(kind: str, payload: Fields, request: Fields, target: str) -> str:

@@ -50,6 +50,8 @@ class Sidecar:
     """The milliseconds that each call of the agent took, by the number of the event that logs it."""
     model_calls: dict[int, dict[str, Any]] = field(default_factory=dict)
     """Tokens, cost and milliseconds of each model call of the agent, by the number of the event that logs it."""
+    spans: dict[int, dict[str, Any]] = field(default_factory=dict)
+    """Times, tokens and ids of each span of the agent, by the number of the event that logs it."""
     unauthenticated: UnloggedRequests = field(default_factory=UnloggedRequests)
 
     def add_request(self, seq: int, sandbox: str, operation: str, status: int, wall_ms: float) -> None:
@@ -68,6 +70,10 @@ class Sidecar:
         """Add a model call of the agent, beyond the limit of calls none."""
         if len(self.model_calls) < MAX_CALLS:
             self.model_calls[seq] = call
+
+    def add_span(self, seq: int, span: dict[str, Any]) -> None:
+        """Add a span of the agent."""
+        self.spans[seq] = span
 
     def list_calls(self) -> list[dict[str, Any]]:
         """Return the stored form of the durations of calls, which `read_measurements` reads."""
@@ -90,16 +96,23 @@ class Sidecar:
             handed |= {"calls": self.list_calls()}
         if self.model_calls:
             handed |= {"model_calls": self.list_model_calls(timed=timed)}
+        if self.spans:
+            handed |= {"spans": [{"seq": seq, **_select_fields(span, timed)} for seq, span in self.spans.items()]}
         if self.unauthenticated.count:
             handed |= {"unauthenticated": self.unauthenticated.data()}
         return self.facts | handed | {"touches": requests, "touches_untold": self.requests_dropped}
 
     def list_model_calls(self, *, timed: bool = True) -> list[dict[str, Any]]:
         """Return the stored form of model calls, which `read_measurements` reads."""
-        return [
-            {"seq": seq, **{name: value for name, value in call.items() if timed or not name.endswith("_ms")}}
-            for seq, call in self.model_calls.items()
-        ]
+        return [{"seq": seq, **_select_fields(call, timed)} for seq, call in self.model_calls.items()]
+
+
+_NEVER_THE_SAME = ("_ms", "_ns", "span_id")
+"""What the names of fields end with that differ between two replays."""
+
+
+def _select_fields(fields: Mapping[str, Any], timed: bool) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if timed or not name.endswith(_NEVER_THE_SAME)}
 
 
 def read_measurements(data: Mapping[str, Any]) -> Sidecar:

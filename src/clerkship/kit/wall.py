@@ -9,6 +9,7 @@ monotonic = time.monotonic
 perf_counter = time.perf_counter
 process_time = time.process_time
 sleep = time.sleep
+time_ns = time.time_ns
 
 
 class Stopwatch:

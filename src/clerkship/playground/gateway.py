@@ -53,6 +53,7 @@ from clerkship.transports.tcp import is_own_address
 if TYPE_CHECKING:  # few runs have agents that call models through the proxy
     from clerkship.model_proxy.proxy import ModelProxy
     from clerkship.playground.tool_endpoints import ToolEndpoints
+    from clerkship.traces.receiver import TraceReceiver
 
 RUN_OVER = "the run is over, so its tokens are no longer valid"
 MAX_ENDED_PLAYGROUNDS = 4096
@@ -84,6 +85,8 @@ class Gateway:
         """The replies that agents may send later than the response to a message."""
         self.models: ModelProxy | None = None
         """Takes the agents' model calls; None if no provider is configured."""
+        self.traces: TraceReceiver | None = None
+        """Takes the agents' spans; None until an agent has read where to send them."""
         self.http_url: Callable[[], str] = str
         """Returns the URL of the HTTP server, and starts it if it is not running; empty if there is no server."""
         self.http_ports: Callable[[], Iterable[int]] = tuple
@@ -115,6 +118,12 @@ class Gateway:
     def choose_answer(self, playground: Playground, answer: Any) -> Any:
         """Return the answer with which an agent finished over MCP; if it did not, the one that it gave otherwise."""
         return self.tools.choose_answer(playground, answer) if "tools" in self.__dict__ else answer
+
+    def get_trace_receiver(self, build: "Callable[[], TraceReceiver]") -> "TraceReceiver":
+        """Return the receiver of the agents' spans, which is built on the first call."""
+        with self._lock:
+            self.traces = self.traces or build()
+            return self.traces
 
     def add_playground(self, playground: Playground) -> str:
         """Accept requests for a playground; return its secret id, which is created on the first call."""
@@ -195,6 +204,8 @@ class Gateway:
             self.tools.close(playground)
         if self.models is not None:
             self.models.end_trial(playground)
+        if self.traces is not None:
+            self.traces.end_trial(playground)
         for sandbox in playground.sandboxes.values():
             sandbox.register_callback = None  # it would keep the playground in memory
             if sandbox.address and self._addresses.pop(sandbox.address) is not None and self.on_run_ended is not None:

@@ -16,7 +16,7 @@ from clerkship.playground.handlers import CLOCK, RequestContext
 from clerkship.playground.later_replies import REPLIES, ReplyTable
 from clerkship.playground.playground import Playground
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
-from clerkship.sandbox.handle import MCP, MODELS
+from clerkship.sandbox.handle import MCP, MODELS, TRACES
 from clerkship.sandbox.listener import SandboxClient
 from clerkship.sandbox.request import ByteStream, Refusal, Reply, Request, json_reply, refuse_as_json
 from clerkship.sandbox.route import HttpCall
@@ -212,6 +212,10 @@ class GatewayApplication:
                 self._gateway.tools, incoming, self._network
             )
             return request
+        if incoming.playground_id == TRACES and self._gateway.traces is not None:
+            return cast(
+                PendingRequest, load("clerkship.playground.traces:TraceRequest")(self._gateway.traces, incoming)
+            )
         context = RequestContext(
             incoming.playground_id,
             incoming.sandbox_name,

@@ -25,6 +25,7 @@ from clerkship.sandbox.route import HttpCall, Route
 if TYPE_CHECKING:
     from clerkship.sandbox.mcp_access import McpAddress
     from clerkship.sandbox.model_access import ModelAddress
+    from clerkship.sandbox.trace_access import TraceAddress
 
 _new_services: Callable[[Iterable[Any]], AgentServices] = partial(tuple.__new__, AgentServices)
 """Makes services from all fields: half the time of a call of the class."""
@@ -120,14 +121,15 @@ def build_services(
     seconds_left: Callable[[], float],
     models: "Mapping[str, ModelAddress] | None",
     open_mcp: "Callable[[Sandboxes], McpAddress]",
+    open_traces: "Callable[[], TraceAddress] | None" = None,
 ) -> AgentServices:
     """Return what a run offers an agent besides its sandboxes.
 
     `seconds_left` returns how long the agent may still take for its reply, `models` are the addresses for its model
-    calls, and `open_mcp` offers the sandboxes over MCP.
+    calls, `open_mcp` offers the sandboxes over MCP, and `open_traces` returns the address for its spans.
     """
     expect = partial(gateway.replies.expect, base_url, seconds_left)
-    return _new_services((expect, NO_MODELS if models is None else models, open_mcp))
+    return _new_services((expect, NO_MODELS if models is None else models, open_mcp, open_traces))
 
 
 def open_sandboxes(

@@ -1,6 +1,6 @@
 """One trial with everything that a report shows of it, loaded from a store."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -68,6 +68,8 @@ def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob
     restored = [_restore_bodies(event, blob) for event in events]
     for call in facts.get("model_calls", ()):
         restored[call["seq"] - 1]["line"] += f", {_describe_model_call(call)}"
+    for span in facts.get("spans", ()):
+        restored[span["seq"] - 1]["line"] += "".join(_describe_span(span))
     return TaskDetail(
         task_run,
         restored,
@@ -83,6 +85,14 @@ def _describe_model_call(call: dict[str, Any]) -> str:
     cost = "cost not known" if call["cost"] is None else dollars(call["cost"])
     took = f", {describe_duration(call['wall_ms'] / 1000)}" if "wall_ms" in call else ""
     return f"{call['prompt_tokens']:,} tokens in, {call['completion_tokens']:,} out, {cost}{took}"
+
+
+def _describe_span(span: dict[str, Any]) -> Iterator[str]:
+    """Yield `, 1,200 tokens in, 80 out` and `, 850 ms`, as far as the agent said so."""
+    if "input_tokens" in span or "output_tokens" in span:
+        yield f", {span.get('input_tokens', 0):,} tokens in, {span.get('output_tokens', 0):,} out"
+    if "wall_ms" in span:
+        yield f", {describe_duration(span['wall_ms'] / 1000)}"
 
 
 def _restore_bodies(event: dict[str, Any], blob: Callable[[str], bytes]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ MAX_EVIDENCE = 100
 MAX_NAME_LENGTH = 400
 """Characters of the name of a task or the label of a criterion."""
 MAX_TAGS = 20
-_HIDDEN_FACTS = ATTACHED_FACTS | {"handed", "handed_from", "unauthenticated", "model_calls", MODEL_USAGE}
+_HIDDEN_FACTS = ATTACHED_FACTS | {"handed", "handed_from", "unauthenticated", "model_calls", "spans", MODEL_USAGE}
 """Facts of the sidecar that are shown elsewhere, or not at all."""
 
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:  # an agent in its own process imports this module: data model
     from clerkship.sandbox.model_access import ModelAddress
     from clerkship.sandbox.operation import Operation
     from clerkship.sandbox.route import Route
+    from clerkship.sandbox.trace_access import TraceAddress
 
 HandleT = TypeVar("HandleT", bound="Handle")
 ReportEvent = Callable[["Payload"], "Event"]
@@ -261,6 +262,8 @@ class ClockControl(Protocol):
 
 MODELS = "models"
 """The first part of the path of model calls, where other paths have the id of a playground."""
+TRACES = "otlp"
+"""The first part of the path of an agent's spans."""
 
 
 MCP = "mcp"
@@ -293,6 +296,8 @@ class AgentServices(NamedTuple):
     """Where the agent sends its model calls so that they are logged, by provider; empty if none is configured."""
     open_mcp: "Callable[[Sandboxes], McpAddress | None] | None" = None
     """Offers the sandboxes over MCP, and returns where; None if the agent cannot use that."""
+    open_traces: "Callable[[], TraceAddress] | None" = None
+    """Returns where the agent sends its spans, which are accepted from then on; None if they are not accepted."""
 
 
 NO_SERVICES = AgentServices()
@@ -354,6 +359,12 @@ class Sandboxes(Mapping[str, Handle]):
         """Where to call the sandboxes as tools over MCP; None if that is not offered. Reading it starts the server."""
         open_mcp = self.services.open_mcp
         return None if open_mcp is None or not self._handles else open_mcp(self)
+
+    @property
+    def traces(self) -> "TraceAddress | None":
+        """Where to send spans so that they are logged: `endpoint`, `headers` and `traceparent`; None if nowhere."""
+        open_traces = self.services.open_traces
+        return None if open_traces is None else open_traces()
 
     @property
     def now(self) -> datetime:

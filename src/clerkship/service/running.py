@@ -7,6 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from clerkship.engine.batch import TrialBatch
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.engine.models import is_code
 from clerkship.engine.schedule import TrialSchedule
 from clerkship.engine.spec import BatchContext, FinishedTrial
 from clerkship.kit.descriptors import check_limit, limit_agents
@@ -105,7 +106,13 @@ def run_schedule(
         models.limit(plan.call_limits, plan.used)
     http, listeners = open_http(gateway, plan.network), ListenerPool(gateway, plan.network)
     context = BatchContext(
-        plan.solver, gateway, http.url, _build_start_hook(hold, watchers), models=plan.models, listeners=listeners
+        plan.solver,
+        gateway,
+        http.url,
+        _build_start_hook(hold, watchers),
+        models=plan.models,
+        listeners=listeners,
+        accepts_traces=plan.settings.traces == "on" and is_code(plan.solver),
     )
     batch = TrialBatch(schedule.first_trials(), context, limit_agents(plan.concurrency), save, schedule.next_trials)
     with isolate_solver(plan.solver, plan.run.isolation, plan.hidden, store.path), batch.handle_stop_signals():
@@ -123,9 +130,13 @@ def run_schedule(
         end["completed_at"] = _compute_end_time(plan.run)
         seals = end_run(store, plan.run.id, end["status"], end["completed_at"], ledger)
     recorded = recording.finish(whole=not is_cancelled, known=plan.known, trials=plan.plan.trials)
-    unplaced = gateway.unmatched.data()
     return RunResult(
-        plan.run.model_copy(update=end), ledger.counts(), recorded, unplaced=unplaced, seals=seals, ledger=ledger
+        plan.run.model_copy(update=end),
+        ledger.counts(),
+        recorded,
+        unplaced=gateway.unmatched.data(),
+        seals=seals,
+        ledger=ledger,
     )
 
 

@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,11 +43,13 @@ from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.listeners import ListenerPool
 from clerkship.playground.playground import Playground, PlaygroundOptions, bind_reactions
 from clerkship.playground.sandbox import Sandbox
+from clerkship.playground.traces import open_traces
 from clerkship.sandbox.authentication.scheme import select_http_schemes
 from clerkship.sandbox.listener import ProtocolListener
 from clerkship.sandbox.mcp_access import McpAddress
-from clerkship.sandbox.model_access import ModelAddress
+from clerkship.sandbox.model_access import ModelAddress, list_variables
 from clerkship.sandbox.request import ConnectionInfo
+from clerkship.sandbox.trace_access import TraceAddress, list_trace_variables
 from clerkship.service.network import check_listener_ports, check_passwords, parse_host, parse_listener_ports
 from clerkship.service.planning.options import AllowNoPassword, ListenerPorts, ListenHost, ListenPort
 from clerkship.service.up_registry import (
@@ -133,6 +135,13 @@ class RunningPlayground:
     """Where the sandboxes are tools over MCP."""
     models: Mapping[str, ModelAddress] = field(default_factory=dict)
     """Where an agent sends its model calls so that they are logged, by provider."""
+    traces: TraceAddress | None = None
+    """Where an agent sends its spans so that they are logged."""
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The environment variables from which an agent reads where to send model calls and spans."""
+        return list_variables(self.models) | list_trace_variables(self.traces)
 
     @property
     def task_item(self) -> Any:
@@ -206,6 +215,7 @@ def open_playground(
                 build_redactor(used, shortest=MIN_SECRET_LENGTH),
                 mcp,
                 proxy.open_trial(playground, http.url) if proxy is not None else {},
+                _open_traces(gateway, playground, http.url) if settings.traces == "on" else None,
             )
     finally:
         gateway.remove_playground(playground)
@@ -214,6 +224,10 @@ def open_playground(
         http.close(STOP_TIMEOUT)
         if proxy is not None:
             proxy.close()
+
+
+def _open_traces(gateway: Gateway, playground: Playground, base_url: Callable[[], str]) -> TraceAddress:
+    return open_traces(gateway, playground, base_url, (playground.id,), is_live=True)
 
 
 def _resolve_person_model(

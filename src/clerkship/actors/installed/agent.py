@@ -30,6 +30,7 @@ from clerkship.model.usage import MODEL_USAGE
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.mcp_access import SERVER_NAME
 from clerkship.sandbox.model_access import ModelAddress, list_variables
+from clerkship.sandbox.trace_access import list_trace_variables
 from clerkship.settings import Settings, get_inherited_environment
 
 PROGRAMS: Mapping[str, CodingProgram] = {program.name: program for program in (ClaudeCode(), Codex())}
@@ -61,7 +62,8 @@ class InstalledAgent(CommandAgent):
         words, variables = program.prepare(launch)
         inherited = {name: value for name, value in get_inherited_environment().items() if name not in _NESTED}
         message = orjson.dumps(task_message(task_item, sandboxes))
-        environ = inherited | list_variables(sandboxes.models) | variables
+        addresses = list_variables(sandboxes.models) | list_trace_variables(sandboxes.traces)
+        environ = inherited | addresses | variables
         process.start(environ, {TASK_FILE: message}, [*words, *self._solver.options])
         process.send(render_prompt(task_item, sandboxes).encode(), is_last=True)
         try:

@@ -1,0 +1,1 @@
+"""Traces: spans that agents send about themselves become events, and our own spans go to a collector."""
