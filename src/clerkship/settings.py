@@ -156,6 +156,12 @@ class Settings:
         "whether agents are told to send their OpenTelemetry spans to the run, which logs them: `on` or `off`",
         _SWITCH,
     )
+    otlp: str = _setting(
+        "",
+        "address of an OpenTelemetry collector that gets a trace of each trial, as `--otlp`",
+        _address("http://127.0.0.1:4318"),
+    )
+    otlp_headers: str = _setting("", "headers of requests to it: `name=value,name=value`", _SECRET_TEXT)
     azure_api_base: str = _setting(
         "",
         "address of `azure:` models, or `AZURE_API_BASE`",

@@ -25,7 +25,8 @@ from clerkship.recording.session import RecordingReport
 from clerkship.report.outcome import classify_result
 from clerkship.report.published_version import describe_notes
 from clerkship.service.exporting import ReportFailed, write_reports
-from clerkship.service.planning.options import ResourceOptions
+from clerkship.service.planning.load import choose_collector
+from clerkship.service.planning.options import RepeatedRunOptions
 from clerkship.service.planning.plan import RunPlan
 from clerkship.service.reading import RunView, show_run
 from clerkship.service.redacting import build_run_redactor
@@ -102,6 +103,7 @@ class RunPresenter:
         view = show_run(self.store, result.run.id, seals=result.seals).redacted(redactor)
         result = result.checked_again(self.store)
         view = replace(view, seals=result.seals or view.seals)
+        warnings += [result.untraced] if result.untraced else []
         if not self.json:
             print_run(console, view, self._elsewhere)
             print_ungraded(console, view.run, view.counts)
@@ -109,6 +111,8 @@ class RunPresenter:
             self._print_next_commands(console, view)
             print_recording(console, result.tape)
             print_unmatched_requests(console, result)
+            if result.untraced:
+                print_warning(InputProblem(message=result.untraced), console)
         page = self.targets.html or get_page_path(self.path, result.run.id)
         targets = replace(self.targets, html=page)
         try:
@@ -176,10 +180,11 @@ def print_unmatched_requests(console: Console, result: RunResult) -> None:
 
 @contextmanager
 def open_stored_run(
-    reference: str, resources: ResourceOptions, output: OutputOptions
+    reference: str, resources: RepeatedRunOptions, output: OutputOptions
 ) -> Iterator[tuple[RunPresenter, Settings]]:
     """Open the store of a run that another starts from, with the settings of the options and of that run."""
     settings, targets = override_isolation(load_settings(), resources.isolate), output.reports()
+    settings = choose_collector(resources, settings)
     path = output.store or settings.store
     with open_store(settings, path) as store:
         limits = override_settings(settings, concurrency=resources.concurrency or store.run(reference).concurrency)

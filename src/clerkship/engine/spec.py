@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import orjson
 
@@ -19,6 +19,9 @@ from clerkship.model.run import Attempt, Ending, TaskRun
 from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
+
+if TYPE_CHECKING:  # few runs send traces
+    from clerkship.traces.exporter import TraceExporter
 
 MAX_GAP_SECONDS = 0.5
 """A longer gap between two beats counts as lost time. Beats are due every tenth of a second."""
@@ -136,6 +139,8 @@ class BatchContext:
     watchdog: Watchdog = field(default_factory=Watchdog)
     accepts_traces: bool = False
     """Whether agents may send spans."""
+    exporter: "TraceExporter | None" = None
+    """Sends the traces of trials to a collector."""
 
 
 class FinishedTrial(NamedTuple):

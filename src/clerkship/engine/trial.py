@@ -26,7 +26,9 @@ from clerkship.engine.spec import BatchContext, FinishedTrial, TrialSpec
 from clerkship.engine.trial_grader import TrialGrader
 from clerkship.events.lifecycle import AgentAnswered, AgentFailed, AgentStarted, RequestRefused
 from clerkship.kit.text import replace_surrogates
+from clerkship.kit.wall import time_ns
 from clerkship.model.errors import ClerkshipError, InputError
+from clerkship.model.redaction import MIN_SECRET_LENGTH, build_redactor
 from clerkship.model.run import Ending
 from clerkship.playground.agent_clock import run_paced_clock
 from clerkship.playground.failure import TRACEBACK
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from clerkship.sandbox.mcp_access import McpAddress
     from clerkship.sandbox.model_access import ModelAddress
     from clerkship.sandbox.trace_access import TraceAddress
+    from clerkship.traces.times import EventTimes
 
 AGENT_STACK = "agent_stack"
 """The key in a trial's sidecar under which the stack of a stopped agent is stored."""
@@ -62,6 +65,7 @@ class Trial:
         self._agent_lock = threading.Lock()
         self._agent: Agent | None = None
         self._is_closed = False
+        self._times = _record_times(self.playground) if context.exporter is not None else None
         self._trace_address: TraceAddress | None = None
         self._outage = ""
         """Why the agent failed, if a provider of models is the reason."""
@@ -212,8 +216,19 @@ class Trial:
         if self._trace_address is None:
             context, trial = self._context, (self.spec.run, *self.spec.key())
             open_traces = load("clerkship.playground.traces:open_traces")  # few agents send spans
-            self._trace_address = open_traces(context.gateway, self.playground, context.base_url, trial)
+            self._trace_address = open_traces(context.gateway, self.playground, context.base_url, trial, self._times)
         return self._trace_address
+
+    def _export_trace(self, finished: FinishedTrial, agent_ended: int) -> None:
+        exporter, playground, spec = self._context.exporter, self.playground, self.spec
+        if exporter is None or self._times is None:
+            return
+        hide, variables = playground.redactor(), build_redactor(spec.built.variables, shortest=MIN_SECRET_LENGTH)
+        build = load("clerkship.traces.trial_trace:TracedTrial")
+        ids = load("clerkship.traces.trace_ids:derive_trace_ids")(spec.run, *spec.key())
+        log, sidecar, solver = playground.log.events, playground.sidecar, self._context.solver.name
+        record = (finished.task_run, log, sidecar, self._times, agent_ended, time_ns())
+        exporter.add(build(ids, spec.run, solver, *record, lambda text: variables.text(hide(text))))
 
     def _open_agent(self, models: "Mapping[str, ModelAddress] | None") -> Agent:
         context, spec = self._context, self.spec
@@ -261,8 +276,9 @@ class Trial:
         return f"; {last.source} had refused its last request: {last.payload.status} {last.payload.reason}"
 
     def finish(self, ending: Ending, error: str = "") -> FinishedTrial:
-        """Close the agent, and grade what happened."""
+        """Close the agent, grade what happened, and send the trace of it, if that is asked for."""
         self._close_agent()
+        agent_ended = time_ns()
         if self._context.gateway.models is not None:
             reached = self._find_reached_limit()
             self._context.gateway.models.end_trial(self.playground)
@@ -273,11 +289,21 @@ class Trial:
         error = error or self._outage
         if self.spec.built.fork_point is not None:
             self.spec.built.fork_point.rewind_unfinished(self.playground)
-        return self._grader.finish(ending, error)
+        finished = self._grader.finish(ending, error)
+        self._export_trace(finished, agent_ended)
+        return finished
 
     def build_errored(self, error: str) -> FinishedTrial:
         """Build the record of a trial that could not be finished."""
         return self._grader.build_errored(error)
+
+
+def _record_times(playground: Playground) -> "EventTimes":
+    """Record from now on when events are logged."""
+    is_paced = playground.environment.time == "paced"
+    times: EventTimes = load("clerkship.traces.times:EventTimes")(playground.now, is_paced=is_paced)
+    playground.subscribe(times.record)
+    return times
 
 
 async def _check_end(agent: Agent) -> None:

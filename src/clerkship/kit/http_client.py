@@ -92,13 +92,21 @@ async def get(
     return await read_response(client.stream("GET", address, headers=JSON_HEADERS | headers), limit)
 
 
-def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "tuple[httpx.Response, bytes]":
-    """Fetch an address without an event loop, for planning."""
+def open_blocking_client(address: str, within: float) -> "httpx.Client":
+    """Return a client for one server without an event loop, which waits at most `within` seconds for each part."""
     import httpx  # noqa: PLC0415  (as above)
 
+    timeout = httpx.Timeout(within, connect=min(within, CONNECT_TIMEOUT))
+    return httpx.Client(timeout=timeout, **_client_options(address))
+
+
+def fetch(address: str, headers: dict[str, str], limit: int, within: float) -> "tuple[httpx.Response, bytes]":
+    """Fetch an address without an event loop, for planning."""
     data = bytearray()
-    client = httpx.Client(timeout=httpx.Timeout(within, connect=CONNECT_TIMEOUT), **_client_options(address))
-    with client, client.stream("GET", address, headers=JSON_HEADERS | headers) as response:
+    with (
+        open_blocking_client(address, within) as client,
+        client.stream("GET", address, headers=JSON_HEADERS | headers) as response,
+    ):
         for chunk in response.iter_bytes():
             data += chunk
             if len(data) > limit:

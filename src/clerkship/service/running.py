@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
+from clerkship.by_name import load
 from clerkship.engine.batch import TrialBatch
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.models import is_code
@@ -23,6 +24,9 @@ from clerkship.service.planning.plan import RunPlan, with_free_id
 from clerkship.service.stored_runs import end_run, recheck_seals
 from clerkship.store.contract import RunLock, Store
 from clerkship.store.seal import Ledger
+
+if TYPE_CHECKING:
+    from clerkship.traces.exporter import TraceExporter
 
 TrialObserver = Callable[[TaskRun], None]
 
@@ -49,6 +53,8 @@ class RunResult:
     """Whether the store was unchanged at the end of the run."""
     ledger: Ledger | None = None
     """The seals of what was saved, to check the store again."""
+    untraced: str = ""
+    """Why traces could not be sent; empty if all were, or if none were to be."""
     notes: tuple[str, ...] = ()
     """Parts of the original run that could not be checked."""
 
@@ -113,7 +119,9 @@ def run_schedule(
         models=plan.models,
         listeners=listeners,
         accepts_traces=plan.settings.traces == "on" and is_code(plan.solver),
+        exporter=_open_exporter(plan),
     )
+    exporter = context.exporter
     batch = TrialBatch(schedule.first_trials(), context, limit_agents(plan.concurrency), save, schedule.next_trials)
     with isolate_solver(plan.solver, plan.run.isolation, plan.hidden, store.path), batch.handle_stop_signals():
         try:
@@ -125,6 +133,7 @@ def run_schedule(
                 models.close()
             plan.models.close()
             recording.save()
+            untraced = exporter.close() if exporter is not None else ""
         is_cancelled = batch.cancelled or (models is not None and models.limits.has_stopped_trials)
         end: dict[str, Any] = {"status": "cancelled" if is_cancelled else "completed"}
         end["completed_at"] = _compute_end_time(plan.run)
@@ -137,7 +146,17 @@ def run_schedule(
         unplaced=gateway.unmatched.data(),
         seals=seals,
         ledger=ledger,
+        untraced=untraced,
     )
+
+
+def _open_exporter(plan: RunPlan) -> "TraceExporter | None":
+    """Return what sends the traces of a run, if the settings name a collector."""
+    if not plan.settings.otlp:
+        return None
+    exporting = load("clerkship.traces.exporter")  # few runs send traces
+    headers = exporting.parse_otlp_headers(plan.settings.otlp_headers)
+    return cast("TraceExporter", exporting.TraceExporter(plan.settings.otlp, headers))
 
 
 def _build_start_hook(hold: RunLock, watchers: Iterable[object]) -> Callable[[Attempt], None]:

@@ -7,15 +7,17 @@ from typing import Any
 import orjson
 
 from clerkship.actors.contract import Solver
+from clerkship.by_name import load
 from clerkship.engine.build import check_process
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.kit.command_option import options_of
+from clerkship.kit.http_client import parse_address
 from clerkship.model.bot_format import NO_BOT_FORMAT, parse_header_lines, parse_headers
 from clerkship.model.errors import InputError
 from clerkship.model.run import IsolationLevel
 from clerkship.service.checking import load_and_check
 from clerkship.service.isolating import choose_level
-from clerkship.service.planning.options import BotOptions
+from clerkship.service.planning.options import BotOptions, TraceOptions
 from clerkship.service.planning.request import RunRequest, split_case
 from clerkship.settings import Settings, override_isolation, override_settings
 from clerkship.suite_files.datasets import TaskSelection
@@ -55,10 +57,21 @@ def build_run_settings(request: RunRequest, settings: Settings, catalog: Registe
     """Return the settings with the changes of the request. Raise InputError for options that the agent cannot have."""
     settings = apply_bot_options(request, override_isolation(settings, request.isolate), request.agent)
     settings = override_settings(settings, max_tokens=request.max_tokens, model_timeout=request.model_timeout)
+    if request.otlp is not None or settings.otlp:
+        settings = choose_collector(request, settings)
     if not request.agent_process:
         return settings
     check_process(request.agent, catalog)
     return override_settings(settings, agent_process="on")
+
+
+def choose_collector(options: TraceOptions, settings: Settings) -> Settings:
+    """Return the settings with the collector of the options. Raise InputError if its address or headers are none."""
+    if options.otlp is not None:
+        settings = override_settings(settings, otlp=parse_address(options.otlp, "--otlp", "collector"))
+    if settings.otlp:
+        load("clerkship.traces.exporter:parse_otlp_headers")(settings.otlp_headers)  # few runs send traces
+    return settings
 
 
 def apply_bot_options(bot: BotOptions, settings: Settings, agent: str | Solver) -> Settings:

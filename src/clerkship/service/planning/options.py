@@ -415,7 +415,22 @@ class NetworkOptions:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class RepeatedRunOptions(CallLimitOptions, NetworkOptions, ResourceOptions):
+class TraceOptions:
+    """Where the traces of trials are sent."""
+
+    otlp: Annotated[
+        str | None,
+        _execution(
+            ("--otlp",),
+            "Send a trace of each trial to the OpenTelemetry collector at this address, such as http://127.0.0.1:4318.",
+            "URL",
+            is_kept=False,
+        ),
+    ] = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class RepeatedRunOptions(TraceOptions, CallLimitOptions, NetworkOptions, ResourceOptions):
     """How the trials of a stored run are run again."""
 
 

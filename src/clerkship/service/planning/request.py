@@ -23,6 +23,7 @@ from clerkship.service.planning.options import (
     RecordingOptions,
     ResourceOptions,
     Selection,
+    TraceOptions,
     Trials,
     check_model_limits,
     check_votes,
@@ -86,6 +87,7 @@ class RunTarget:
 # The fields of a dataclass start with those of its last base; the help lists them in this order.
 @dataclass(frozen=True, kw_only=True)
 class RunRequest(
+    TraceOptions,
     NetworkOptions,
     BotOptions,
     RecordingOptions,
