@@ -37,6 +37,7 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "serve": (),
     "models": (),
     "mcp": (),
+    "traces": (),
     "fhir": (),
     "feeds": (),
     "x12": (),
