@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from clerkship.sandbox.mcp_access import McpAddress
     from clerkship.sandbox.model_access import ModelAddress
     from clerkship.sandbox.trace_access import TraceAddress
+    from clerkship.traces.exporter import TraceExporter
     from clerkship.traces.times import EventTimes
 
 AGENT_STACK = "agent_stack"
@@ -219,15 +220,15 @@ class Trial:
             self._trace_address = open_traces(context.gateway, self.playground, context.base_url, trial, self._times)
         return self._trace_address
 
-    def _export_trace(self, finished: FinishedTrial, agent_ended: int) -> None:
-        exporter, playground, spec = self._context.exporter, self.playground, self.spec
-        if exporter is None or self._times is None:
-            return
+    def _export_trace(
+        self, exporter: "TraceExporter", times: "EventTimes", finished: FinishedTrial, agent_ended: int
+    ) -> None:
+        playground, spec = self.playground, self.spec
         hide, variables = playground.redactor(), build_redactor(spec.built.variables, shortest=MIN_SECRET_LENGTH)
         build = load("clerkship.traces.trial_trace:TracedTrial")
         ids = load("clerkship.traces.trace_ids:derive_trace_ids")(spec.run, *spec.key())
         log, sidecar, solver = playground.log.events, playground.sidecar, self._context.solver.name
-        record = (finished.task_run, log, sidecar, self._times, agent_ended, time_ns())
+        record = (finished.task_run, log, sidecar, times, agent_ended, time_ns())
         exporter.add(build(ids, spec.run, solver, *record, lambda text: variables.text(hide(text))))
 
     def _open_agent(self, models: "Mapping[str, ModelAddress] | None") -> Agent:
@@ -278,7 +279,7 @@ class Trial:
     def finish(self, ending: Ending, error: str = "") -> FinishedTrial:
         """Close the agent, grade what happened, and send the trace of it, if that is asked for."""
         self._close_agent()
-        agent_ended = time_ns()
+        agent_ended = 0 if self._times is None else time_ns()
         if self._context.gateway.models is not None:
             reached = self._find_reached_limit()
             self._context.gateway.models.end_trial(self.playground)
@@ -290,7 +291,8 @@ class Trial:
         if self.spec.built.fork_point is not None:
             self.spec.built.fork_point.rewind_unfinished(self.playground)
         finished = self._grader.finish(ending, error)
-        self._export_trace(finished, agent_ended)
+        if self._context.exporter is not None and self._times is not None:
+            self._export_trace(self._context.exporter, self._times, finished, agent_ended)
         return finished
 
     def build_errored(self, error: str) -> FinishedTrial:

@@ -60,11 +60,15 @@ class Conduct(Monitor):
     def check(self, evidence: Evidence) -> Check:
         """Look for what breaks a rule in everything that the agent told people."""
         if not evidence.observers:  # only a chat: this runs on every conversation, so it makes few calls
-            payloads: list[Any] = [
-                event.payload for event in evidence.events if event.kind == CHAT_MESSAGE and event.actor == "agent"
-            ]
-            has_more = [each for each in payloads if each.buttons or each.custom]
-            if not has_more and not may_break_rule("\n".join([each.text for each in payloads])):
-                return NOTHING
+            text = ""
+            for event in evidence.events:
+                if event.kind == CHAT_MESSAGE and event.actor == "agent":
+                    payload: Any = event.payload
+                    if payload.buttons or payload.custom:
+                        break
+                    text += f"{payload.text}\n"
+            else:
+                if not may_break_rule(text):
+                    return NOTHING
         check: Check = load(RULES)(evidence, self)
         return check
