@@ -142,4 +142,4 @@ def read_status(response: httpx.Response) -> tuple[int, int, str]:
 
 
 def pack(data: bytes) -> bytes:
-    return gzip.compress(data)
+    return gzip.compress(data, mtime=0)  # the bytes are part of the ids of tests
