@@ -1,12 +1,12 @@
-"""The words in a stored model call: what the model answered, and its system prompt."""
+"""The words in a stored model call: what the model answered, its system prompt, and what tools returned."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import orjson
 
-from clerkship.providers.apis import find_api
-from clerkship.providers.contract import ProviderName, list_of, object_of, text_of
+from clerkship.providers.apis import APIS, find_api
+from clerkship.providers.contract import ModelOperation, ModelToolResult, ProviderName, list_of, object_of, text_of
 from clerkship.providers.server_sent_events import EventSplitter, parse_event
 
 _SYSTEM_ROLES = ("system", "developer")
@@ -25,6 +25,15 @@ def read_system_prompt(provider: str, request: str) -> str:
     except orjson.JSONDecodeError:
         return ""
     return _PROMPTS[find_api(provider)](object_of(body))
+
+
+def read_tool_results(provider: str, request: str) -> Sequence[ModelToolResult]:
+    """Return the results of tools in a request, those of earlier calls too; none if it cannot be read."""
+    try:
+        body = orjson.loads(request)
+    except orjson.JSONDecodeError:
+        return ()
+    return APIS[find_api(provider)].parse_request(ModelOperation("", ""), object_of(body)).results
 
 
 def _parse_response(response: str) -> Iterator[Mapping[str, Any]]:

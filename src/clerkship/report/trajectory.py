@@ -13,7 +13,7 @@ from clerkship.events.event import Utterance, parse_line
 from clerkship.events.lifecycle import ModelCalled
 from clerkship.events.request_line import render_logged_request
 from clerkship.model.run import TaskRun
-from clerkship.providers.stored_call import read_answer_text, read_system_prompt
+from clerkship.providers.stored_call import read_answer_text, read_system_prompt, read_tool_results
 from clerkship.report.detail import StoredTrial
 from clerkship.report.trial_card import find_payload, is_by_agent_itself
 from clerkship.sandbox.faults.contract import EMBEDDINGS, FREE_OPERATIONS
@@ -108,6 +108,8 @@ class _TrajectoryBuilder:
         self._by_event: dict[int, TrajectoryStep] = {}
         """The steps of model calls, by the number of their event."""
         self._ids: set[str] = set()
+        self._proposed: dict[str, list[ToolUse]] = {}
+        """The calls that models proposed, by their ids, and by their names where they have none."""
 
     def add(self, event: dict[str, Any]) -> None:
         """Add a step for an event, or complete the step that it belongs to."""
@@ -150,20 +152,30 @@ class _TrajectoryBuilder:
         if payload["operation"] in FREE_OPERATIONS or payload["operation"] == EMBEDDINGS:
             return
         provider, seq = payload["provider"], event["seq"]
+        self._add_sent_results(provider, payload.get("request", ""))
         if not self._by_event and (prompt := read_system_prompt(provider, payload.get("request", ""))):
             self.steps.insert(0, TrajectoryStep("system", prompt))
+        proposed = [(call, call.get("id", "")) for call in payload.get("tool_calls", ())]
+        calls = [self._build_call(event, call["name"], call.get("arguments"), id) for call, id in proposed]
+        for (_, id), call in zip(proposed, calls, strict=True):
+            self._proposed.setdefault(id or call.name, []).append(call)
         failed = "" if 0 < payload["status"] < 400 else f"status {payload['status'] or 'unknown: no answer'}"
         self._by_event[seq] = self._add_agent_step(
             event,
             text=read_answer_text(provider, payload.get("response", "")),
             model=payload["model"],
-            calls=[
-                self._build_call(event, call["name"], call.get("arguments"), call.get("id", ""))
-                for call in payload.get("tool_calls", ())
-            ],
+            calls=calls,
             usage=self._usage.get(seq, {}),
             error=payload.get("error") or failed,
         )
+
+    def _add_sent_results(self, provider: str, request: str) -> None:
+        """Add the results that a request carries, where no event has them: a tool over MCP is logged as an action."""
+        for result in read_tool_results(provider, request):
+            waiting = (call for call in self._proposed.get(result.id or result.name, ()) if not _has_result(call))
+            if (call := next(waiting, None)) is not None:
+                call.result = render_content(result.content)
+                call.error = (call.result or "the tool failed") if result.is_error else ""
 
     def _add_result(self, event: Mapping[str, Any], payload: Mapping[str, Any]) -> None:
         """Add a result to the call that the model proposed; a tool that the agent reports by itself is a step."""

@@ -117,7 +117,7 @@ def read_tools(folder: Path, domain: str) -> Tau2Tools:
     databases = [node.name for node in ast.walk(model) if isinstance(node, ast.ClassDef) and _extends(node, "DB")]
     if not toolkits or not databases:
         what = f"class with methods that have the decorator `{DECORATOR}`" if not toolkits else "subclass of `DB`"
-        hint = "see docs/guide/bring_tau_bench.md for the layout that is read"
+        hint = "`clerkship docs bring_tau_bench` describes the layout that is read"
         raise InputError.of(f"there is no {what}", file=str(folder), hint=hint)
     read = {found[0].name: _read_tool(found, aliases) for toolkit in toolkits for found in _list_methods(toolkit)}
     return Tau2Tools(domain, toolkits[-1].name, databases[0], tuple(read.values()))
