@@ -141,7 +141,7 @@ def test_mistake_is_reported_with_its_place(folder: Path, old: str, new: str, me
 def test_keys_of_a_dataset_type_are_in_the_schema(folder: Path) -> None:
     forms: list[dict[str, Any]] = build_schema("dataset", RegisteredCatalog())["properties"]["dataset"]["anyOf"]
     by_type = {form["properties"]["type"]["const"]: form for form in forms}
-    assert by_type.keys() == {"acme.roster", "fax_texts", "fhir", "files", "policies", "records"}
+    assert by_type.keys() == {"acme.roster", "fax_texts", "fhir", "files", "policies", "records", "tables"}
     assert by_type["acme.roster"]["properties"]["shift"]["description"] == "day or night"
 
 
