@@ -1,5 +1,8 @@
 """Bad input: datasets with mistakes, functions that fail, and arguments that do not fit."""
 
+import ctypes
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +18,7 @@ from clerkship.simulators.tables.handle import TableFunctions
 from clerkship.simulators.tables.http import MAX_ARGUMENTS
 from clerkship.suite_files.load import load_library
 from tests.simulators.tables.library import FILES, open_rig, write_files, write_task
+from tests.waiting import time_limit
 from tests.workbench import CATALOG, Workbench
 
 DATASET = FILES["library/dataset.yml"]
@@ -55,11 +59,6 @@ def find_mistakes(folder: Path, **changed: str) -> list[str]:
             "functions",
             "def f(db):\n  '''F.'''\ndef f(db):\n  '''G.'''\n",
             "library/functions.py:3:1: `f` is defined twice",
-        ),
-        (
-            "functions",
-            "def f(db):\n  '''F.'''\n  while True: pass\n",
-            "functions.py:3:1: the loop does nothing",
         ),
         ("functions", "(" * 100_000, "it is not Python: "),
         ("dataset", DATASET.replace("devices.json", "none.json"), "tables.devices: none.json: there is no such file"),
@@ -111,8 +110,9 @@ def test_validation_does_not_run_the_functions(tmp_path: Path) -> None:
         ("db['devices']['pump-1']['x'] = object()", "devices: the record 'pump-1' is not JSON"),
         ("db['devices'][5] = {}", "the id 5 is not a text"),
         ("db['devices']['x'] = 5", "the record 'x' is not a dict"),
-        ("while True: db", r"`f` ran more than 50,000 lines; does it ever end\?"),
-        ("return sum(1 for _ in iter(int, 1))", "`f` ran more than 50,000 lines"),
+        ("while True: pass", "`f` took more than 50,000 steps"),
+        ("while True: db", r"`f` took more than 50,000 steps; does it ever end\?"),
+        ("return sum(1 for _ in iter(int, 1))", "`f` took more than 50,000 steps"),
         ("return f(db)", "RecursionError"),
         ("for n in range(1001): db['devices'][str(n)] = {}", r"`f` changed 1,001 records \(limit: 1,000\)"),
         ("x = []\n    x.append(x)\n    return x", "its result is nested more than 64 levels deep"),
@@ -120,12 +120,32 @@ def test_validation_does_not_run_the_functions(tmp_path: Path) -> None:
 )
 def test_function_that_fails_makes_the_trial_errored(body: str, reason: str) -> None:
     source = f"def f(db) -> int:\n    '''F.'''\n    {body}\n"
-    with open_rig(source, TablesConfig(max_lines=50_000)) as rig:
+    with open_rig(source, TablesConfig(max_steps=50_000)) as rig:
         before = rig.dumped()
         with pytest.raises(SimulatorBroken, match=reason):
             rig.send(Request("POST", "/functions/f"))
         assert rig.playground.broken is not None
         assert rig.dumped() == before
+
+
+def test_function_runs_while_an_exception_waits_for_a_thread_that_does_not_run() -> None:
+    released = threading.Event()
+
+    def wait() -> None:
+        with suppress(SystemExit):
+            released.wait()
+
+    stuck = threading.Thread(target=wait)
+    stuck.start()
+    assert stuck.ident is not None
+    # As for an agent that is stopped. In Python 3.11, this keeps traced functions from beginning.
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(stuck.ident), ctypes.py_object(SystemExit))
+    try:
+        with open_rig() as rig, time_limit(30):
+            assert rig.send(Request("POST", "/functions/find_devices", body=b'{"kind": "pump"}')).status == 200
+    finally:
+        released.set()
+        stuck.join()
 
 
 @pytest.mark.parametrize(

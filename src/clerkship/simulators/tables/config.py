@@ -14,14 +14,14 @@ FUNCTION = NameOf("table function")
 class TablesConfig(Frozen):
     """The limits of one call of a function."""
 
-    max_lines: Annotated[
+    max_steps: Annotated[
         Whole,
         Field(
             ge=1_000,
             le=100_000_000,
-            description="lines of functions.py that one call may run",
+            description="steps of one call: functions of functions.py that begin, and rounds of loops",
         ),
-    ] = 2_000_000
+    ] = 1_000_000
     max_result: Annotated[
         Whole, Field(ge=1_000, le=20_000_000, description="size limit of the result of one call, in bytes")
     ] = 1_000_000

@@ -14,6 +14,7 @@ from clerkship.kit.text import describe_error
 from clerkship.model.errors import InputError
 from clerkship.sandbox.json_schema import InvalidSchema, check_schema
 from clerkship.simulators.tables.annotations import NoJsonType, build_schema
+from clerkship.simulators.tables.execution import STEP, STEPS, compile_counted, take_step, take_steps
 from clerkship.simulators.tables.source import FILE, GIVEN, RESERVED
 
 _ARGUMENTS = re.compile(r"^[ \t]*(?:Args|Arguments|Parameters):[ \t]*$", re.MULTILINE)
@@ -37,8 +38,9 @@ class TableFunction(NamedTuple):
 def load_functions(source: str) -> Mapping[str, TableFunction]:
     """Execute the source and return its public functions by name, in order; raise InputError."""
     namespace: dict[str, Any] = {"__name__": "clerkship_table_functions", "__file__": FILE}
+    namespace |= {STEP: take_step, STEPS: take_steps}
     try:
-        exec(compile(source, FILE, "exec"), namespace)  # trusted code of the author, like a solution
+        exec(compile_counted(source), namespace)  # trusted code of the author, like a solution
     except (Exception, SystemExit) as error:
         raise InputError.of(f"it cannot be imported: {describe_error(error)}", file=FILE) from error
     functions = {

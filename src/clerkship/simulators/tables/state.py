@@ -10,7 +10,7 @@ from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.tables.config import TablesConfig
 from clerkship.simulators.tables.events import FunctionCalled, PolicyRead, RecordChanged
-from clerkship.simulators.tables.execution import FunctionFailed, TooManyLines, describe_failure, run_limited
+from clerkship.simulators.tables.execution import FunctionFailed, TooManySteps, describe_failure, run_limited
 from clerkship.simulators.tables.functions import TableFunction
 from clerkship.simulators.tables.table_set import TableSet, build_key
 from clerkship.simulators.tables.view import NoSuchRecord, Tables, TableSource, copy_json, to_json
@@ -105,9 +105,9 @@ class TablesState(State[TablesConfig]):
         given = {name: {"db": db, "now": action.now, "new_id": new_id}[name] for name in function.given}
         name, config = function.name, self.config
         try:
-            returned = run_limited(function.run, {**copy_json(arguments), **given}, config.max_lines)
-        except TooManyLines:
-            raise FunctionFailed(f"`{name}` ran more than {config.max_lines:,} lines; does it ever end?") from None
+            returned = run_limited(function.run, {**copy_json(arguments), **given}, config.max_steps)
+        except TooManySteps:
+            raise FunctionFailed(f"`{name}` took more than {config.max_steps:,} steps; does it ever end?") from None
         except ValueError:
             raise
         except Exception as error:
