@@ -94,9 +94,9 @@ def main() -> int:
         json.dumps({"argv": sys.argv, "prompt": prompt, "folder": os.getcwd(), "environ": dict(os.environ)})  # noqa: PTH109
     )
     if mode == "hang":
-        with Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"]) as child:
-            Path(os.environ["STAND_IN_CHILD"]).write_text(str(child.pid), encoding="utf-8")
-            time.sleep(600)
+        child = Popen([sys.executable, "-I", "-S", "-c", "import time; time.sleep(600)"])
+        Path(os.environ["STAND_IN_CHILD"]).write_text(str(child.pid), encoding="utf-8")
+        time.sleep(600)
     if mode == "garbage":
         sys.stdout.write("Segmentation fault\n")
         return 0

@@ -133,7 +133,7 @@ def test_function_runs_while_an_exception_waits_for_a_thread_that_does_not_run()
 
     def wait() -> None:
         with suppress(SystemExit):
-            released.wait()
+            released.wait(60)
 
     stuck = threading.Thread(target=wait)
     stuck.start()
@@ -145,7 +145,7 @@ def test_function_runs_while_an_exception_waits_for_a_thread_that_does_not_run()
             assert rig.send(Request("POST", "/functions/find_devices", body=b'{"kind": "pump"}')).status == 200
     finally:
         released.set()
-        stuck.join()
+        stuck.join(60)
 
 
 @pytest.mark.parametrize(
