@@ -12,6 +12,7 @@ from tests.workbench import CATALOG
 MIN_RATES = {
     "chart": 0.99,
     "conversations": 0.98,
+    "equipment": 0.95,  # its README says which ones survive
     "fax": 0.98,
     "feeds": 0.98,
     "messages": 0.98,
