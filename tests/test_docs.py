@@ -46,6 +46,7 @@ NAMED_BLOCK = re.compile(rf"(?:^`([^`\n]+)`:\n\n)?{BLOCK.pattern}", BLOCK.flags)
 """With the file that it is, where the line before says so: JSON has no comments to say it in."""
 
 
+@pytest.mark.long
 def test_reference_is_up_to_date() -> None:
     assert find_stale_pages() == [], "run `make docs`"
 

@@ -12,7 +12,7 @@ _FOLDER = Path(__file__).parent
 @cache
 def load_examples(page: str) -> dict[str, Any]:
     """Return the examples of a page by name."""
-    examples: dict[str, Any] = yaml.safe_load((_FOLDER / f"{page}.yml").read_text(encoding="utf-8"))
+    examples: dict[str, Any] = yaml.load((_FOLDER / f"{page}.yml").read_text(encoding="utf-8"), yaml.CSafeLoader)
     return examples
 
 
