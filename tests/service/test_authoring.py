@@ -127,6 +127,11 @@ def test_values_are_no_options(server: AuthoringServer, tmp_path: Path) -> None:
     assert told.endswith("exit code 2")
 
 
+def test_a_command_that_cannot_be_started_is_a_result(tmp_path: Path) -> None:
+    assert "cannot be started: embedded null byte" in fail(run_python(tmp_path, "pass"), "validate", path="a\0b")
+    assert "cannot be started: " in fail(run_python(tmp_path / "gone", "pass"), "validate", path="suite")
+
+
 def test_an_unknown_tool_is_an_error_of_the_protocol(server: AuthoringServer) -> None:
     with pytest.raises(UnknownTool, match=r"unknown tool 'rm' .*validate"):
         server.call_tool("rm", {})

@@ -42,7 +42,7 @@ Command = Sequence[str]
 
 
 class CommandFailed(Exception):
-    """A command took too long, and was ended."""
+    """A command could not be started, or took too long and was ended."""
 
 
 class AuthoringTool(NamedTuple):
@@ -107,15 +107,18 @@ class AuthoringServer:
         return None if path is None else read_page(path)
 
     def run_command(self, command: Command) -> str:
-        """Run a command of Clerkship; return what it prints, and its exit code. Raise CommandFailed at the limit."""
-        process = subprocess.Popen(
-            [*self._program, *command],
-            cwd=self._folder,
-            stdin=subprocess.DEVNULL,  # the client's messages come in on ours
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
+        """Run a command of Clerkship; return what it prints, and its exit code. Raise CommandFailed."""
+        try:
+            process = subprocess.Popen(
+                [*self._program, *command],
+                cwd=self._folder,
+                stdin=subprocess.DEVNULL,  # the client's messages come in on ours
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                start_new_session=True,
+            )
+        except (OSError, ValueError) as error:  # the folder was deleted; a value has a NUL
+            raise CommandFailed(f"the command cannot be started: {error}") from None
         try:
             printed, errors = process.communicate(timeout=self._timeout)
         except subprocess.TimeoutExpired:
