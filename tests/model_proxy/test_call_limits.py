@@ -1,6 +1,7 @@
 """An agent's model calls have limits, for each trial and for the run."""
 
 import json
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -20,6 +21,7 @@ from clerkship.sandbox.model_access import ModelAddress
 from clerkship.service.planning.options import CallLimitOptions
 from clerkship.service.planning.plan import limit_calls
 from clerkship.service.resume import plan_resume, resume
+from clerkship.service.running import RunResult
 from clerkship.service.up import PlaygroundRequest, open_playground
 from clerkship.settings import Settings, load_settings
 from tests.actors.programs import WORK, suite
@@ -101,7 +103,8 @@ def test_model_that_is_the_agent_has_limits(bench: Workbench, settings: Settings
     assert (task_run.ending, task_run.verdict) == ("agent_failed", "fail")
     assert "--max-calls-per-trial allows no more than 2" in task_run.agent_error
     task_run = bench.run_one("openai:gpt-4o", settings=settings, max_calls=2)
-    assert (task_run.ending, task_run.verdict) == ("cancelled", None)
+    assert (task_run.ending, task_run.verdict) == ("agent_failed", "fail")
+    assert "--max-calls allows no more than 2" in task_run.agent_error
 
 
 def test_limit_that_is_not_reached_changes_nothing(bench: Workbench, settings: Settings) -> None:
@@ -168,15 +171,13 @@ def test_calls_without_a_price_can_be_limited_by_number(bench: Workbench, settin
     assert bench.run_one(agent, settings=settings, max_calls=5, max_total_tokens=500).verdict == "pass"
 
 
-def test_run_limit_cancels_trials_and_resume_goes_on(
+def test_run_limit_cancels_trials_that_have_not_begun_and_resume_runs_them(
     bench: Workbench, settings: Settings, provider: ModelProvider
 ) -> None:
     suite(bench, WORK)
-    task_runs = bench.run(ask_once, settings=settings, trials=6, concurrency=4, max_calls=2)
-    assert sorted(task_run.status for task_run in task_runs) == ["cancelled"] * 4 + ["completed"] * 2
-    assert len(provider.received) == 2
-    cancelled = next(task_run for task_run in task_runs if task_run.status == "cancelled")
-    assert cancelled.error == (
+    task_runs = bench.run(ask_once, settings=settings, trials=6, concurrency=1, max_calls=2)
+    assert [task_run.status for task_run in task_runs] == ["completed"] * 2 + ["cancelled"] * 4
+    assert task_runs[2].error == (
         "the agent has made 2 model calls in this run, and --max-calls allows no more than 2; "
         "`clerkship resume` with a higher --max-calls goes on"
     )
@@ -184,12 +185,53 @@ def test_run_limit_cancels_trials_and_resume_goes_on(
     run = bench.result.run
     assert (run.status, bench.exit_code()) == ("cancelled", 130)
     for limit, passed in ((2, 2), (5, 5), (7, 6)):
-        planned = plan_resume(bench.store, run.id, CATALOG, settings, agent=PythonSolver("agent", ask_once))
-        plan = limit_calls(planned.plan, CallLimitOptions(max_calls=limit))
-        result = resume(replace(planned, plan=plan), bench.store, CATALOG)
+        result = resume_run(bench, run.id, settings, ask_once, limit)
         assert result.counts.passed == passed
         assert len(provider.received) == passed
     assert (result.run.status, result.exit_code()) == ("completed", 0)
+
+
+def test_trial_fails_that_calls_beyond_the_limit_of_the_run(
+    bench: Workbench, settings: Settings, provider: ModelProvider
+) -> None:
+    suite(bench, WORK)
+    task_runs = bench.run(ask_thrice, settings=settings, trials=3, concurrency=1, max_calls=4)
+    assert [task_run.status for task_run in task_runs] == ["completed", "completed", "cancelled"]
+    failed = task_runs[1]
+    assert (task_runs[0].verdict, failed.verdict, failed.ending) == ("pass", "fail", "agent_failed")
+    assert failed.agent_error.startswith(
+        "the agent has made 4 model calls in this run, and --max-calls allows no more than 4; raise --max-calls if"
+    )
+    assert bench.result is not None
+    assert len(provider.received) == 4
+    resumed = resume_run(bench, bench.result.run.id, settings, ask_thrice, 8)
+    assert (resumed.counts.verdicts, resumed.run.status) == ({"pass": 2, "fail": 1}, "completed")
+    assert len(provider.received) == 7, "the trial that failed is not run again"
+
+
+def test_run_whose_last_trial_calls_beyond_its_limit_is_complete(bench: Workbench, settings: Settings) -> None:
+    suite(bench, WORK)
+    [task_run] = bench.run(ask_thrice, settings=settings, trials=1, max_calls=2)
+    assert bench.result is not None
+    assert (task_run.ending, bench.result.run.status, bench.exit_code()) == ("agent_failed", "completed", 1)
+
+
+def test_trials_at_the_same_time_fail_or_are_cancelled(
+    bench: Workbench, settings: Settings, provider: ModelProvider
+) -> None:
+    suite(bench, WORK)
+    task_runs = bench.run(ask_once, settings=settings, trials=8, concurrency=4, max_calls=2)
+    assert len(provider.received) == 2
+    endings = Counter(task_run.ending for task_run in task_runs)
+    assert endings["agent_done"] == 2
+    assert endings["cancelled"] >= 3
+    assert endings["agent_done"] + endings["agent_failed"] + endings["cancelled"] == 8
+
+
+def resume_run(bench: Workbench, run: str, settings: Settings, agent: Any, max_calls: int) -> RunResult:
+    planned = plan_resume(bench.store, run, CATALOG, settings, agent=PythonSolver("agent", agent))
+    plan = limit_calls(planned.plan, CallLimitOptions(max_calls=max_calls))
+    return resume(replace(planned, plan=replace(plan, concurrency=1)), bench.store, CATALOG)
 
 
 def test_parallel_calls_never_exceed_a_number(provider: ModelProvider) -> None:

@@ -31,7 +31,7 @@ class ReachedLimit(NamedTuple):
     code: str
     message: str
     ending: Literal["agent_failed", "cancelled", "errored"]
-    """How the trial ends: by its own limit it fails. The limit of the run says nothing about this trial."""
+    """How the trial ends. It is cancelled only before its agent is started."""
 
 
 class RunLimits:
@@ -41,7 +41,7 @@ class RunLimits:
         self.limits, self.used = limits, used or CallUse()
         self.lock = threading.Lock()
         self.has_stopped_trials = False
-        """Whether a trial was cancelled because a limit of the run was reached."""
+        """Whether trials were cancelled because a limit of the run was reached."""
 
 
 class TrialLimits:
@@ -54,17 +54,21 @@ class TrialLimits:
 
     def begin_call(self, model: str, *, has_price: bool = True) -> ReachedLimit | None:
         """Count a call, or return why it is refused. Calls that are open count, so that there are never too many."""
+        advice = "raise {option} if more is needed"
         with self._run.lock:
-            self.reached = self.reached or self._check_price(model, has_price=has_price) or self._find_reached()
+            self.reached = self.reached or self._check_price(model, has_price=has_price) or self._find_reached(advice)
             if self.reached is None:
                 self._used.calls += 1
                 self._run.used.calls += 1
         return self.reached
 
     def check_run(self) -> ReachedLimit | None:
-        """Return the limit of the run, if it is reached before the trial has made a call."""
+        """Return the limit of the run, if it is reached before the agent of the trial is started."""
         with self._run.lock:
-            self.reached = self.reached or self._find_reached()
+            reached = self._find_reached("`clerkship resume` with a higher {option} goes on")
+            if reached is not None:
+                self.reached = reached._replace(ending="cancelled")
+                self._run.has_stopped_trials = True
         return self.reached
 
     def end_call(self, tokens: int | None, cost: float | None, *, is_answered: bool) -> None:
@@ -93,22 +97,18 @@ class TrialLimits:
         limits = self._run.limits
         return next((_to_option(each) for each in (name, f"{name}_per_trial") if getattr(limits, each)), "")
 
-    def _find_reached(self) -> ReachedLimit | None:
+    def _find_reached(self, advice: str) -> ReachedLimit | None:
         for name, limit, used in self._list_uses():
             if not limit or used < limit:
                 continue
-            option, is_own = _to_option(name), name.endswith("_per_trial")
-            where = "in this trial" if is_own else "in this run"
+            option, where = _to_option(name), "trial" if name.endswith("_per_trial") else "run"
             amount = f"cost ${used:.9g}" if "cost" in name else f"used {used:,} tokens"
-            counted = f"the agent's model calls {where} have {amount}"
+            counted = f"the agent's model calls in this {where} have {amount}"
             if "calls" in name:
-                counted = f"the agent has made {used:,} model call{'s' * (used != 1)} {where}"
+                counted = f"the agent has made {used:,} model call{'s' * (used != 1)} in this {where}"
             allowed = f"${limit:.9g}" if "cost" in name else f"{limit:,}"
-            message = f"{counted}, and {option} allows no more than {allowed}"
-            if is_own:
-                return ReachedLimit(name, f"{message}; raise {option} if the task needs more", "agent_failed")
-            self._run.has_stopped_trials = True
-            return ReachedLimit(name, f"{message}; `clerkship resume` with a higher {option} goes on", "cancelled")
+            message = f"{counted}, and {option} allows no more than {allowed}; "
+            return ReachedLimit(name, message + advice.format(option=option, where=where), "agent_failed")
         return None
 
     def _list_uses(self) -> Iterator[tuple[str, float | None, float]]:
