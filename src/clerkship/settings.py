@@ -313,6 +313,26 @@ def get_inherited_environment(environ: Mapping[str, str] = os.environ) -> dict[s
     return {name: value for name, value in environ.items() if not name.startswith("CLERKSHIP_")}
 
 
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+_PROXIES = frozenset({"http_proxy", "https_proxy", "all_proxy"})
+
+
+def get_program_environment(environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the environment of an agent's program. A proxy for HTTP is not used for the run.
+
+    Without a proxy nothing is excepted, because `NO_PROXY` alone makes some clients ignore the proxy of the system.
+    """
+    inherited = get_inherited_environment(environ)
+    if _PROXIES.isdisjoint(map(str.lower, inherited)):
+        return inherited
+    excepted = {}
+    for name, other in (("no_proxy", "NO_PROXY"), ("NO_PROXY", "no_proxy")):
+        hosts = [host.strip() for host in (inherited.get(name) or inherited.get(other, "")).split(",")]
+        loopback = () if "*" in hosts else LOOPBACK_HOSTS  # which some clients read only if it is alone
+        excepted[name] = ",".join(dict.fromkeys(filter(None, (*hosts, *loopback))))
+    return inherited | excepted
+
+
 def load_settings(environ: Mapping[str, str] = os.environ) -> Settings:
     """Read the settings from the environment; raise InputError if a value is invalid."""
     values: dict[str, object] = {}

@@ -20,7 +20,7 @@ from clerkship.actors.process_pipes import MAX_STDERR_BYTES
 from clerkship.actors.reply import MAX_REPORTS
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
-from clerkship.settings import Settings, get_inherited_environment
+from clerkship.settings import Settings, get_inherited_environment, get_program_environment
 from tests.actors.programs import TALK, WORK, gone, program, running, suite
 from tests.choices import mark_slow_after
 from tests.processes import start_process
@@ -339,6 +339,21 @@ def test_program_inherits_the_environment_without_clerkship_settings(
         "CLERKSHIP_TASK_FILE",
     ]
     assert get_inherited_environment({"CLERKSHIP_SEED": "1", "PATH": "p"}) == {"PATH": "p"}
+    assert get_program_environment({"CLERKSHIP_SEED": "1", "NO_PROXY": "a"}) == {"NO_PROXY": "a"}
+
+
+@pytest.mark.parametrize(
+    ("given", "lower", "upper"),
+    [
+        ({}, "127.0.0.1,localhost,::1", "127.0.0.1,localhost,::1"),
+        ({"NO_PROXY": "a.org, ::1"}, "a.org,::1,127.0.0.1,localhost", "a.org,::1,127.0.0.1,localhost"),
+        ({"no_proxy": "a", "NO_PROXY": "b"}, "a,127.0.0.1,localhost,::1", "b,127.0.0.1,localhost,::1"),
+        ({"no_proxy": "*"}, "*", "*"),
+    ],
+)
+def test_proxy_of_the_environment_excepts_the_run(given: dict[str, str], lower: str, upper: str) -> None:
+    environment = get_program_environment({"HTTPS_PROXY": "http://proxy:1", **given})
+    assert (environment["no_proxy"], environment["NO_PROXY"]) == (lower, upper)
 
 
 def test_each_trial_has_its_own_program_and_they_run_concurrently(bench: Workbench, tmp_path: Path) -> None:

@@ -9,6 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
+from clerkship.events.lifecycle import RequestRefused
+from clerkship.events.sidecar import MAX_UNAUTHENTICATED
 from clerkship.model_proxy.trial_calls import OpenCall, TrialCalls
 from tests.model_proxy.desk import CHAT, ModelDesk
 from tests.model_proxy.provider import KEY, ModelProvider, Raw
@@ -22,22 +24,45 @@ def desk() -> Iterator[ModelDesk]:
 
 
 @pytest.mark.parametrize("token", ["", "wrong", "clk_mdl_" + "x" * 43])
-def test_wrong_token_is_refused_and_noted_beside_the_log(desk: ModelDesk, token: str) -> None:
+def test_wrong_token_is_refused_and_logged(desk: ModelDesk, token: str) -> None:
     headers = {"x-api-key": token} if token else {}
     response = desk.post("/chat/completions", CHAT, "no", **headers)
     assert (response.status_code, response.json()["error"]["code"]) == (401, "invalid_api_key")
     assert response.headers["x-should-retry"] == "false"
     assert desk.provider.received == []
     assert desk.calls == []
-    [noted] = desk.playground.sidecar.unauthenticated.requests
-    assert (noted["sandbox"], noted["path"], noted["status"]) == ("models", "/openai/v1/chat/completions", 401)
-    assert not token or token not in str(noted)
+    [event] = desk.events
+    assert (event.source, event.actor, event.kind) == ("models", "run", "sandbox.refused")
+    assert isinstance(event.payload, RequestRefused)
+    assert (event.payload.operation, event.payload.status, event.payload.code) == ("chat", 401, "invalid_api_key")
+    assert not token or token.encode() not in desk.playground.log.data()
+    assert desk.playground.sidecar.unauthenticated.count == 0
 
 
-def test_token_of_another_trial_is_refused(desk: ModelDesk) -> None:
-    other = desk.proxy.open_trial(desk.open_playground(), desk.listener.url)["openai"]
+def test_token_of_another_trial_is_logged_where_it_was_sent(desk: ModelDesk) -> None:
+    playground = desk.open_playground()
+    other = desk.proxy.open_trial(playground, desk.listener.url)["openai"]
     assert desk.post("/chat/completions", CHAT, other.api_key).status_code == 401
-    assert desk.playground.sidecar.unauthenticated.count == 1
+    address = f"/models/v1/{other.api_key}?key={other.api_key}"
+    assert httpx.get(f"{desk.openai.base_url}{address}", trust_env=False).status_code == 401
+    assert [event.kind for event in desk.events] == ["sandbox.refused"] * 2
+    assert [event.payload.operation for event in desk.events if isinstance(event.payload, RequestRefused)] == [
+        "chat",
+        "unknown",
+    ]
+    assert other.api_key.encode() not in desk.playground.log.data()
+    assert playground.log.events == []
+
+
+def test_calls_without_the_token_are_logged_up_to_a_limit_and_then_counted(desk: ModelDesk) -> None:
+    with httpx.Client(trust_env=False, headers={"authorization": "Bearer wrong"}) as client:
+        for _ in range(MAX_UNAUTHENTICATED + 3):
+            assert client.post(f"{desk.openai.base_url}/chat/completions", json=CHAT).status_code == 401
+    assert len(desk.events) == MAX_UNAUTHENTICATED
+    noted = desk.playground.sidecar.unauthenticated
+    assert (noted.count, noted.requests[0]["path"]) == (3, "/openai/v1/chat/completions")
+    assert "wrong" not in str(noted.requests)
+    assert desk.post("/chat/completions", CHAT).status_code == 200
 
 
 def test_token_is_not_valid_after_the_run(desk: ModelDesk) -> None:

@@ -3,7 +3,9 @@
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from socket import socket
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -70,6 +72,40 @@ def ask(base_url: str, key: str) -> int:
 def test_program_gets_variables(bench: Workbench, settings: Settings, tmp_path: Path) -> None:
     suite(bench, WORK)
     check(bench, bench.run_one(program(tmp_path, PROGRAM), settings=settings))
+
+
+@pytest.mark.parametrize("in_process", [False, True])
+def test_proxy_for_http_is_not_used_for_the_run(
+    bench: Workbench, settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, in_process: bool
+) -> None:
+    with socket() as unused:  # bound, but not listening: what goes there is refused
+        unused.bind(("127.0.0.1", 0))
+        monkeypatch.setenv("http_proxy", f"http://127.0.0.1:{unused.getsockname()[1]}")
+        monkeypatch.setenv("NO_PROXY", "intranet.example")
+        monkeypatch.delenv("no_proxy", raising=False)
+        suite(bench, WORK)
+        if in_process:
+            called = (
+                "def on_task(task_item):\n    return ask(os.environ['OPENAI_BASE_URL'], os.environ['OPENAI_API_KEY'])\n"
+            )
+            (tmp_path / "proxied.py").write_text(f"import json, os\n{ASK}{called}", encoding="utf-8")
+            monkeypatch.syspath_prepend(str(tmp_path))
+            check(bench, bench.run_one("python:proxied:on_task", settings=settings, agent_process=True))
+        else:
+            check(bench, bench.run_one(program(tmp_path, PROGRAM), settings=settings))
+
+
+def test_call_without_the_token_is_no_action_of_the_agent(bench: Workbench, settings: Settings) -> None:
+    def on_task(task_item: Any, sandboxes: Sandboxes) -> None:
+        with pytest.raises(HTTPError, match="401"):
+            ask(sandboxes.models["openai"].base_url, "wrong")
+
+    suite(bench, WORK)
+    first, second = (bench.run_one(on_task, settings=settings) for _ in range(2))
+    assert bench.kinds(first).count("sandbox.refused") == 1
+    assert first.verdict == "fail"
+    assert next(run for run in first.criteria if run.assertion == "agent_acted").passed is False
+    assert list(bench.store.log(first)) == list(bench.store.log(second))
 
 
 def test_function_gets_addresses(bench: Workbench, settings: Settings) -> None:

@@ -32,7 +32,7 @@ from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.mcp_access import list_mcp_variables
 from clerkship.sandbox.model_access import list_variables
 from clerkship.sandbox.trace_access import list_trace_variables
-from clerkship.settings import Settings, get_inherited_environment
+from clerkship.settings import Settings, get_program_environment
 
 TASK_FILE = "CLERKSHIP_TASK_FILE"
 EXIT_TIMEOUT = 1.0
@@ -111,7 +111,7 @@ class CommandAgent(MessageAgent):
         if not self._process.started:
             addresses = list_variables(sandboxes.models) | list_mcp_variables(sandboxes.mcp)
             addresses |= list_trace_variables(sandboxes.traces)
-            variables = get_inherited_environment() | addresses
+            variables = get_program_environment() | addresses
             self._process.start(variables, {TASK_FILE: line})  # not in variables, which other processes may read
         self._process.send(line)
 

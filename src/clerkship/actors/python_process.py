@@ -29,7 +29,7 @@ from clerkship.model.errors import InputError
 from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.model_access import ModelAddress, list_variables
 from clerkship.sandbox.trace_access import TraceAddress, list_trace_variables
-from clerkship.settings import get_inherited_environment
+from clerkship.settings import get_program_environment
 
 T = TypeVar("T")
 HOST_MODULE = "clerkship.actors.python_host"
@@ -65,7 +65,7 @@ class PythonProcessAgent:
         constructor fails. This blocks, as importing an agent in this process does.
         """
         variables = list_variables(models) | list_trace_variables(traces)
-        self._process.start(get_inherited_environment() | variables, {})
+        self._process.start(get_program_environment() | variables, {})
         loaded = call_sync(_run, (self._load(make),))
         self.entries = frozenset(entry for entry in get_args(EntryPointName) if entry in loaded["entries"])
         return loaded["emits"]

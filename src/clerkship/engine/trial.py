@@ -272,7 +272,9 @@ class Trial:
         Most HTTP clients omit the reason of a refusal. Empty if there was none, or if the error has the reason.
         """
         last = self.playground.log.events[-1] if self.playground.log.events else None
-        if last is None or not isinstance(last.payload, RequestRefused) or last.payload.reason in error:
+        if last is None or last.actor != "agent" or not isinstance(last.payload, RequestRefused):
+            return ""
+        if last.payload.reason in error:
             return ""
         return f"; {last.source} had refused its last request: {last.payload.status} {last.payload.reason}"
 

@@ -68,7 +68,7 @@ class RunEnded(Payload, kind="run.ended"):
 
 
 class RequestRefused(Payload, kind="sandbox.refused"):
-    """A sandbox refused a request of the agent, or refused to react to an event of another sandbox."""
+    """A sandbox refused a request of the agent, or to react to an event; or the run refused a model call."""
 
     effect: ClassVar[EffectType] = "none"
     operation: str

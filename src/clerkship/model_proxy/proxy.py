@@ -150,7 +150,7 @@ class ModelProxy:
         provider, _, rest = request.path.lstrip("/").partition("/")
         api = APIS.get(provider, APIS["openai"])
         try:
-            trial = self._authenticate(name, request)
+            trial = self._authenticate(name, request, api.find_operation(request.method, f"/{rest}"))
             host = self._hosts.get(api.name) if provider in APIS else None
             if host is None:
                 known = ", ".join(self._hosts)
@@ -159,7 +159,7 @@ class ModelProxy:
             return _refuse(api, refusal)
         return ProxiedCall(self, api, host, trial, stop).answer(request, f"/{rest}", objection)
 
-    def _authenticate(self, name: str, request: Request) -> OpenTrial:
+    def _authenticate(self, name: str, request: Request, operation: ModelOperation | None) -> OpenTrial:
         """Return the trial of a request; its token is in one of the headers in which the providers expect a key."""
         headers, trial = request.headers, self._trials.get(name)
         keys = (headers.get("x-api-key", ""), headers.get("x-goog-api-key", ""), request.query.get("key", ""))
@@ -168,7 +168,7 @@ class ModelProxy:
             reason = "the API key is not the model token of this run; use the one in OPENAI_API_KEY, ANTHROPIC_API_KEY"
             refusal = Refusal(401, "invalid_api_key", f"{reason} or GEMINI_API_KEY, or in `models` of the message")
             if trial is not None:
-                trial.calls.note_unauthenticated(request, refusal)
+                trial.calls.refuse_unauthenticated(request, operation, refusal)
             raise refusal
         return trial
 

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.event import Event, Payload
-from clerkship.events.lifecycle import ModelCalled, ProposedToolCall
+from clerkship.events.lifecycle import ModelCalled, ProposedToolCall, RequestRefused
 from clerkship.events.log import Log
-from clerkship.events.sidecar import Sidecar
+from clerkship.events.sidecar import MAX_UNAUTHENTICATED, Sidecar
 from clerkship.kit.text import replace_surrogates
 from clerkship.kit.wall import perf_counter
 from clerkship.model.environment import Environment
@@ -21,6 +21,7 @@ from clerkship.model_proxy.limits import ReachedLimit, RunLimits, TrialLimits
 from clerkship.providers.connections import RequestStop
 from clerkship.providers.contract import (
     AnswerSummary,
+    ModelOperation,
     ModelToolCall,
     ModelToolResult,
     RequestSummary,
@@ -173,6 +174,7 @@ class TrialCalls:
         self._searched = 0
         """Events of the log that were searched for reported tools."""
         self._has_reported_tools = False
+        self._unauthenticated = 0
         self._called_actions: set[int] = set()
         """Numbers of the logged actions that are calls which a model proposed."""
 
@@ -191,9 +193,20 @@ class TrialCalls:
             self._log_results(request.results)
         return call
 
-    def note_unauthenticated(self, request: Request, refusal: Refusal) -> None:
-        """Note a request to the address of the trial without its token, which is not logged: any client can send it."""
+    def refuse_unauthenticated(self, request: Request, operation: ModelOperation | None, refusal: Refusal) -> None:
+        """Log a request to the address of the trial without its token, as an event that nobody's action is.
+
+        Only the first ones are logged, because any client that knows the address can send more; others are counted.
+        """
         with self.host.lock:
+            self._unauthenticated += 1
+            if self._unauthenticated <= MAX_UNAUTHENTICATED and not (self.host.closed or self.host.log.is_full):
+                name = "unknown" if operation is None else operation.name
+                refused = RequestRefused(
+                    operation=name, status=refusal.status, code=refusal.code, reason=refusal.reason
+                )
+                self.host.emit(SOURCE, refused, "run")
+                return
             self.host.sidecar.unauthenticated.add(
                 sandbox=SOURCE,
                 method=request.method,

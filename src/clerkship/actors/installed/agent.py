@@ -31,7 +31,7 @@ from clerkship.sandbox.handle import Sandboxes
 from clerkship.sandbox.mcp_access import SERVER_NAME
 from clerkship.sandbox.model_access import ModelAddress, list_variables
 from clerkship.sandbox.trace_access import list_trace_variables
-from clerkship.settings import Settings, get_inherited_environment
+from clerkship.settings import Settings, get_program_environment
 
 PROGRAMS: Mapping[str, CodingProgram] = {program.name: program for program in (ClaudeCode(), Codex())}
 """The programs by the kind of agent."""
@@ -60,7 +60,7 @@ class InstalledAgent(CommandAgent):
         address = self._solver.find_models(sandboxes)
         launch = Launch(process.open_private_folder(), sandboxes.mcp, *address)
         words, variables = program.prepare(launch)
-        inherited = {name: value for name, value in get_inherited_environment().items() if name not in _NESTED}
+        inherited = {name: value for name, value in get_program_environment().items() if name not in _NESTED}
         message = orjson.dumps(task_message(task_item, sandboxes))
         addresses = list_variables(sandboxes.models) | list_trace_variables(sandboxes.traces)
         environ = inherited | addresses | variables
