@@ -4,16 +4,18 @@ import json
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 import pytest
 
+from clerkship.llm.chat import request_embeddings
 from clerkship.llm.client import Cancellation
-from clerkship.llm.embeddings import OpenAiEmbedder
 from clerkship.llm.hosts import ModelHosts
 from clerkship.llm.model_reference import ModelReference
 from clerkship.llm.remote import RemoteModel, RequestOptions
-from clerkship.llm.retry import ConcurrencyLimit, ModelRetryPolicy
+from clerkship.llm.retry import MAX_RATE_LIMITED, ConcurrencyLimit, ModelRetryPolicy
+from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
 from clerkship.providers.connections import ProviderAccount
 from tests.actors.servers import Answered, Asked, Served
 
@@ -56,15 +58,16 @@ def model(
     **options: Any,
 ) -> RemoteModel:
     """Return a model at the test server, with a test key and short retry delays."""
-    request_options = RequestOptions(**{"backoff": 0.001, **options})
     hosts = hosts or ModelHosts(endpoint)
     account = ProviderAccount("openai", f"{served.url}/v1", key, "OPENAI_API_KEY")
     hosts.add_model(account.base_url, at_once)
     own = () if at_once is None else (ConcurrencyLimit(at_once),)
-    policy = request_options.retry_policy
+    backoff, timeout = options.pop("backoff", 0.001), options.pop("answer_timeout", DEFAULT_MODEL_TIMEOUT)
+    policy = ModelRetryPolicy(max_rate_limited=MAX_RATE_LIMITED, backoff=backoff, timeout=timeout)
     client = hosts.build_client(account, "set a key", policy=policy, own=own, cancellation=Cancellation())
-    embedder = OpenAiEmbedder(ModelReference("some-vectors", account.base_url), client, request_options.prices)
-    return RemoteModel(ModelReference(name, account.base_url), client, request_options, embedder, hosts.remove_model)
+    embed = partial(request_embeddings, ModelReference("some-vectors", account.base_url), client, options.get("prices"))
+    reference = ModelReference(name, account.base_url)
+    return RemoteModel(reference, client, embed, hosts.remove_model, RequestOptions(**options))
 
 
 def shorten_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -82,7 +82,7 @@ def test_endpoint_limit_is_the_configured_one_or_the_sum_of_its_models(
     with Served(lambda asked: GOOD) as served:
         hosts = ModelHosts(told)
         models = [model(served, hosts, at_once=at_once) for at_once in own]
-        assert hosts.get_limit(f"{served.url}/v1/elsewhere").limit.at_once == limit
+        assert hosts.get_limit(f"{served.url}/v1/elsewhere").at_once == limit
         for one in models:
             one.close()
 

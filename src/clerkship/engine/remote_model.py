@@ -1,17 +1,18 @@
 """Build a model of a provider: its address, its key, its limits and its embeddings."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 from clerkship.engine.model_build import expand_variables, find_prices, resolve_reference
+from clerkship.llm.chat import request_embeddings
 from clerkship.llm.client import Cancellation, ModelClient
-from clerkship.llm.embeddings import OpenAiEmbedder
+from clerkship.llm.contract import Embeddings
 from clerkship.llm.hosts import ModelHosts
 from clerkship.llm.model_reference import ANTHROPIC, AZURE, GEMINI, OPENAI, ModelReference, check_key, parse_reference
-from clerkship.llm.remote import Embedder, RemoteModel, RequestOptions
-from clerkship.llm.retry import ConcurrencyLimit
+from clerkship.llm.remote import RemoteModel, RequestOptions
+from clerkship.llm.retry import MAX_RATE_LIMITED, ConcurrencyLimit, ModelRetryPolicy
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import ModelChoice
 from clerkship.providers.apis import APIS, find_api
@@ -33,16 +34,13 @@ def build_remote_model(choice: ModelChoice, settings: Settings, hosts: ModelHost
     key = _read_key(reference, choice, settings)
     own = () if choice.at_once is None else (ConcurrencyLimit(choice.at_once),)
     hosts.add_model(reference.address, choice.at_once)
-    options = RequestOptions(
-        parameters=expand_variables(choice.parameters, choice.who),
-        answer_timeout=choice.timeout or settings.model_timeout,
-        max_tokens=_find_max_tokens(reference, choice, settings),
-        prices=choice.prices,
-    )
-    build_client = partial(hosts.build_client, policy=options.retry_policy, own=own, cancellation=Cancellation())
+    policy = ModelRetryPolicy(max_rate_limited=MAX_RATE_LIMITED, timeout=choice.timeout or settings.model_timeout)
+    build_client = partial(hosts.build_client, policy=policy, own=own, cancellation=Cancellation())
     client = build_client(build_account(reference, key, choice.api_version), key.hint)
-    embedder = _build_embedder(reference, key, choice, settings, build_client)
-    return RemoteModel(reference, client, options, embedder, hosts.remove_model)
+    embed = _build_embedder(reference, key, choice, settings, build_client)
+    max_tokens = _find_max_tokens(reference, choice, settings)
+    options = RequestOptions(expand_variables(choice.parameters, choice.who), max_tokens, choice.prices)
+    return RemoteModel(reference, client, embed, hosts.remove_model, options)
 
 
 def build_account(reference: ModelReference, key: "_Key", api_version: str) -> ProviderAccount:
@@ -109,7 +107,7 @@ def _build_embedder(
     choice: ModelChoice,
     settings: Settings,
     build_client: Callable[[ProviderAccount, str], ModelClient],
-) -> Embedder:
+) -> Callable[[Sequence[str]], Embeddings]:
     """Build the embedding model. It uses the address and key of the model itself, unless another address is given.
 
     Providers with an API of their own have no embeddings here, so OpenAI's are used for their models.
@@ -122,4 +120,4 @@ def _build_embedder(
     else:
         key = _Key(settings.openai_api_key, "OPENAI_API_KEY", "set CLERKSHIP_OPENAI_API_KEY or OPENAI_API_KEY")
     client = build_client(build_account(embeddings, key, choice.api_version), key.hint)
-    return OpenAiEmbedder(embeddings, client, find_prices(embeddings, settings))
+    return partial(request_embeddings, embeddings, client, find_prices(embeddings, settings))

@@ -1,17 +1,21 @@
-"""The next message of a model: the request in the form of its provider, the limit of its tokens, and its usage."""
+"""What a model answers, with its usage: the next message of a conversation, and embeddings by OpenAI's API."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import orjson
 from pydantic import JsonValue
 
 from clerkship.llm.client import ModelClient
+from clerkship.llm.contract import Embeddings, NoModel
+from clerkship.llm.model_reference import ModelReference
 from clerkship.llm.retry import ModelOutage, TimeSpent
 from clerkship.llm.token_limit import TokenLimit
 from clerkship.model.usage import Prices, Usage
 from clerkship.providers.apis import APIS
 from clerkship.providers.contract import ChatReply, ChatRequest, ModelOperation, ProviderApi, TokenCounts, object_of
+from clerkship.providers.openai import parse_cost, parse_tokens
 
 
 def request_chat(
@@ -49,3 +53,22 @@ def build_usage(tokens: TokenCounts | None, cost: float | None, prices: Prices |
     if cost is None and prices is not None and (prompt or completion):
         cost = prices.cost(prompt, completion, cached)
     return Usage(calls=1, prompt_tokens=prompt, completion_tokens=completion, cost=cost)
+
+
+def request_embeddings(
+    reference: ModelReference, client: ModelClient, prices: Prices | None, texts: Sequence[str]
+) -> Embeddings:
+    """Return one vector per text, in order, from a model with OpenAI's API; raise NoModel if there is no key."""
+    if reference.requires_key and not client.account.key:
+        raise NoModel(f"embeddings are computed at {reference.address}, which needs a key; set OPENAI_API_KEY")
+    body, time_spent = {"model": reference.model, "input": [*texts], "encoding_format": "float"}, TimeSpent()
+    response: Any = client.post("/embeddings", body, reference.model, time_spent)
+    reported = object_of(response).get("usage")
+    usage = build_usage(parse_tokens(reported), parse_cost(reported), prices).with_retries(time_spent.retries)
+    with suppress(KeyError, TypeError, ValueError):
+        items = sorted(response["data"], key=lambda item: item["index"])
+        vectors = [[float(number) for number in item["embedding"]] for item in items]
+        if len(vectors) == len(texts) and all(vectors) and len({len(vector) for vector in vectors}) == 1:
+            return Embeddings(vectors, usage)
+    excerpt = orjson.dumps(response)[:200].decode()
+    raise ModelOutage(f"the answer of {client.host} does not have one vector per text: {excerpt}", usage)

@@ -6,7 +6,7 @@ See docs/decisions/0038-one-way-to-models.md.
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -18,7 +18,6 @@ from clerkship.llm.retry import (
     RequestDeclined,
     TimeSpent,
     build_status_error,
-    build_timeout,
     describe_failures,
 )
 from clerkship.providers.apis import APIS
@@ -42,14 +41,8 @@ class ProviderReply(NamedTuple):
     data: bytes
 
 
-NO_REPLY = ProviderReply(0, {}, b"")
-
-
-class Send(Protocol):
-    """Sends a body to a path of a provider."""
-
-    def __call__(self, path: str, body: bytes, stop: RequestStop) -> ProviderReply:
-        """Return the response; raise ProviderFailed."""
+Send = Callable[[str, bytes, RequestStop], ProviderReply]
+"""Sends a body to a path of a provider, and returns the response. Raises ProviderFailed."""
 
 
 def send_to(host: ProviderHost) -> Send:
@@ -141,20 +134,21 @@ class ModelClient:
         send: Send,
         policy: ModelRetryPolicy,
         hint: str,
-        get_limits: Callable[[], Sequence[ConcurrencyLimit]] = tuple,
+        limits: Sequence[ConcurrencyLimit] = (),
         cancellation: Cancellation | None = None,
     ) -> None:
-        self.account, self._send, self._policy, self._get_limits = account, send, policy, get_limits
+        self.account, self._send, self._policy = account, send, policy
+        self.limits, self.host = limits, account.host
         hint_404 = f"check the model's name and the address ({APIS[account.name].address_hint})"
         self._hints = {401: hint, 403: "the key has no access to this model", 404: hint_404}
         self.cancellation = Cancellation() if cancellation is None else cancellation
 
     def post(self, path: str, fields: Mapping[str, Any], model: str, time_spent: TimeSpent) -> Any:
         """Return the JSON of the response. Raises ModelOutage, RequestDeclined and CallCancelled."""
-        body, limits, failures = orjson.dumps(fields), self.limits, list[EndpointBusy]()
+        body, failures = orjson.dumps(fields), list[EndpointBusy]()
         while True:
             with ExitStack() as slots:
-                for limit in limits:
+                for limit in self.limits:
                     slots.enter_context(self.cancellation.slot(limit))
                 try:
                     with time_spent.counted():
@@ -163,7 +157,7 @@ class ModelClient:
                     failures.append(busy)
                 wait = self._choose_wait(failures, time_spent)
                 if failures[-1].is_rate_limited:  # others wait as well, instead of being rejected one after another
-                    for limit in limits:
+                    for limit in self.limits:
                         limit.pause(wait)
             with time_spent.counted():
                 self.cancellation.wait(wait)
@@ -179,19 +173,22 @@ class ModelClient:
 
     def _post_once(self, path: str, body: bytes, model: str, seconds: float) -> Any:
         with self.cancellation.attempt(seconds) as attempt:
-            failure, reply = "", NO_REPLY
+            failed: ProviderFailed | None = None
             try:
                 reply = self._send(path, body, attempt)
             except ResponseTooLong as too_long:
                 raise ModelOutage(str(too_long)) from None
-            except ProviderFailed as failed:
-                failure = self.account.redact_key(str(failed))
+            except ProviderFailed as error:
+                failed = error
             if self.cancellation.is_cancelled:
                 raise CallCancelled
             if attempt.is_late:
-                raise build_timeout(self._policy.timeout)
-            if failure:
-                raise EndpointBusy(failure)
+                limit = (
+                    f" ({self._policy.timeout:g} seconds; --model-timeout allows more)" if self._policy.timeout else ""
+                )
+                raise EndpointBusy(f"no answer in time{limit}", is_timeout=True)
+            if failed is not None:
+                raise EndpointBusy(self.account.redact_key(str(failed)))
         text = self.account.redact_key(reply.data.decode(errors="replace"))
         if reply.status != 200:
             raise self._build_error(reply, text, model)
@@ -212,16 +209,6 @@ class ModelClient:
         if isinstance(error, RequestDeclined):
             error.code = code
         return error
-
-    @property
-    def limits(self) -> Sequence[ConcurrencyLimit]:
-        """The limits of concurrent requests: the model's own, and that of its host."""
-        return self._get_limits()
-
-    @property
-    def host(self) -> str:
-        """The host, for error messages."""
-        return self.account.host
 
 
 def _parse_error(text: str) -> tuple[str, str]:

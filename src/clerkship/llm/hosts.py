@@ -12,44 +12,22 @@ DEFAULT_AT_ONCE = 8
 """Concurrent requests to one host, by default."""
 
 
-class SharedLimit:
-    """The limit of one host: as configured, or at least the sum of the limits of its models."""
-
-    def __init__(self, at_once: int | None) -> None:
-        self._at_once = at_once
-        self._requested: list[int] = []
-        self._limit: ConcurrencyLimit | None = None
-        self._lock = threading.Lock()
-
-    def allow(self, at_once: int) -> None:
-        """Reserve capacity for the concurrent requests of one model."""
-        self._requested.append(at_once)
-
-    @property
-    def limit(self) -> ConcurrencyLimit:
-        """The limit that all models share. It is fixed by the first request."""
-        with self._lock:
-            if self._limit is None:
-                self._limit = ConcurrencyLimit(self._at_once or max(DEFAULT_AT_ONCE, sum(self._requested)))
-            return self._limit
-
-
 class ModelHosts:
     """The hosts of the models of a run. Their connections are closed when the last model is."""
 
     def __init__(self, at_once: int | None = None) -> None:
         self._at_once = at_once
         self._lock = threading.Lock()
-        self._limits: dict[str, SharedLimit] = {}
+        self._limits: dict[str, ConcurrencyLimit] = {}
         self._hosts: dict[tuple[object, ...], ProviderHost] = {}
         self._models = 0
 
-    def get_limit(self, address: str) -> SharedLimit:
+    def get_limit(self, address: str) -> ConcurrencyLimit:
         """Return the limit of the host of an address."""
         parts = urlsplit(address)
         key = f"{parts.scheme}://{parts.netloc}".lower()
         with self._lock:
-            return self._limits.setdefault(key, SharedLimit(self._at_once))
+            return self._limits.setdefault(key, ConcurrencyLimit(self._at_once or DEFAULT_AT_ONCE))
 
     def build_client(
         self,
@@ -64,10 +42,8 @@ class ModelHosts:
 
         `hint` says what to do if the key is rejected.
         """
-        shared = self.get_limit(account.base_url)
-        return ModelClient(
-            account, send_to(self._get_host(account)), policy, hint, lambda: (*own, shared.limit), cancellation
-        )
+        limits = (*own, self.get_limit(account.base_url))
+        return ModelClient(account, send_to(self._get_host(account)), policy, hint, limits, cancellation)
 
     def _get_host(self, account: ProviderAccount) -> ProviderHost:
         with self._lock:
@@ -77,9 +53,9 @@ class ModelHosts:
             return self._hosts[key]
 
     def add_model(self, address: str, at_once: int | None) -> None:
-        """Count a model that uses the hosts, and reserve capacity for its concurrent requests."""
-        if at_once is not None:
-            self.get_limit(address).allow(at_once)
+        """Count a model that uses the hosts. A limit by default is at least the sum of those of its models."""
+        if at_once is not None and not self._at_once:
+            self.get_limit(address).reserve(at_once)
         with self._lock:
             self._models += 1
 

@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, NamedTuple, Protocol, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 from pydantic import BaseModel, JsonValue, ValidationError
@@ -17,16 +17,8 @@ from clerkship.llm.chat import build_usage, request_chat
 from clerkship.llm.client import CallCancelled, ModelClient
 from clerkship.llm.contract import BadAnswer, Embeddings, ModelAnswer, Question
 from clerkship.llm.model_reference import ModelReference
-from clerkship.llm.retry import (
-    INITIAL_BACKOFF,
-    MAX_RATE_LIMITED,
-    ModelOutage,
-    ModelRetryPolicy,
-    RequestDeclined,
-    TimeSpent,
-)
+from clerkship.llm.retry import ModelOutage, RequestDeclined, TimeSpent
 from clerkship.llm.token_limit import TokenLimit
-from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
 from clerkship.model.redaction import map_texts
 from clerkship.model.usage import NO_USAGE, Prices
 from clerkship.providers.apis import APIS
@@ -96,23 +88,9 @@ class RequestOptions(NamedTuple):
 
     parameters: Mapping[str, JsonValue] = {}
     """Passed on in each request: a temperature, a seed."""
-    answer_timeout: float = DEFAULT_MODEL_TIMEOUT
     max_tokens: int | None = None
     """The limit of one answer; None for the one in the parameters or the default."""
-    backoff: float = INITIAL_BACKOFF
     prices: Prices | None = None
-
-    @property
-    def retry_policy(self) -> ModelRetryPolicy:
-        """The retry policy for the endpoint."""
-        return ModelRetryPolicy(max_rate_limited=MAX_RATE_LIMITED, backoff=self.backoff, timeout=self.answer_timeout)
-
-
-class Embedder(Protocol):
-    """Computes embeddings of texts."""
-
-    def embed(self, texts: list[str]) -> Embeddings:
-        """Return one vector per text, in order."""
 
 
 class RemoteModel:
@@ -122,13 +100,14 @@ class RemoteModel:
         self,
         reference: ModelReference,
         client: ModelClient,
-        options: RequestOptions,
-        embedder: Embedder,
+        embed: Callable[[Sequence[str]], Embeddings],
         close: Callable[[], None],
+        options: RequestOptions,
     ) -> None:
         self.name, self._model = reference.name, reference.model
         self._api: ProviderApi = APIS[client.account.name]
-        self._client, self._options, self._embedder, self._close = client, options, embedder, close
+        self._client, self._embed, self._close = client, embed, close
+        self._options = options
         self._token_limit = TokenLimit(options.max_tokens, self._api, reference.address, options.parameters)
         self._forms: dict[type[BaseModel], int] = {}
         """For each shape, the index of the first form that the provider has not rejected."""
@@ -141,7 +120,7 @@ class RemoteModel:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return one vector per text, in order."""
         with self._as_outage():
-            return self._embedder.embed(list(texts))
+            return self._embed(texts)
 
     def close(self) -> None:
         """Cancel the requests under way, and release the connections if no other model uses them."""

@@ -116,10 +116,17 @@ class ConcurrencyLimit:
     """A limit on concurrent requests that can also pause new ones."""
 
     def __init__(self, at_once: int) -> None:
-        self.at_once = at_once
-        self._free = at_once
+        self.at_once = self._free = at_once
+        self._reserved = 0
         self._changed = threading.Condition()
         self._until = 0.0
+
+    def reserve(self, at_once: int) -> None:
+        """Allow at least the sum of all that is reserved."""
+        with self._changed:
+            self._reserved += at_once
+            more = max(self._reserved - self.at_once, 0)
+            self.at_once, self._free = self.at_once + more, self._free + more
 
     def take(self, is_cancelled: Callable[[], bool]) -> bool:
         """Wait for a free slot and take it; return False if the wait is cancelled."""
@@ -148,12 +155,6 @@ class ConcurrencyLimit:
         """Start no new requests for a while."""
         with self._changed:
             self._until = max(self._until, monotonic() + seconds)
-
-
-def build_timeout(seconds: float | None) -> EndpointBusy:
-    """Return the error for an attempt without an answer, with the limit and how to change it."""
-    limit = f" ({seconds:g} seconds; --model-timeout allows more)" if seconds is not None else ""
-    return EndpointBusy(f"no answer in time{limit}", is_timeout=True)
 
 
 def describe_failures(failures: Sequence[EndpointBusy]) -> str:
