@@ -1,6 +1,5 @@
 """A model as used by one trial: usage is counted, each question belongs to the trial; questions asked concurrently."""
 
-import queue
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -29,18 +28,13 @@ def map_concurrently(ask: Callable[[A], R], items: Sequence[A], *, waits: bool =
     """
     if len(items) < 2 or not waits or threading.active_count() >= MAX_PROCESS_THREADS:
         return [ask(item) for item in items]
-    waiting: queue.SimpleQueue[int] = queue.SimpleQueue()
-    for number in range(len(items)):
-        waiting.put(number)
+    waiting = iter(range(len(items)))
+    """Each thread takes the next number, which no other thread gets."""
     results: dict[int, R] = {}
     wrong: dict[int, BaseException] = {}
 
     def work() -> None:
-        while True:
-            try:
-                number = waiting.get_nowait()
-            except queue.Empty:
-                return
+        for number in waiting:
             try:
                 results[number] = ask(items[number])
             except BaseException as error:  # re-raised in the calling thread

@@ -15,7 +15,7 @@ import struct
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 
 import orjson
 from pydantic import ConfigDict, Field, JsonValue, TypeAdapter, ValidationError
@@ -116,13 +116,21 @@ class RecordedEntry(Frozen):
     HASHED: ClassVar[tuple[str, ...]]
     TEXTS: ClassVar[tuple[str, ...]] = ()
     """The fields that refer to texts."""
+    IS_OF_TRIAL: ClassVar[bool] = False
+    """Whether another trial has another entry for the same."""
     key: str
     of: Annotated[tuple[TrialKey, ...], Field(min_length=1)]
     """The trials that asked."""
 
     def hashed(self) -> Any:
         """Return what its key is a hash of."""
-        return {name: getattr(self, name) for name in self.HASHED}
+        hashed = {name: getattr(self, name) for name in self.HASHED}
+        return hashed | {"trial": self.of[0][1]} if self.IS_OF_TRIAL else hashed
+
+    def keyed(self, **changed: Any) -> Self:
+        """Return it with other fields, and with the key that it then has."""
+        entry = self.model_copy(update=changed)
+        return entry.model_copy(update={"key": content_key(entry.hashed())})
 
     def texts(self) -> Iterator[str]:
         """Yield the keys of the texts that it refers to."""
@@ -173,6 +181,7 @@ class RecordedTurn(RecordedEntry):
     """What an agent did and said in one turn."""
 
     HASHED = ("solver", "content", "number", "heard", "after")
+    IS_OF_TRIAL = True
     kind: Literal["turn"] = "turn"
     solver: str
     content: str
@@ -190,15 +199,12 @@ class RecordedTurn(RecordedEntry):
     failed: str = ""
     """The agent's error, if it failed."""
 
-    def hashed(self) -> Any:
-        """Return what its key is a hash of."""
-        return super().hashed() | {"trial": self.of[0][1]}
-
 
 class RecordedModelCall(RecordedEntry):
     """A call that an agent sent to a model through the run's proxy, and the response."""
 
     HASHED = ("provider", "operation", "request", "number")
+    IS_OF_TRIAL = True
     TEXTS = ("request",)
     kind: Literal["call"] = "call"
     provider: str
@@ -212,10 +218,6 @@ class RecordedModelCall(RecordedEntry):
     media: str
     headers: dict[str, str] = {}
     response: str
-
-    def hashed(self) -> Any:
-        """Return what its key is a hash of."""
-        return super().hashed() | {"trial": self.of[0][1]}
 
 
 CassetteEntry = RecordedQuestion | RecordedEmbedding | RecordedTurn | RecordedModelCall
@@ -321,19 +323,16 @@ class Cassette:
         """Return the content of the file: header, referenced texts and messages, and entries, each sorted."""
         entries = sorted(self.entries.values(), key=_order)
         named = {text for entry in entries for text in entry.texts()}
+        said: dict[str, RecordedMessage] = {}
+        for entry in entries:
+            last = entry.talk if isinstance(entry, RecordedQuestion) else ""
+            while last and last not in said:
+                said[last] = self.said[last]
+                last = said[last].after
         items: list[Frozen] = [CassetteHeader(version=VERSION)]
         items += [StoredText(key=key, text=self.texts[key]) for key in sorted(named)]
-        items += [self.said[key] for key in sorted(self._talked(entries))]
+        items += [said[key] for key in sorted(said)]
         return b"".join(_render_line(item) for item in (*items, *entries))
-
-    def _talked(self, entries: Iterable[CassetteEntry]) -> set[str]:
-        keys: set[str] = set()
-        for entry in entries:
-            line = entry.talk if isinstance(entry, RecordedQuestion) else ""
-            while line and line not in keys:
-                keys.add(line)
-                line = self.said[line].after
-        return keys
 
     def save(self) -> None:
         """Write the file atomically; without entries, remove it."""

@@ -27,7 +27,7 @@ from clerkship.actors.contract import (
 )
 from clerkship.actors.reply import parse_replies, parse_report
 from clerkship.events.event import Event, Payload
-from clerkship.recording.cassette import Cassette, RecordedTurn, TrialKey, content_key
+from clerkship.recording.cassette import Cassette, RecordedTurn, TrialKey
 from clerkship.recording.session import RecordingSession
 from clerkship.sandbox.call_record import CallRecord
 from clerkship.sandbox.handle import Dropped, Sandboxes
@@ -45,12 +45,15 @@ _ACTED_BETWEEN_TURNS = "the agent acted between two turns, which cannot be recor
 def to_recorded_action(sandbox: str, request: Request | CallRecord) -> dict[str, Any] | None:
     """Return a request or call in its recorded form; None for a request to the clock that does not move it."""
     if isinstance(request, CallRecord):
-        return {"call": {"sandbox": sandbox, **_to_recorded_call(request)}}
-    return (
-        _to_recorded_wait(request)
-        if sandbox == CLOCK
-        else {"request": {"sandbox": sandbox, **_to_recorded_request(request)}}
-    )
+        about = {"transport": request.transport, "target": request.target, "answer": request.answer}
+        given = {name: value for name, value in about.items() if value} | _to_recorded_body(request.body)
+        call = {"sandbox": sandbox, "operation": request.operation, "input": dict(request.input), **given}
+        return {"call": call}
+    if sandbox != CLOCK:
+        return {"request": {"sandbox": sandbox, **_to_recorded_request(request)}}
+    if (request.method, request.path) == ("POST", "/advance"):
+        return {"wait": request.query.get("by", "")}
+    return {"wait": None} if (request.method, request.path) == ("POST", "/skip") else None
 
 
 def to_recorded_event(payload: Payload) -> dict[str, Any]:
@@ -88,22 +91,11 @@ def _to_recorded_request(request: Request) -> dict[str, Any]:
         name: value for name, value in sorted(headers.items()) if name in _RECORDED_HEADERS or name.startswith("if-")
     }
     written: dict[str, Any] = {"method": request.method, "path": request.path}
-    written |= {"query": _to_recorded_query(request)} if request.query else {}
+    if request.query:  # by name; as pairs if a name occurs twice or the names are not in alphabetical order
+        in_order = all(one < other for (one, _), (other, _) in pairwise(request.pairs))
+        written["query"] = dict(request.pairs) if in_order else [[name, value] for name, value in request.pairs]
     written |= {"headers": recorded_headers} if recorded_headers else {}
     return written | _to_recorded_body(request.body)
-
-
-def _to_recorded_query(request: Request) -> JsonValue:
-    """Return a query by name; as pairs if a name occurs twice or the names are not in alphabetical order."""
-    names = [name for name, _ in request.pairs]
-    in_order = all(one < other for one, other in pairwise(names))
-    return dict(request.pairs) if in_order else [[name, value] for name, value in request.pairs]
-
-
-def _to_recorded_call(record: CallRecord) -> dict[str, Any]:
-    about = {"transport": record.transport, "target": record.target, "answer": record.answer}
-    given = {name: value for name, value in about.items() if value}
-    return {"operation": record.operation, "input": dict(record.input), **given, **_to_recorded_body(record.body)}
 
 
 def _to_recorded_body(body: bytes) -> dict[str, str]:
@@ -118,15 +110,6 @@ def _to_recorded_body(body: bytes) -> dict[str, str]:
 def _pop_body(written: dict[str, Any]) -> bytes:
     text, raw = written.pop("text", ""), written.pop("bytes", "")
     return bytes(raw.encode("latin-1") if raw else text.encode())
-
-
-def _to_recorded_wait(request: Request) -> dict[str, Any] | None:
-    match (request.method, request.path):
-        case ("POST", "/advance"):
-            return {"wait": request.query.get("by", "")}
-        case ("POST", "/skip"):
-            return {"wait": None}
-    return None
 
 
 def observe_sandboxes(sandboxes: Sandboxes, add: AddAction) -> Sandboxes:
@@ -180,30 +163,28 @@ class AgentRecording:
 
     def has_start(self) -> bool:
         """Return whether the agent did something before the first message."""
-        return self._session.find(self._owner, self._turn(0, None).key, counted=False) is not None
+        return self._session.find(self._owner, self._turn(0, None), counted=False) is not None
 
     def find_end(self) -> RecordedTurn | None:
         """Return what is recorded of the agent after its last reply; None if it did not fail then."""
-        entry = self._session.find(self._owner, self._turn(END, None).key, counted=False)
-        return entry if isinstance(entry, RecordedTurn) else None
+        return self._session.find(self._owner, self._turn(END, None), counted=False)
 
     def save(self, number: int, heard: JsonValue, **came: Any) -> None:
         """Record a turn; in refresh mode only if it is missing."""
         turn = self._turn(number, heard, **came)
         self._after = turn.key
-        if self._session.mode == "record" or self._session.find(self._owner, turn.key, counted=False) is None:
+        if self._session.mode == "record" or self._session.find(self._owner, turn, counted=False) is None:
             self._session.put(self._owner, turn)
 
     def load(self, number: int, heard: JsonValue) -> RecordedTurn:
         """Return a recorded turn; raise NotRecorded."""
         turn = self._turn(number, heard)
         self._after = turn.key
-        recorded = self._session.find(self._owner, turn.key)
-        if isinstance(recorded, RecordedTurn):
+        if (recorded := self._session.find(self._owner, turn)) is not None:
             return recorded
         cause = f" upon {turn.heard['text']!r}" if isinstance(turn.heard, dict) else ""
         what = f"what {turn.solver} did in turn {number}{cause}"
-        raise self._session.miss(self._owner, turn.key, what, partial(_describe_nearest_turn, turn))
+        raise self._session.miss(self._owner, turn, what, partial(_describe_nearest_turn, turn))
 
     def refuse(self) -> None:
         """Mark the trial as impossible to record, because the agent acted between two turns."""
@@ -211,8 +192,7 @@ class AgentRecording:
 
     def _turn(self, number: int, heard: JsonValue, **came: Any) -> RecordedTurn:
         about = {"solver": self._session.solver, "content": self._content, "number": number, "after": self._after}
-        turn = RecordedTurn(key="", of=(self._owner,), heard=self.hide(heard), **about, **came)
-        return turn.model_copy(update={"key": content_key(turn.hashed())})
+        return RecordedTurn(key="", of=(self._owner,), heard=self.hide(heard), **about, **came).keyed()
 
 
 class RecordingAgent:

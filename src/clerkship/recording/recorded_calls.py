@@ -19,6 +19,7 @@ import orjson
 
 from clerkship.events.log import Log
 from clerkship.kit.wall import now
+from clerkship.providers.server_sent_events import EventSplitter, parse_event
 from clerkship.recording.cassette import Cassette, RecordedModelCall, TrialKey, content_key
 from clerkship.recording.current_date import hide_current_date
 from clerkship.recording.recorded_model import render_diff
@@ -107,7 +108,7 @@ class CallRecording:
             media="",
             response="",
         )
-        return AskedCall(content_key(entry.hashed()), texts, entry)
+        return AskedCall(entry.keyed().key, texts, entry)
 
     def begin(self, asked: AskedCall, *, is_repeated: bool = False) -> AskedCall:
         """Return the call with its number among equal ones: the first that is free, in order of arrival.
@@ -121,9 +122,7 @@ class CallRecording:
                 while (asked.request, number) in self._places:
                     number += 1
                 self._taken[asked.request] = number
-            entry = asked.entry.model_copy(update={"number": number})
-            entry = entry.model_copy(update={"key": content_key(entry.hashed())})
-            begun = asked._replace(entry=entry, attempt=next(self._attempts))
+            begun = asked._replace(entry=asked.entry.keyed(number=number), attempt=next(self._attempts))
             self._places[begun.place] = begun.attempt
             self._last[asked.request] = number
         return begun
@@ -142,8 +141,8 @@ class CallRecording:
         """Return the recorded call with its response as this run would have got it; None if it must be asked for."""
         if self._session.mode == "record":
             return None
-        found = self._session.find(self._owner, asked.entry.key)
-        if not isinstance(found, RecordedModelCall):
+        found = self._session.find(self._owner, asked.entry)
+        if found is None:
             return None
         return found.model_copy(update={"response": self._trial.restore(self._redactor.show(found.response))})
 
@@ -156,7 +155,7 @@ class CallRecording:
             is_first, self._has_missed = not self._has_missed, True
         if not is_first:
             return build_miss(self._owner, what)
-        return self._session.miss(self._owner, asked.entry.key, what, partial(describe_nearest_call, asked))
+        return self._session.miss(self._owner, asked.entry, what, partial(describe_nearest_call, asked))
 
     def save(self, asked: AskedCall, status: int, media: str, headers: Mapping[str, str], response: bytes) -> None:
         """Record a response, unless a client would ask again upon it."""
@@ -220,11 +219,11 @@ def _folder_pattern(folder: str) -> "re.Pattern[str]":
 
 def hide_stream(text: str, hide: Callable[[str], str]) -> Iterator[str]:
     """Yield the events of a stream, redacted. A secret that several events share moves into the first of them."""
-    events = re.split(r"(?<=\n\n)|(?<=\r\n\r\n)", text)
-    parsed = [_parse_data(event) for event in events]
+    splitter = EventSplitter()
+    events = [*splitter.feed(text.encode()), parse_event(splitter.take_rest())]
     leaves: dict[str, list[tuple[Any, Any]]] = {}
-    for data in parsed:
-        for name, holder, field in _list_texts(data, ""):
+    for event in events:
+        for name, holder, field in _list_texts(event.data, ""):
             leaves.setdefault(name, []).append((holder, field))
     changed: set[int] = set()
     for places in leaves.values():
@@ -237,21 +236,14 @@ def hide_stream(text: str, hide: Callable[[str], str]) -> Iterator[str]:
     if not changed:
         yield hide(text)
         return
-    for event, data in zip(events, parsed, strict=True):
-        if any(id(holder) in changed for _, holder, _ in _list_texts(data, "")):
-            head = "".join(line for line in event.splitlines(keepends=True) if not line.startswith("data:")).strip()
+    for event in events:
+        text = event.raw.decode()
+        if any(id(holder) in changed for _, holder, _ in _list_texts(event.data, "")):
+            head = "".join(line for line in text.splitlines(keepends=True) if not line.startswith("data:")).strip()
             lines = f"{head}\n" if head else ""
-            yield f"{lines}data: {orjson.dumps(data).decode()}\n\n"
+            yield f"{lines}data: {orjson.dumps(event.data).decode()}\n\n"
         else:
-            yield hide(event)
-
-
-def _parse_data(event: str) -> Any:
-    data = "\n".join(line[5:].strip() for line in event.splitlines() if line.startswith("data:"))
-    try:
-        return orjson.loads(data) if data else None
-    except orjson.JSONDecodeError:
-        return None
+            yield hide(text)
 
 
 _PIECES = frozenset({"content", "arguments", "text", "partial_json", "thinking", "delta"})

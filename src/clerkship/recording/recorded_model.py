@@ -1,9 +1,9 @@
 """A model behind a cassette, as one trial uses it in one role; how a question differs from the nearest recorded one."""
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
 from pydantic import BaseModel
@@ -14,12 +14,9 @@ from clerkship.model.model_choice import ModelChoice
 from clerkship.model.usage import NO_USAGE, Role
 from clerkship.recording.cassette import (
     Cassette,
-    CassetteEntry,
     RecordedEmbedding,
     RecordedMessage,
-    RecordedModelCall,
     RecordedQuestion,
-    RecordedTurn,
     TrialKey,
     content_key,
     pack_vector,
@@ -40,14 +37,14 @@ _FIELD_NAMES = {
     "parameters": "the model's parameters",
     "sample": "which sample it is",
 }
+E = TypeVar("E", RecordedQuestion, RecordedEmbedding)
 T = TypeVar("T", bound=BaseModel)
 
 
 def describe_nearest_question(
-    wanted: Mapping[str, Any],
+    wanted: RecordedQuestion,
     texts: Sequence[str],
     talk: Sequence[RecordedMessage],
-    role: Role,
     cassette: Cassette,
     used: Collection[str],
 ) -> str:
@@ -60,62 +57,52 @@ def describe_nearest_question(
     if not known:
         return "; nothing is recorded there" if not cassette.entries else "; no question to a model is recorded there"
     written = {content_key(text): text for text in texts}
-    prompt = "".join(written[key] for key in wanted["prompt"])
-    near = _find_nearest(wanted, prompt, role, known, cassette, used)
-    differs = [name for name, value in wanted.items() if getattr(near, name) != value]
+    prompt, orders = ("".join(written[key] for key in keys) for keys in (wanted.prompt, wanted.orders))
+    near = _find_nearest(wanted, prompt, known, cassette, used)
+    differs = [name for name in wanted.HASHED if getattr(near, name) != getattr(wanted, name)]
     if differs == ["model"]:
-        return f"; only the model differs: recorded with {near.model}, asked is {wanted['model']}"
-    differences = [
-        _describe_difference(name, near, wanted) for name in differs if name not in ("prompt", "orders", "talk")
-    ]
-    orders = "".join(written[key] for key in wanted["orders"])
+        return f"; only the model differs: recorded with {near.model}, asked is {wanted.model}"
     parts = {
         "orders": (cassette.whole(near.orders), orders),
         "talk": (_render_messages(cassette.talk(near.talk)), _render_messages(talk)),
         "prompt": (cassette.whole(near.prompt), prompt),
     }
+    differences = [_describe_difference(name, near, wanted) for name in differs if name not in parts]
     shown = "".join(render_diff(name, *parts[name]) for name in parts if name in differs)
     named = ", ".join((*differences, *(f"its {name}" for name in parts if name in differs)))
     whose = f"{near.of[0][0]!r}, trial {near.of[0][1]}"
     return f"; the nearest recorded request is of {whose}, and differs in {named}{shown}"
 
 
-def describe_nearest_embedding(wanted: Mapping[str, Any], cassette: Cassette, used: Collection[str]) -> str:
+def describe_nearest_embedding(wanted: RecordedEmbedding, cassette: Cassette, used: Collection[str]) -> str:
     """Describe how texts to be embedded differ from the recorded ones."""
     known = [entry for entry in cassette.entries.values() if isinstance(entry, RecordedEmbedding)]
-    same = [entry for entry in known if list(entry.given) == list(wanted["given"])]
+    same = [entry for entry in known if entry.given == wanted.given]
     if same:
-        return f"; only the model differs: recorded with {same[0].model}, asked is {wanted['model']}"
+        return f"; only the model differs: recorded with {same[0].model}, asked is {wanted.model}"
     return f"; {len(known)} lists of other texts are recorded there"
 
 
 def _find_nearest(
-    wanted: Mapping[str, Any],
+    wanted: RecordedQuestion,
     prompt: str,
-    role: Role,
     known: Iterable[RecordedQuestion],
     cassette: Cassette,
     used: Collection[str],
 ) -> RecordedQuestion:
-    parts = set(wanted["prompt"])
-    ranked = sorted(
-        known,
-        key=lambda entry: (
-            -_similarity_of_fields(entry, wanted, role),
-            -len(parts.intersection(entry.prompt)),
-            entry.key,
-        ),
-    )
-    lines = prompt.splitlines()
+    parts, lines = set(wanted.prompt), prompt.splitlines()
     every = set(lines)
+
+    def rank(entry: RecordedQuestion) -> tuple[float, int, str]:
+        return -_similarity_of_fields(entry, wanted), -len(parts.intersection(entry.prompt)), entry.key
 
     def score(entry: RecordedQuestion) -> tuple[float, bool, float, str]:
         recorded = cassette.whole(entry.prompt).splitlines()
         others = set(recorded)
-        shared = _similarity_of_fields(entry, wanted, role) + 3 * len(every & others) / max(len(every | others), 1)
+        shared = _similarity_of_fields(entry, wanted) + 3 * len(every & others) / max(len(every | others), 1)
         return shared, entry.key not in used, _similarity_of_changes(recorded, every, lines, others), entry.key
 
-    return max(ranked[:MAX_COMPARED], key=score)
+    return max(sorted(known, key=rank)[:MAX_COMPARED], key=score)
 
 
 def _similarity_of_changes(
@@ -127,15 +114,17 @@ def _similarity_of_changes(
     return difflib.SequenceMatcher(None, was, now, autojunk=False).ratio()
 
 
-def _similarity_of_fields(entry: RecordedQuestion, question: Mapping[str, Any], role: Role) -> float:
-    same = sum(bool(getattr(entry, name) == value) for name, value in question.items())
-    return float(same + 2 * bool(entry.prompt == question["prompt"]) + 2 * (entry.role == role))
+def _similarity_of_fields(entry: RecordedQuestion, wanted: RecordedQuestion) -> float:
+    same = sum(bool(getattr(entry, name) == getattr(wanted, name)) for name in wanted.HASHED)
+    return float(same + 2 * (entry.prompt == wanted.prompt) + 2 * (entry.role == wanted.role))
 
 
-def _describe_difference(name: str, near: RecordedQuestion, question: Mapping[str, Any]) -> str:
+def _describe_difference(name: str, near: RecordedQuestion, wanted: RecordedQuestion) -> str:
     if name == "shape":
         return _FIELD_NAMES[name]
-    return f"{_FIELD_NAMES.get(name, f'the {name}')} (recorded {getattr(near, name)!r}, asked {question[name]!r})"
+    return (
+        f"{_FIELD_NAMES.get(name, f'the {name}')} (recorded {getattr(near, name)!r}, asked {getattr(wanted, name)!r})"
+    )
 
 
 def _render_messages(talk: Iterable[RecordedMessage]) -> str:
@@ -173,12 +162,11 @@ def _count_equal(one: str, other: str) -> int:
     )
 
 
-class CassetteLookup(NamedTuple):
-    """A redacted question: its key, and what is recorded with the answer."""
+class Lookup(NamedTuple, Generic[E]):
+    """A redacted question, and what is recorded with the answer."""
 
-    key: str
-    fields: dict[str, Any]
-    """What the key is a hash of; texts by their hashes."""
+    entry: E
+    """Without the answer."""
     texts: list[str]
     talk: list[RecordedMessage]
     what: Callable[[], str]
@@ -197,8 +185,8 @@ class RecordedModel:
         self._redactor = session.redactor_for(owner[0])
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
-        lookup = self._lookup(question)
-        recorded = cast(RecordedQuestion, self._answer(lookup, lambda: self._ask(question, lookup)))
+        """Return the recorded answer, or ask the model."""
+        recorded = self._answer(self._lookup(question), lambda: self._ask(question))
         if recorded.failed:
             raise BadAnswer(self._redactor.show(recorded.failed), recorded.usage)
         data = question.shape.model_validate(self._redactor.show(recorded.answer))
@@ -207,107 +195,89 @@ class RecordedModel:
     def embed(self, texts: Sequence[str]) -> list[list[float]]:
         """Return the recorded vectors, or ask the model."""
         lookup = self._lookup_vectors([self._redactor.hide(text) for text in texts])
-        recorded = cast(RecordedEmbedding, self._answer(lookup, lambda: self._embed(texts, lookup)))
+        recorded = self._answer(lookup, lambda: self._embed(texts))
         vectors = [unpack_vector(vector) for vector in recorded.vectors]
         return Embeddings(vectors, recorded.usage) if recorded.usage != NO_USAGE else vectors
 
     def close(self) -> None:
         """Do nothing: the model is shared."""
 
-    def _answer(self, lookup: CassetteLookup, ask: Callable[[], CassetteEntry]) -> CassetteEntry:
+    def _answer(self, lookup: Lookup[E], ask: Callable[[], dict[str, Any]]) -> E:
+        """Return what is recorded; if nothing is, ask, and record the answer without the requests that were sent again:
+        the same answers give the same cassette.
+        """
         session, owner = self._session, self._owner
-        with session.exclusively(lookup.key):
-            entry = session.find(owner, lookup.key)
-            if entry is None and session.replays:
+        with session.exclusively(lookup.entry.key):
+            entry = session.find(owner, lookup.entry)
+            if entry is not None:
+                return entry
+            if session.replays:
                 raise self._miss(lookup)
-            if entry is None:
-                with session.asking(owner):
-                    entry = ask()
-                session.put(owner, _without_retries(entry), lookup.texts, lookup.talk)
-        return entry
+            with session.asking(owner):
+                came = ask()
+            stored = lookup.entry.model_copy(update={**came, "usage": came["usage"].with_retries({})})
+            session.put(owner, stored, lookup.texts, lookup.talk)
+        return lookup.entry.model_copy(update=came)
 
-    def _miss(self, lookup: CassetteLookup) -> NotRecorded:
+    def _miss(self, lookup: Lookup[Any]) -> NotRecorded:
         if self._role == "metrics":  # ratings decide nothing, so the trial is not errored
             return NotRecorded(f"not recorded: {lookup.what()}; {REFRESH_HINT}")
-        return self._session.miss(self._owner, lookup.key, lookup.what(), lookup.explain)
+        return self._session.miss(self._owner, lookup.entry, lookup.what(), lookup.explain)
 
-    def _lookup(self, question: Question[T]) -> CassetteLookup:
-        hide = self._redactor.hide
+    def _lookup(self, question: Question[T]) -> Lookup[RecordedQuestion]:
+        hide, talk, last = self._redactor.hide, list[RecordedMessage](), ""
         orders, order_keys = _split_orders(hide(question.instructions))
         prompt = split_prompt(remove_fence_codes(hide(question.prompt)))
         shape = _render_schema(question.shape)
-        talk = self._talk(question)
-        fields = {
-            "model": self._identity.who,
-            "parameters": hide(dict(self._identity.parameters)),
-            "orders": order_keys,
-            "talk": talk[-1].key if talk else "",
-            "prompt": tuple(content_key(piece) for piece in prompt),
-            "shape": content_key(shape),
-            "sample": question.sample,
-        }
+        for line in question.talk:
+            text = remove_fence_codes(hide(line.text))
+            talk.append(
+                RecordedMessage(key=content_key([last, line.role, text]), role=line.role, text=text, after=last)
+            )
+            last = talk[-1].key
+        entry = RecordedQuestion(
+            key="",
+            of=(self._owner,),
+            role=self._role,
+            about=question.about,
+            model=self._identity.who,
+            parameters=hide(dict(self._identity.parameters)),
+            orders=order_keys,
+            talk=last,
+            prompt=tuple(map(content_key, prompt)),
+            shape=content_key(shape),
+            sample=question.sample,
+        ).keyed()
         texts = [*orders, *prompt, shape]
         about = f" about {question.about}" if question.about else ""
-        return CassetteLookup(
-            content_key(fields),
-            fields,
+        return Lookup(
+            entry,
             texts,
             talk,
             lambda: f"a question of {self._role}{about}, {_last_line(prompt)}",
-            partial(describe_nearest_question, fields, texts, talk, self._role),
+            partial(describe_nearest_question, entry, texts, talk),
         )
 
-    def _talk(self, question: Question[Any]) -> list[RecordedMessage]:
-        talk: list[RecordedMessage] = []
-        last = ""
-        for line in question.talk:
-            text = remove_fence_codes(self._redactor.hide(line.text))
-            key = content_key([last, line.role, text])
-            talk.append(RecordedMessage(key=key, role=line.role, text=text, after=last))
-            last = talk[-1].key
-        return talk
+    def _lookup_vectors(self, texts: list[str]) -> Lookup[RecordedEmbedding]:
+        model, given = f"{self._identity.who} {self._identity.embeddings}".strip(), tuple(map(content_key, texts))
+        about: dict[str, Any] = {"role": self._role, "model": model, "given": given}
+        entry = RecordedEmbedding(key="", of=(self._owner,), vectors=(), **about).keyed()
+        what = f"vectors that {self._role} asks for, of {texts[0][:80]!r}" if texts else "vectors of nothing"
+        return Lookup(entry, texts, [], lambda: what, partial(describe_nearest_embedding, entry))
 
-    def _lookup_vectors(self, texts: list[str]) -> CassetteLookup:
-        model = f"{self._identity.who} {self._identity.embeddings}".strip()
-        fields = {"model": model, "given": [content_key(text) for text in texts]}
-        return CassetteLookup(
-            content_key(fields),
-            fields,
-            texts,
-            [],
-            lambda: f"vectors that {self._role} asks for, of {texts[0][:80]!r}" if texts else "vectors of nothing",
-            partial(describe_nearest_embedding, fields),
-        )
-
-    def _ask(self, question: Question[Any], lookup: CassetteLookup) -> RecordedQuestion:
-        came: dict[str, Any]
+    def _ask(self, question: Question[Any]) -> dict[str, Any]:
         hide = self._redactor.hide
         try:
             answer = self._model.ask(question)
         except BadAnswer as bad:
-            came = {"failed": hide(str(bad)) or "it gave no answer", "usage": bad.usage}
-        else:
-            by = hide(answer.model)
-            came = {"answer": hide(answer.data.model_dump(mode="json", by_alias=True)), "usage": answer.usage}
-            came["by"] = by if by != self._identity.who else ""
-        return RecordedQuestion(
-            key=lookup.key, of=(self._owner,), role=self._role, about=question.about, **lookup.fields, **came
-        )
+            return {"failed": hide(str(bad)) or "it gave no answer", "usage": bad.usage}
+        by, data = hide(answer.model), hide(answer.data.model_dump(mode="json", by_alias=True))
+        return {"answer": data, "usage": answer.usage, "by": by if by != self._identity.who else ""}
 
-    def _embed(self, texts: Sequence[str], lookup: CassetteLookup) -> RecordedEmbedding:
+    def _embed(self, texts: Sequence[str]) -> dict[str, Any]:
         made = self._model.embed(texts)
-        vectors = tuple(pack_vector(vector) for vector in made)
         usage = made.usage if isinstance(made, Embeddings) else NO_USAGE
-        return RecordedEmbedding(
-            key=lookup.key, of=(self._owner,), role=self._role, vectors=vectors, usage=usage, **lookup.fields
-        )
-
-
-def _without_retries(entry: CassetteEntry) -> CassetteEntry:
-    """Return an entry without the requests that were sent again: the same answers give the same cassette."""
-    if isinstance(entry, RecordedTurn | RecordedModelCall) or not entry.usage.retries:
-        return entry
-    return entry.model_copy(update={"usage": entry.usage.with_retries({})})
+        return {"vectors": tuple(map(pack_vector, made)), "usage": usage}
 
 
 @lru_cache(64)

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import orjson
 
@@ -243,6 +243,7 @@ def role_of(entry: CassetteEntry) -> str:
     return f"agent {entry.solver}" if isinstance(entry, RecordedTurn) else entry.role
 
 
+E = TypeVar("E", bound=CassetteEntry)
 DescribeNearest = Callable[[Cassette, Collection[str]], str]
 """Returns how the nearest recorded entry differs from what was asked; it is given the keys that the trial has used."""
 
@@ -341,12 +342,12 @@ class RecordingSession:
         with lock:
             yield
 
-    def find(self, owner: TrialKey, key: str, *, counted: bool = True) -> CassetteEntry | None:
-        """Return the entry of a key and mark it as used; while recording everything, only if this run added it."""
+    def find(self, owner: TrialKey, asked: E, *, counted: bool = True) -> E | None:
+        """Return what is recorded for an entry, and mark it as used; while recording everything, only if it is new."""
         with self._lock:
             cassette = self._cassette(owner)
-            entry, is_new = cassette.file.entries.get(key), key in cassette.replaced
-            if entry is None or (self.mode == "record" and not is_new):
+            entry, is_new = cassette.file.entries.get(asked.key), asked.key in cassette.replaced
+            if not isinstance(entry, type(asked)) or (self.mode == "record" and not is_new):
                 return None
             self._replayed += counted and not is_new
             cassette.use(entry, owner, claim=not self.replays)
@@ -370,7 +371,7 @@ class RecordingSession:
         except BadAnswer:
             raise
         except BaseException:
-            self._interrupted.add(owner)
+            self.interrupt(owner)
             raise
 
     def record_calls(self, owner: TrialKey) -> None:
@@ -383,13 +384,13 @@ class RecordingSession:
         with self._lock:
             self._interrupted.add(owner)
 
-    def miss(self, owner: TrialKey, key: str, what: str, explain: DescribeNearest) -> NotRecorded:
+    def miss(self, owner: TrialKey, asked: CassetteEntry, what: str, explain: DescribeNearest) -> NotRecorded:
         """Register that a replay needs an entry that is not recorded; return the error to raise.
 
         Threads may miss several entries at once: `error_of` reports the first by name, not by time.
         """
         with self._lock:
-            self._misses.setdefault(owner, {}).setdefault((what, key), explain)
+            self._misses.setdefault(owner, {}).setdefault((what, asked.key), explain)
         return build_miss(owner, what)
 
     def refuse(self, owner: TrialKey, why: str) -> None:
@@ -430,12 +431,10 @@ class RecordingSession:
         """Remove recorded answers that were invalid, so that they are asked for again."""
         with self._lock:
             for cassette in self._cassettes.values():
-                entries = cassette.file.entries
-                for key in [
-                    key for key, entry in entries.items() if isinstance(entry, RecordedQuestion) and entry.failed
-                ]:
-                    del entries[key]
-                    cassette.changed = True
+                for key, entry in [*cassette.file.entries.items()]:
+                    if isinstance(entry, RecordedQuestion) and entry.failed:
+                        del cassette.file.entries[key]
+                        cassette.changed = True
 
     def trial_completed(self, owner: TrialKey) -> None:
         """Note a completed trial: entries that it did not use are stale."""
