@@ -35,7 +35,7 @@ def build_remote_model(choice: ModelChoice, settings: Settings, hosts: ModelHost
     own = () if choice.at_once is None else (ConcurrencyLimit(choice.at_once),)
     hosts.add_model(reference.address, choice.at_once)
     policy = ModelRetryPolicy(max_rate_limited=MAX_RATE_LIMITED, timeout=choice.timeout or settings.model_timeout)
-    build_client = partial(hosts.build_client, policy=policy, own=own, cancellation=Cancellation())
+    build_client = partial(hosts.build_client, policy=policy, own=own, cancellation=Cancellation(reference.name))
     client = build_client(build_account(reference, key, choice.api_version), key.hint)
     embed = _build_embedder(reference, key, choice, settings, build_client)
     max_tokens = _find_max_tokens(reference, choice, settings)

@@ -29,7 +29,7 @@ QUOTA_CODES = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 """Error codes that some endpoints send with status 429 when waiting does not help."""
 
 
-class CallCancelled(Exception):
+class CallCancelled(ModelOutage):
     """The model was closed before or during a call."""
 
 
@@ -69,11 +69,12 @@ class TimedRequest(RequestStop):
 class Cancellation:
     """Ends the requests of one model from another thread: those under way and those that are waiting."""
 
-    def __init__(self) -> None:
+    def __init__(self, model: str = "the model") -> None:
         self._lock = threading.Lock()
         self._cancelled = threading.Event()
-        self._attempts: set[TimedRequest] = set()
-        self._limits: set[ConcurrencyLimit] = set()
+        self._message = f"the question to {model} was cancelled: the run is over"
+        self._ends: set[Callable[[], None]] = set()
+        """What ends or wakes the requests."""
 
     @property
     def is_cancelled(self) -> bool:
@@ -85,23 +86,26 @@ class Cancellation:
         with self._lock:
             is_first = not self._cancelled.is_set()
             self._cancelled.set()
-        for attempt in tuple(self._attempts):
-            attempt.stop()
-        for limit in tuple(self._limits):
-            limit.wake()
+        for end in tuple(self._ends):
+            end()
         return is_first
+
+    def check(self) -> None:
+        """Raise CallCancelled if all requests end now."""
+        if self.is_cancelled:
+            raise CallCancelled(self._message)
 
     def wait(self, seconds: float) -> None:
         """Wait; raise CallCancelled if the requests end meanwhile."""
-        if self._cancelled.wait(seconds):
-            raise CallCancelled
+        self._cancelled.wait(seconds)
+        self.check()
 
     @contextmanager
     def slot(self, limit: ConcurrencyLimit) -> Iterator[None]:
         """Wait for a slot of a limit; raise CallCancelled if the requests end meanwhile."""
-        self._limits.add(limit)
+        self._ends.add(limit.wake)
         if not limit.take(lambda: self.is_cancelled):
-            raise CallCancelled
+            self.check()
         try:
             yield
         finally:
@@ -113,15 +117,14 @@ class Cancellation:
         attempt = TimedRequest(seconds)
         timer = threading.Timer(seconds, attempt.expire)
         timer.daemon = True
-        self._attempts.add(attempt)
+        self._ends.add(attempt.stop)
         try:
-            if self.is_cancelled:
-                raise CallCancelled
+            self.check()
             timer.start()
             yield attempt
         finally:
             timer.cancel()
-            self._attempts.discard(attempt)
+            self._ends.discard(attempt.stop)
             attempt.detach()
 
 
@@ -180,8 +183,7 @@ class ModelClient:
                 raise ModelOutage(str(too_long)) from None
             except ProviderFailed as error:
                 failed = error
-            if self.cancellation.is_cancelled:
-                raise CallCancelled
+            self.cancellation.check()
             if attempt.is_late:
                 limit = (
                     f" ({self._policy.timeout:g} seconds; --model-timeout allows more)" if self._policy.timeout else ""

@@ -6,7 +6,6 @@ See docs/decisions/0008-judges-and-models.md.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 import orjson
@@ -14,7 +13,7 @@ from pydantic import BaseModel, JsonValue, ValidationError
 
 from clerkship.kit.text import replace_surrogates
 from clerkship.llm.chat import build_usage, request_chat
-from clerkship.llm.client import CallCancelled, ModelClient
+from clerkship.llm.client import ModelClient
 from clerkship.llm.contract import BadAnswer, Embeddings, ModelAnswer, Question
 from clerkship.llm.model_reference import ModelReference
 from clerkship.llm.retry import ModelOutage, RequestDeclined, TimeSpent
@@ -114,28 +113,6 @@ class RemoteModel:
 
     def ask(self, question: Question[T]) -> ModelAnswer[T]:
         """Ask, and ask again with the error if the answer does not have the shape."""
-        with self._as_outage():
-            return self._ask(question)
-
-    def embed(self, texts: Sequence[str]) -> list[list[float]]:
-        """Return one vector per text, in order."""
-        with self._as_outage():
-            return self._embed(texts)
-
-    def close(self) -> None:
-        """Cancel the requests under way, and release the connections if no other model uses them."""
-        if self._client.cancellation.cancel():
-            self._close()
-
-    @contextmanager
-    def _as_outage(self) -> Iterator[None]:
-        """Raise ModelOutage for a call that is cancelled."""
-        try:
-            yield
-        except CallCancelled:
-            raise ModelOutage(f"the question to {self.name} was cancelled: the run is over") from None
-
-    def _ask(self, question: Question[T]) -> ModelAnswer[T]:
         messages, time_spent, usage, wrong, reply = _build_messages(question), TimeSpent(), NO_USAGE, "", _NO_REPLY
         for repair in range(MAX_REPAIRS + 1):
             if repair:
@@ -158,6 +135,15 @@ class RemoteModel:
             invalid = ModelMessage("assistant", text or NO_TEXT)
             messages = (*messages, invalid, ModelMessage("user", _REPAIR.format(wrong=wrong)))
         raise BadAnswer(f"{self.name} {_describe_failure(reply, wrong)}", usage)
+
+    def embed(self, texts: Sequence[str]) -> list[list[float]]:
+        """Return one vector per text, in order."""
+        return self._embed(texts)
+
+    def close(self) -> None:
+        """Cancel the requests under way, and release the connections if no other model uses them."""
+        if self._client.cancellation.cancel():
+            self._close()
 
     def _send(self, messages: tuple[ModelMessage, ...], question: Question[T], time_spent: TimeSpent) -> ChatReply:
         """Send the request in the best form that the provider accepts.

@@ -315,14 +315,10 @@ class RecordingSession:
 
     def providers(self) -> set[str]:
         """Return the providers that agents called, and those whose addresses they sent to a model."""
-        calls = {entry.key: entry for entry in self.entries() if isinstance(entry, RecordedModelCall)}
-        texts = {
-            cassette.file.texts[part]
-            for cassette in self._cassettes.values()
-            for key in calls.keys() & cassette.file.entries.keys()
-            for part in calls[key].request
-        }
-        return {call.provider for call in calls.values()}.union(*map(_MODEL_ADDRESS.findall, texts))
+        calls = [entry for entry in self.entries() if isinstance(entry, RecordedModelCall)]
+        parts = {part for call in calls for part in call.request}
+        texts = (each.file.texts.get(part, "") for each in self._cassettes.values() for part in parts)
+        return {call.provider for call in calls}.union(*map(_MODEL_ADDRESS.findall, texts))
 
     def digest(self, task: str) -> str:
         """Return the hash of a task's cassette, as it was loaded."""
