@@ -38,6 +38,7 @@ from clerkship.sandbox.handle import Sandboxes
 
 if TYPE_CHECKING:
     from clerkship.model_proxy.limits import ReachedLimit
+    from clerkship.model_proxy.trial_calls import TrialCalls
     from clerkship.sandbox.mcp_access import McpAddress
     from clerkship.sandbox.model_access import ModelAddress
     from clerkship.sandbox.trace_access import TraceAddress
@@ -129,18 +130,22 @@ class Trial:
                 if self.playground.log.overflowed:  # the model that is the agent was refused for it
                     return self._agent_failed(LOG_FULL)
                 raise
-            models = self._context.gateway.models
-            if models is not None and (outage := models.find_outage(playground)):
-                self._outage = f"{outage}; the agent then failed: {error}"
+            calls = self._find_calls()
+            if calls is not None and calls.outage:
+                self._outage = f"{calls.outage}; the agent then failed: {error}"
                 return "errored"
             trace = getattr(error, "trace", "")  # an agent may raise its own subclass
             if trace and isinstance(trace, str):
                 playground.sidecar.facts["agent_traceback"] = self._redact_trace(trace)
             return self._agent_failed(str(error))
 
-    def _find_reached_limit(self) -> "ReachedLimit | None":
+    def _find_calls(self) -> "TrialCalls | None":
         models = self._context.gateway.models
-        return None if models is None else models.find_reached_limit(self.playground)
+        return None if models is None else models.find_calls(self.playground)
+
+    def _find_reached_limit(self) -> "ReachedLimit | None":
+        calls = self._find_calls()
+        return None if calls is None else calls.limits.reached
 
     def _end_at_limit(self, reached: "ReachedLimit") -> Ending:
         return self._agent_failed(reached.message) if reached.ending == "agent_failed" else reached.ending
@@ -173,7 +178,8 @@ class Trial:
         if proxy is not None:
             recording = context.models.record_calls(built.snapshot.task.name, self.spec.trial, playground)
             models = proxy.open_trial(playground, context.base_url, recording)
-            if (reached := proxy.check_run_limit(playground)) is not None:
+            calls = self._find_calls()
+            if calls is not None and (reached := calls.limits.check_run()) is not None:
                 return reached.ending
         agent = self._keep_agent(self._open_agent(models))
         if entry not in agent.entries:

@@ -15,7 +15,7 @@ from clerkship.model.errors import PlatformError
 from clerkship.model.redaction import build_redactor
 from clerkship.model.usage import ModelLimits
 from clerkship.model_proxy.faults import CallFaults
-from clerkship.model_proxy.limits import CallUse, ReachedLimit, RunLimits
+from clerkship.model_proxy.limits import CallUse, RunLimits
 from clerkship.model_proxy.trial_calls import FindPrices, OpenCall, TrialCalls, TrialHost
 from clerkship.providers.apis import APIS
 from clerkship.providers.connections import (
@@ -112,19 +112,10 @@ class ModelProxy:
         opened = self._trials.get(name)
         return None if opened is None else opened.calls.host
 
-    def find_reached_limit(self, trial: TrialHost) -> ReachedLimit | None:
-        """Return the limit for which calls of a trial are refused, if there is one."""
+    def find_calls(self, trial: TrialHost) -> TrialCalls | None:
+        """Return the calls of a trial, while its agent may call models."""
         opened = self._trials.get(self._names.get(id(trial), ""))
-        return None if opened is None else opened.calls.limits.reached
-
-    def find_outage(self, trial: TrialHost) -> str:
-        """Return why the last call of a trial has no answer, if its provider is the reason."""
-        opened = self._trials.get(self._names.get(id(trial), ""))
-        return "" if opened is None else opened.calls.outage
-
-    def check_run_limit(self, trial: TrialHost) -> ReachedLimit | None:
-        """Return the limit of the run, if it is reached before a trial has made a call."""
-        return self._trials[self._names[id(trial)]].calls.limits.check_run()
+        return None if opened is None else opened.calls
 
     def end_trial(self, trial: TrialHost) -> None:
         """Accept no more calls of a trial, and end those that are open."""
