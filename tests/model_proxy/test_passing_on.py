@@ -172,7 +172,7 @@ def test_stream_is_read_no_faster_than_the_agent_reads_and_ends_with_its_connect
         lines = response.iter_lines()  # httpx closes the response with it
         next(lines)
         [trial] = desk.proxy._trials.values()
-        [call] = trial.calls._open
+        [call] = trial._open
         assert len(event) <= wait_until_stable(lambda: len(call.response)) < 4500 * len(event)
     wait_until(lambda: bool(desk.calls))
     assert desk.calls[0].error == "the agent did not read the response to its end"

@@ -14,7 +14,7 @@ from clerkship.llm.retry import ModelOutage, TimeSpent
 from clerkship.llm.token_limit import TokenLimit
 from clerkship.model.usage import Prices, Usage
 from clerkship.providers.apis import APIS
-from clerkship.providers.contract import ChatReply, ChatRequest, ModelOperation, ProviderApi, TokenCounts, object_of
+from clerkship.providers.contract import ChatReply, ChatRequest, ModelOperation, TokenCounts, object_of
 from clerkship.providers.openai import parse_cost, parse_tokens
 
 
@@ -35,16 +35,11 @@ def request_chat(
     answer = token_limit.send(parameters, post)
     reply = api.parse_chat(answer)
     if reply is None:
+        reader = api.open_reader(ModelOperation("chat", ""), is_stream=False)
+        reader.read(object_of(answer))
         message = f"the answer of {client.host} has no message: {orjson.dumps(answer)[:200].decode()}"
-        raise ModelOutage(message, build_usage(_read_tokens(api, answer), None, None))
+        raise ModelOutage(message, build_usage(reader.build_summary().tokens, None, None))
     return reply
-
-
-def _read_tokens(api: ProviderApi, answer: Any) -> TokenCounts | None:
-    """Return the tokens of an answer without a message."""
-    reader = api.open_reader(ModelOperation("chat", ""), is_stream=False)
-    reader.read(object_of(answer))
-    return reader.build_summary().tokens
 
 
 def build_usage(tokens: TokenCounts | None, cost: float | None, prices: Prices | None) -> Usage:

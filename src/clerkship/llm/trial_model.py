@@ -66,16 +66,13 @@ class UsageCounter:
 
     def used(self) -> dict[Role, Usage]:
         """Return the usage so far; the sum does not depend on the order of the answers."""
-        if not self._used:
-            return {}
+        totals: dict[Role, Usage] = {}
         with self._gate:
-            return {role: _sum(each) for role, each in sorted(self._used.items())}
-
-
-def _sum(each: Sequence[Usage]) -> Usage:
-    total = sum(each, NO_USAGE)
-    costs = [usage.cost for usage in each if usage.cost is not None]
-    return total if total.cost is None else total.model_copy(update={"cost": fsum(costs)})
+            for role, each in sorted(self._used.items()):
+                total = sum(each, NO_USAGE)
+                costs = [usage.cost for usage in each if usage.cost is not None]
+                totals[role] = total if total.cost is None else total.model_copy(update={"cost": fsum(costs)})
+        return totals
 
 
 class TrialModel:

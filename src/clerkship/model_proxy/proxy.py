@@ -5,7 +5,7 @@ The bytes of requests and responses are passed on as they are. See docs/decision
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import orjson
 
@@ -56,14 +56,6 @@ UNREACHABLE = 502
 TOO_MANY_REQUESTS = 429
 
 
-class OpenTrial(NamedTuple):
-    """A trial whose agent may call models."""
-
-    token: str
-    calls: TrialCalls
-    recording: CallRecording | None
-
-
 class ModelProxy:
     """The model calls of all agents of a run."""
 
@@ -73,7 +65,7 @@ class ModelProxy:
         self._redactor = build_redactor(keys, shortest=MIN_KEY_LENGTH)
         self._find_prices = find_prices
         self.limits = RunLimits()
-        self._trials: dict[str, OpenTrial] = {}
+        self._trials: dict[str, TrialCalls] = {}
         self._names: dict[int, str] = {}
 
     def limit(self, limits: ModelLimits, used: CallUse | None = None) -> None:
@@ -91,7 +83,7 @@ class ModelProxy:
         def redact(text: str) -> str:
             return trial.redact(self._redactor.text(text))
 
-        self._trials[name] = OpenTrial(token, TrialCalls(trial, redact, self._find_prices, self.limits), recording)
+        self._trials[name] = TrialCalls(trial, token, redact, self._find_prices, self.limits, recording)
         self._names[id(trial)] = name
 
         def build_addresses() -> dict[str, ModelAddress]:
@@ -109,21 +101,18 @@ class ModelProxy:
 
     def find_trial(self, name: str) -> TrialHost | None:
         """Return the trial with this name, while its agent may call models."""
-        opened = self._trials.get(name)
-        return None if opened is None else opened.calls.host
+        calls = self._trials.get(name)
+        return None if calls is None else calls.host
 
     def find_calls(self, trial: TrialHost) -> TrialCalls | None:
         """Return the calls of a trial, while its agent may call models."""
-        opened = self._trials.get(self._names.get(id(trial), ""))
-        return None if opened is None else opened.calls
+        return self._trials.get(self._names.get(id(trial), ""))
 
     def end_trial(self, trial: TrialHost) -> None:
         """Accept no more calls of a trial, and end those that are open."""
-        opened = self._trials.pop(self._names.pop(id(trial), ""), None)
-        if opened is not None:
-            if opened.recording is not None and (opened.calls.outage or opened.calls.limits.reached):
-                opened.recording.interrupt()
-            opened.calls.close()
+        calls = self._trials.pop(self._names.pop(id(trial), ""), None)
+        if calls is not None:
+            calls.close()
 
     def close(self) -> None:
         """Close the connections to the providers."""
@@ -150,7 +139,7 @@ class ModelProxy:
             return _refuse(api, refusal)
         return ProxiedCall(self, api, host, trial, stop).answer(request, f"/{rest}", objection)
 
-    def _authenticate(self, name: str, request: Request, operation: ModelOperation | None) -> OpenTrial:
+    def _authenticate(self, name: str, request: Request, operation: ModelOperation | None) -> TrialCalls:
         """Return the trial of a request; its token is in one of the headers in which the providers expect a key."""
         headers, trial = request.headers, self._trials.get(name)
         keys = (headers.get("x-api-key", ""), headers.get("x-goog-api-key", ""), request.query.get("key", ""))
@@ -159,7 +148,7 @@ class ModelProxy:
             reason = "the API key is not the model token of this run; use the one in OPENAI_API_KEY, ANTHROPIC_API_KEY"
             refusal = Refusal(401, "invalid_api_key", f"{reason} or GEMINI_API_KEY, or in `models` of the message")
             if trial is not None:
-                trial.calls.refuse_unauthenticated(request, operation, refusal)
+                trial.refuse_unauthenticated(request, operation, refusal)
             raise refusal
         return trial
 
@@ -176,11 +165,11 @@ class ProxiedCall:
     """One model call."""
 
     def __init__(
-        self, proxy: ModelProxy, api: ProviderApi, host: ProviderHost, trial: OpenTrial, stop: RequestStop | None
+        self, proxy: ModelProxy, api: ProviderApi, host: ProviderHost, calls: TrialCalls, stop: RequestStop | None
     ) -> None:
-        self._proxy, self._api, self._host, self._calls = proxy, api, host, trial.calls
+        self._proxy, self._api, self._host, self._calls = proxy, api, host, calls
         self._stop = stop
-        self._recording = trial.recording
+        self._recording = calls.recording
         self._asked: AskedCall | None = None
 
     def answer(self, request: Request, path: str, objection: Refusal | None) -> Reply:

@@ -29,7 +29,7 @@ from clerkship.providers.contract import (
     join_text,
     object_of,
 )
-from clerkship.recording.recorded_calls import hide_stream
+from clerkship.recording.recorded_calls import CallRecording, hide_stream
 from clerkship.sandbox.faults.contract import FREE_OPERATIONS
 from clerkship.sandbox.request import Refusal, Request
 
@@ -159,9 +159,16 @@ class TrialCalls:
     """The model calls of one trial, and its account of tokens and costs."""
 
     def __init__(
-        self, host: TrialHost, redact: Callable[[str], str], find_prices: FindPrices, limits: RunLimits
+        self,
+        host: TrialHost,
+        token: str,
+        redact: Callable[[str], str],
+        find_prices: FindPrices,
+        limits: RunLimits,
+        recording: CallRecording | None,
     ) -> None:
-        self.host, self._redact, self._find_prices = host, redact, find_prices
+        self.host, self.token, self.recording = host, token, recording
+        self._redact, self._find_prices = redact, find_prices
         self.limits = TrialLimits(limits)
         self._open: set[OpenCall] = set()
         self._is_closed = False
@@ -331,6 +338,8 @@ class TrialCalls:
 
     def close(self) -> None:
         """End the calls that are open, and add the account of all calls to the facts of the trial."""
+        if self.recording is not None and (self.outage or self.limits.reached):
+            self.recording.interrupt()
         with self.host.lock:
             self._is_closed, calls = True, list(self._open)
         for call in calls:

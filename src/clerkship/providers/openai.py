@@ -33,8 +33,9 @@ from clerkship.providers.contract import (
 _PATH = re.compile(r"(?:/v1)*(?P<rest>/(?:chat/completions|responses|embeddings|models(?:/[\w.:-]+)?))")
 _OPERATIONS = {"/chat/completions": "chat", "/responses": "responses", "/embeddings": "embeddings"}
 _CONTENT = frozenset({"messages", "input", "model", "tools", "instructions", "functions", "stream"})
-_SESSION = frozenset({"metadata", "user", "client_metadata", "prompt_cache_key", "safety_identifier"})
-"""Fields of a request that are not parameters of the model: its content, and what names a session or a user."""
+"""Fields of a request that are its content."""
+SESSION_FIELDS = frozenset({"metadata", "user", "client_metadata", "prompt_cache_key", "safety_identifier"})
+"""Fields that identify a session or a user, and do not change the answer."""
 _LAST_EVENTS = frozenset({"response.completed", "response.failed", "response.incomplete"})
 
 
@@ -65,7 +66,7 @@ class OpenAiApi:
         results = _list_results(body.get("messages"), body.get("input"))
         return RequestSummary(
             text_of(body.get("model")),
-            {name: value for name, value in body.items() if name not in _CONTENT | _SESSION},
+            {name: value for name, value in body.items() if name not in _CONTENT | SESSION_FIELDS},
             tuple(_tool_name(tool) for tool in (*list_of(body.get("tools")), *list_of(body.get("functions")))),
             tuple(results),
             body.get("stream") is True,

@@ -268,11 +268,6 @@ class Cassette:
         cassette._is_damaged = False
         return cassette
 
-    @classmethod
-    def restart(cls, path: Path) -> "Cassette":
-        """Return an empty cassette in place of a damaged file, which is overwritten on the first save."""
-        return cls(path, path.read_bytes())
-
     def _add_line(self, number: int, line: bytes) -> None:
         try:
             item = _LINE.validate_json(line)

@@ -161,13 +161,9 @@ class AgentRecording:
         heard: dict[str, JsonValue] = {"sandbox": message.conversation} if self._names_sandbox else {}
         return {**heard, "text": message.text, **({"metadata": dict(message.metadata)} if message.metadata else {})}
 
-    def has_start(self) -> bool:
-        """Return whether the agent did something before the first message."""
-        return self._session.find(self._owner, self._turn(0, None), counted=False) is not None
-
-    def find_end(self) -> RecordedTurn | None:
-        """Return what is recorded of the agent after its last reply; None if it did not fail then."""
-        return self._session.find(self._owner, self._turn(END, None), counted=False)
+    def find(self, number: int) -> RecordedTurn | None:
+        """Return what is recorded before the first message (0) or after the last reply (END)."""
+        return self._session.find(self._owner, self._turn(number, None), counted=False)
 
     def save(self, number: int, heard: JsonValue, **came: Any) -> None:
         """Record a turn; in refresh mode only if it is missing."""
@@ -268,7 +264,7 @@ class RecordedAgent:
     def __init__(self, recording: AgentRecording) -> None:
         self._recording = recording
         self.entries: frozenset[EntryPointName] = frozenset(
-            {"on_start", "on_turn"} if recording.has_start() else {"on_turn"}
+            {"on_start", "on_turn"} if recording.find(0) is not None else {"on_turn"}
         )
 
     async def on_start(self, start: Start, sandboxes: Sandboxes) -> Sequence[ReplyPart]:
@@ -281,7 +277,7 @@ class RecordedAgent:
 
     async def check_end(self) -> None:
         """Repeat a failure after its last reply."""
-        end = self._recording.find_end()
+        end = self._recording.find(END)
         if end is not None and end.failed:
             raise AgentError(self._recording.show(end.failed))
 

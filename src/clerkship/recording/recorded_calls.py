@@ -9,7 +9,7 @@ See docs/decisions/0037-record-model-calls.md.
 import re
 import tempfile
 import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterator, Mapping, Set
 from functools import lru_cache, partial
 from itertools import count
 from pathlib import Path
@@ -19,6 +19,7 @@ import orjson
 
 from clerkship.events.log import Log
 from clerkship.kit.wall import now
+from clerkship.providers.openai import SESSION_FIELDS
 from clerkship.providers.server_sent_events import EventSplitter, parse_event
 from clerkship.recording.cassette import Cassette, RecordedModelCall, TrialKey, content_key
 from clerkship.recording.current_date import hide_current_date
@@ -26,10 +27,9 @@ from clerkship.recording.recorded_model import render_diff
 from clerkship.recording.session import NotRecorded, RecordingSession, build_miss
 from clerkship.recording.shown_ids import UUID, ShownIds
 
-IGNORED = frozenset({"client_metadata", "metadata", "prompt_cache_key", "safety_identifier", "stream_options", "user"})
-"""Fields that identify a session or a user, and do not change the answer."""
+IGNORED = SESSION_FIELDS | {"stream_options"}
 IGNORED_IN_ENTRIES = frozenset({"internal_chat_message_metadata_passthrough"})
-"""Fields of messages with the same use: Codex puts the time and the turn there."""
+"""Fields of messages that identify a session: Codex puts the time and the turn there."""
 LISTS = ("system", "instructions", "tools", "messages", "input", "contents")
 """Fields whose entries are compared one by one."""
 PASSING = frozenset({408, 409, 425, 429})
@@ -275,15 +275,15 @@ def describe_nearest_call(asked: AskedCall, cassette: Cassette, used: Collection
     if same:
         return f"; this request is recorded {max(entry.number for entry in same)} times"
     wanted = asked.entry.request
-    near = max(own, key=lambda entry: (_count_equal(wanted, entry.request), entry.key not in used, entry.key))
+
+    def score(entry: RecordedModelCall) -> tuple[float, bool, str]:
+        equal = len(set(wanted) & set(entry.request)) - abs(len(wanted) - len(entry.request)) / 100
+        return equal, entry.key not in used, entry.key
+
+    near = max(own, key=score)
     recorded = "\n".join(_indent(cassette.texts[key]) for key in near.request)
     current = "\n".join(map(_indent, asked.texts))
     return f"; the nearest recorded request differs{render_diff('the request', recorded, current)}"
-
-
-def _count_equal(one: Sequence[str], other: Sequence[str]) -> float:
-    """Return how many parts are equal; the length matters less."""
-    return len(set(one) & set(other)) - abs(len(one) - len(other)) / 100
 
 
 def _indent(text: str) -> str:

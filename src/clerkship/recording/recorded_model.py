@@ -3,6 +3,7 @@
 import difflib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import lru_cache, partial
+from os.path import commonprefix
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import orjson
@@ -149,17 +150,10 @@ def _cut_line(line: str, diff: Sequence[str]) -> str:
         return line
     sign = line[0]
     others = [other for other in diff if sign != other[0] != " "] if sign != " " else []
-    equal = max((_count_equal(line[1:], other[1:]) for other in others), default=0)
+    equal = max((len(commonprefix((line[1:], other[1:]))) for other in others), default=0)  # noqa: RUF071  (texts, not paths)
     start = max(1, equal - MAX_LINE_LENGTH // 2)
     end = start + MAX_LINE_LENGTH - 1
     return f"{sign}{'…' * (start > 1)}{line[start:end]}{'…' * (end < len(line))}"
-
-
-def _count_equal(one: str, other: str) -> int:
-    """Return how many characters two texts have in common at their beginnings."""
-    return next(
-        (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
-    )
 
 
 class Lookup(NamedTuple, Generic[E]):
@@ -213,8 +207,12 @@ class RecordedModel:
                 return entry
             if session.replays:
                 raise self._miss(lookup)
-            with session.asking(owner):
+            try:
                 came = ask()
+            except BaseException as error:
+                if not isinstance(error, BadAnswer):  # the other questions of the trial are not known
+                    session.interrupt(owner)
+                raise
             stored = lookup.entry.model_copy(update={**came, "usage": came["usage"].with_retries({})})
             session.put(owner, stored, lookup.texts, lookup.talk)
         return lookup.entry.model_copy(update=came)

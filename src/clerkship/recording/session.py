@@ -15,7 +15,6 @@ import orjson
 from clerkship.kit.command_option import REFRESH_HINT
 from clerkship.kit.text import replace_surrogates
 from clerkship.kit.wall import monotonic
-from clerkship.llm.contract import BadAnswer
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.model.frozen import Frozen
 from clerkship.model.model_choice import ModelChoice
@@ -290,9 +289,10 @@ class RecordingSession:
                 raise
             hint = "it is replaced when something is recorded"
             self.warnings += [replace(problem, hint=hint) for problem in damaged.problems]
-            file = Cassette.restart(path)
-        if self.mode != "replay":
-            _require_writable(path)
+            file = Cassette(path, path.read_bytes())
+        folder = next(folder for folder in path.parents if folder.exists())
+        if self.mode != "replay" and not os.access(folder, os.W_OK):
+            raise InputError.of("this folder is not writable, and recordings are stored there", file=str(folder))
         return OpenCassette(file)
 
     @property
@@ -358,17 +358,6 @@ class RecordingSession:
             cassette.file.texts.update((content_key(text), text) for text in texts)
             cassette.file.said.update((line.key, line) for line in talk)
             cassette.put(entry, owner)
-
-    @contextmanager
-    def asking(self, owner: TrialKey) -> Iterator[None]:
-        """Ask a model for a trial. If that fails, no entry of the trial counts as stale."""
-        try:
-            yield
-        except BadAnswer:
-            raise
-        except BaseException:
-            self.interrupt(owner)
-            raise
 
     def record_calls(self, owner: TrialKey) -> None:
         """Note that the model calls of a trial are recorded."""
@@ -500,9 +489,3 @@ def build_miss(owner: TrialKey, what: str) -> NotRecorded:
 
 def _describe_trial(owner: TrialKey) -> str:
     return f"{owner[0]!r}, trial {owner[1]}"
-
-
-def _require_writable(path: Path) -> None:
-    folder = next(folder for folder in path.parents if folder.exists())
-    if not os.access(folder, os.W_OK):
-        raise InputError.of("this folder is not writable, and recordings are stored there", file=str(folder))
