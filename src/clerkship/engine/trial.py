@@ -37,7 +37,6 @@ from clerkship.playground.playground import Playground
 from clerkship.sandbox.handle import Sandboxes
 
 if TYPE_CHECKING:
-    from clerkship.model_proxy.limits import ReachedLimit
     from clerkship.model_proxy.trial_calls import TrialCalls
     from clerkship.sandbox.mcp_access import McpAddress
     from clerkship.sandbox.model_access import ModelAddress
@@ -118,14 +117,12 @@ class Trial:
                 ending = await self._work(people)
             if playground.log.overflowed:  # the agent caught the AgentError that this raised in it, and continued
                 raise AgentError(LOG_FULL)
-            reached = self._find_reached_limit()
-            return ending if reached is None else self._end_at_limit(reached)
+            return self._end_at_limit() or ending
         except (AgentError, ClerkshipError) as error:
             if playground.broken is not None:  # a simulator failed, and the agent failed because of that
                 return "errored"
-            reached = self._find_reached_limit()
-            if reached is not None:  # the agent, or the model that is one, failed because its call was refused
-                return self._end_at_limit(reached)
+            if (at_limit := self._end_at_limit()) is not None:
+                return at_limit  # the agent, or the model that is one, failed because its call was refused
             if not isinstance(error, AgentError):
                 if self.playground.log.overflowed:  # the model that is the agent was refused for it
                     return self._agent_failed(LOG_FULL)
@@ -143,11 +140,11 @@ class Trial:
         models = self._context.gateway.models
         return None if models is None else models.find_calls(self.playground)
 
-    def _find_reached_limit(self) -> "ReachedLimit | None":
+    def _end_at_limit(self) -> Ending | None:
+        """Return how the trial ends because of a limit of its model calls; None if none is reached."""
         calls = self._find_calls()
-        return None if calls is None else calls.limits.reached
-
-    def _end_at_limit(self, reached: "ReachedLimit") -> Ending:
+        if calls is None or (reached := calls.limits.reached) is None:
+            return None
         return self._agent_failed(reached.message) if reached.ending == "agent_failed" else reached.ending
 
     def save_stack(self, stack: str) -> None:
@@ -289,7 +286,8 @@ class Trial:
         self._close_agent()
         agent_ended = 0 if self._times is None else time_ns()
         if self._context.gateway.models is not None:
-            reached = self._find_reached_limit()
+            calls = self._find_calls()
+            reached = None if calls is None else calls.limits.reached
             self._context.gateway.models.end_trial(self.playground)
             if reached is not None and reached.ending != "agent_failed" and not error:  # also if the agent went on
                 ending, error = reached.ending, reached.message

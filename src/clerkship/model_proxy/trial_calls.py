@@ -201,9 +201,9 @@ class TrialCalls:
         return call
 
     def refuse_unauthenticated(self, request: Request, operation: ModelOperation | None, refusal: Refusal) -> None:
-        """Log a request to the address of the trial without its token, as an event that nobody's action is.
+        """Log a request to the address of the trial without its token, but not as an action of the agent.
 
-        Only the first ones are logged, because any client that knows the address can send more; others are counted.
+        Only the first ones are logged, because any client that knows the address can send more. Others are counted.
         """
         with self.host.lock:
             self._unauthenticated += 1
