@@ -4,7 +4,7 @@ See docs/decisions/0040-faults-of-model-calls.md.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
 from typing import Any, NamedTuple
 
@@ -15,7 +15,7 @@ from clerkship.model_proxy.refusals import build_refusal, stream_response
 from clerkship.model_proxy.trial_calls import SOURCE, OpenCall, TrialHost
 from clerkship.model_proxy.truncation import cut_answer
 from clerkship.providers.contract import ProviderApi
-from clerkship.providers.server_sent_events import DONE, EventSplitter
+from clerkship.providers.server_sent_events import DONE, StreamEvent, split_events
 from clerkship.sandbox.faults.contract import ModelFault
 from clerkship.sandbox.faults.model_faults import (
     ModelErrorFault,
@@ -120,7 +120,7 @@ class CallFaults:
     def cut(self, data: bytes, *, is_stream: bool) -> bytes:
         """Return an answer as it is after the faults that cut it; one that has no text is not affected."""
         for active in self._cuts:
-            bodies = [*_parse_events(data)] if is_stream else _parse(data)
+            bodies = [*filter(None, map(_find_body, split_events(data)))] if is_stream else _parse(data)
             is_response = is_stream and self._call.operation == "responses"
             if is_response:  # its last event has all of it
                 last = [body.get("response") for body in bodies if body.get("type") == "response.completed"]
@@ -147,10 +147,8 @@ def render_event(data: Mapping[str, Any]) -> bytes:
     return name + b"data: " + (DONE if data == _DONE else orjson.dumps(data)) + b"\n\n"
 
 
-def _parse_events(data: bytes) -> Iterator[Any]:
-    for event in EventSplitter().feed(data):
-        if event.data is not None or event.is_done:
-            yield event.data or _DONE
+def _find_body(event: StreamEvent) -> Any:
+    return _DONE if event.is_done else event.data
 
 
 def _parse(data: bytes) -> list[Any]:

@@ -34,7 +34,7 @@ from clerkship.providers.contract import (
     RequestSummary,
 )
 from clerkship.providers.openai import ask_for_usage, is_usage_only
-from clerkship.providers.server_sent_events import EventSplitter
+from clerkship.providers.server_sent_events import EventSplitter, split_events
 from clerkship.recording.recorded_calls import AskedCall, CallRecording
 from clerkship.sandbox.authentication.bearer import parse_bearer_token
 from clerkship.sandbox.handle import MODELS
@@ -336,12 +336,10 @@ class ProxiedCall:
 
     def _read_events(self, reader: AnswerReader, data: bytes) -> bytes:
         """Read the events of a stream; return those that the client gets."""
-        splitter, parts = EventSplitter(), []
-        for event in splitter.feed(data):
+        events = [*split_events(data)]
+        for event in events:
             reader.read(event.data or {})
-            if not (self._drops_usage and is_usage_only(event.data)):
-                parts.append(event.raw)
-        return b"".join([*parts, splitter.take_rest()])
+        return b"".join(event.raw for event in events if not (self._drops_usage and is_usage_only(event.data)))
 
 
 class StreamedResponse:

@@ -55,3 +55,10 @@ def parse_event(raw: bytes) -> StreamEvent:
     except orjson.JSONDecodeError:
         value = None
     return StreamEvent(raw, value if isinstance(value, dict) else None)
+
+
+def split_events(data: bytes) -> Iterator[StreamEvent]:
+    """Yield the events of a stream that has ended; the last one may be incomplete or empty."""
+    splitter = EventSplitter()
+    yield from splitter.feed(data)
+    yield parse_event(splitter.take_rest())

@@ -7,7 +7,7 @@ import orjson
 
 from clerkship.providers.apis import APIS, find_api
 from clerkship.providers.contract import ModelOperation, ModelToolResult, ProviderName, list_of, object_of, text_of
-from clerkship.providers.server_sent_events import EventSplitter, parse_event
+from clerkship.providers.server_sent_events import split_events
 
 _SYSTEM_ROLES = ("system", "developer")
 
@@ -41,8 +41,7 @@ def _parse_response(response: str) -> Iterator[Mapping[str, Any]]:
     try:
         yield object_of(orjson.loads(response))
     except orjson.JSONDecodeError:
-        splitter = EventSplitter()
-        events = [*splitter.feed(response.encode(errors="replace")), parse_event(splitter.take_rest())]
+        events = split_events(response.encode(errors="replace"))
         yield from (event.data for event in events if event.data is not None)
 
 

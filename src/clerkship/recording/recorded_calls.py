@@ -20,7 +20,7 @@ import orjson
 from clerkship.events.log import Log
 from clerkship.kit.wall import now
 from clerkship.providers.openai import SESSION_FIELDS
-from clerkship.providers.server_sent_events import EventSplitter, parse_event
+from clerkship.providers.server_sent_events import split_events
 from clerkship.recording.cassette import Cassette, RecordedModelCall, TrialKey, content_key
 from clerkship.recording.current_date import hide_current_date
 from clerkship.recording.recorded_model import render_diff
@@ -219,8 +219,7 @@ def _folder_pattern(folder: str) -> "re.Pattern[str]":
 
 def hide_stream(text: str, hide: Callable[[str], str]) -> Iterator[str]:
     """Yield the events of a stream, redacted. A secret that several events share moves into the first of them."""
-    splitter = EventSplitter()
-    events = [*splitter.feed(text.encode()), parse_event(splitter.take_rest())]
+    events = [*split_events(text.encode())]
     leaves: dict[str, list[tuple[Any, Any]]] = {}
     for event in events:
         for name, holder, field in _list_texts(event.data, ""):
