@@ -232,7 +232,7 @@ class Settings:
         "off", "`on`: other machines may also use the server's listeners that ask for no password (MLLP)", _SWITCH
     )
     server_root_path: str = _setting("", "prefix that a proxy adds to paths; by default that of the public address")
-    server_key: str = _setting("", "key with which `push`, `pull` and `run --on` call a server", _SECRET_TEXT)
+    server_key: str = _setting("", "key with which `push`, `pull`, `run --on` and `view` call a server", _SECRET_TEXT)
     prices: str = _setting("", "YAML file of prices: model, `input` and `output` in dollars per million tokens")
     embeddings: str = _setting(
         "text-embedding-3-large",

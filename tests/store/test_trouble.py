@@ -27,7 +27,7 @@ from clerkship.settings import Settings
 from clerkship.store.contract import StoreFailed
 from clerkship.store.sqlite import SqliteStore
 from tests.command_server import get_command
-from tests.workbench import CATALOG, SEAL_TABLES, Workbench
+from tests.workbench import CATALOG, LATER_TABLES, Workbench
 
 ROOT = Path(__file__).parents[2]
 TASK = """
@@ -144,7 +144,7 @@ def test_store_of_version_1_is_upgraded(bench: Workbench, tmp_path: Path) -> Non
     old = sqlite3.connect(bench.store.path, isolation_level=None)
     old.execute("CREATE TABLE run_ends (run_id TEXT PRIMARY KEY, status TEXT NOT NULL, completed_at TEXT NOT NULL)")
     old.execute("INSERT INTO run_ends SELECT run_id, status, at FROM run_marks")
-    for table in ("run_marks", "regraded", "calibrations", *SEAL_TABLES):
+    for table in ("run_marks", "regraded", "calibrations", *LATER_TABLES):
         old.execute(f"DROP TABLE {table}")
     old.execute("DROP INDEX task_runs_again")
     old.execute("CREATE INDEX runs_by_start ON runs (started_at)")
@@ -177,7 +177,7 @@ def test_store_of_version_2_is_upgraded(bench: Workbench) -> None:
 def as_before(path: Path) -> None:
     """Return a store of version 2."""
     old = sqlite3.connect(path, isolation_level=None)
-    for table in ("calibrations", *SEAL_TABLES):
+    for table in ("calibrations", *LATER_TABLES):
         old.execute(f"DROP TABLE {table}")
     old.execute("PRAGMA user_version=2")
     old.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -20,7 +20,8 @@ from clerkship.playground.failure import TRACEBACK
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.listeners import ListenerPool
 
-if TYPE_CHECKING:  # few runs send traces
+if TYPE_CHECKING:  # few runs send traces, or are watched
+    from clerkship.playground.playground import Playground
     from clerkship.traces.exporter import TraceExporter
 
 MAX_GAP_SECONDS = 0.5
@@ -141,6 +142,8 @@ class BatchContext:
     """Whether agents may send spans."""
     exporter: "TraceExporter | None" = None
     """Sends the traces of trials to a collector."""
+    watch: "Callable[[Playground], None] | None" = None
+    """Called with the playground of each trial."""
 
 
 class FinishedTrial(NamedTuple):

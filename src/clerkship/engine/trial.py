@@ -58,6 +58,8 @@ class Trial:
         built = spec.built
         self.timeout = built.snapshot.timeout
         self.playground = Playground(built.snapshot.environment, built.simulators, spec.playground_seed, built.options)
+        if context.watch is not None:
+            context.watch(self.playground)
         self._grader = TrialGrader(spec, context, self.playground)
         self.overload = self._grader.overload
         self._time = AgentTime(context.watchdog, self.playground)

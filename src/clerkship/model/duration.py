@@ -54,7 +54,7 @@ def _to_timedelta(seconds: float) -> timedelta:
 def describe_duration(value: timedelta | float) -> str:
     """Return a duration for people: `350 ms`, `4.2 s`, `2 min 5 s`, `1 h`. A number is one of seconds.
 
-    Two units at most. The HTML report has the same rule in `page/value.js`.
+    Two units at most. The pages have the same rule in `viewer/src/parts/words.ts`.
     """
     seconds = value.total_seconds() if isinstance(value, timedelta) else value
     if 0 < seconds < 0.9995:

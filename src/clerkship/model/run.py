@@ -302,6 +302,8 @@ class TaskRun(Frozen):
         return TrialOutcome(self.task, self.trial, self.attempt, self.status, self.verdict)
 
 
+HUMAN = "human"
+"""The solver of runs in which a person does the tasks."""
 IsolationLevel = Literal["bubblewrap", "landlock", "none", "trusted", "remote", "built-in"]
 """How an agent was isolated from the tasks' files and from this process. A Python agent in this process is trusted, one
 at an address is remote, and a built-in one needs no isolation."""
@@ -414,6 +416,8 @@ class BenchmarkRun(Frozen):
     """The tasks in which its files differ from that version; None if it ran the version itself, or if there is none."""
     sealed: bool = False
     """Whether it was saved with seals; False for runs of versions that had none."""
+    commit: str = ""
+    """The git commit of the folder in which it was started, if that is known; a replay has none."""
 
     @property
     def is_replayed(self) -> bool:

@@ -9,8 +9,8 @@ from pathlib import Path
 from clerkship.kit.wall import monotonic
 from clerkship.store.contract import StoreFailed
 
-VERSION = 4
-READABLE = (2, 3, VERSION)
+VERSION = 5
+READABLE = (2, 3, 4, VERSION)
 """Versions that can be read without an upgrade, where nothing may be written."""
 _FIRST = """
 CREATE TABLE runs (
@@ -56,15 +56,19 @@ CREATE TABLE end_seals (
 );
 CREATE INDEX end_seals_by_run ON end_seals (run_id, mark);
 """
+_LABELS = """
+CREATE TABLE run_labels (run_id TEXT PRIMARY KEY, label TEXT NOT NULL);
+"""
 _UPGRADES = {
-    0: _FIRST + _ATTEMPTS + _CALIBRATIONS + _SEALS,
-    1: _ATTEMPTS + _FROM_FIRST + _CALIBRATIONS + _SEALS,
-    2: _CALIBRATIONS + _SEALS,
-    3: _SEALS,
+    0: _FIRST + _ATTEMPTS + _CALIBRATIONS + _SEALS + _LABELS,
+    1: _ATTEMPTS + _FROM_FIRST + _CALIBRATIONS + _SEALS + _LABELS,
+    2: _CALIBRATIONS + _SEALS + _LABELS,
+    3: _SEALS + _LABELS,
+    4: _LABELS,
     VERSION: "",
 }
 """By the version that a store has: 0 is a new one, 1 is from before runs could be resumed, 2 from before judges were
-calibrated, 3 from before trials were sealed."""
+calibrated, 3 from before trials were sealed, 4 from before runs could be labelled."""
 BUSY_TIMEOUT = 30.0
 """Seconds that another process may take before we give up."""
 CHECKPOINT_PAGES = 4000

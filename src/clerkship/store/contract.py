@@ -1,4 +1,4 @@
-"""The interface of a store. Records are only added: a run, its finished trials, its end."""
+"""The interface of a store. Records are only added: a run, its trials, its end. A run is deleted as a whole."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -66,7 +66,20 @@ class RunLock(Protocol):
         """Release the lock. The list of attempts is deleted, unless an exception ended the work."""
 
 
-class Store(Protocol):
+class RunLabels(Protocol):
+    """What a person changes of stored runs: labels, and which are kept."""
+
+    def save_label(self, run_id: str, label: str) -> None:
+        """Save the label of a run in place of the one it had; an empty one removes it."""
+
+    def labels(self) -> dict[str, str]:
+        """Return the labels of all runs that have one, by id."""
+
+    def delete(self, run_id: str) -> None:
+        """Delete a run, its trials, and the blobs that no other run uses; raise RunBusy if a process works on it."""
+
+
+class Store(RunLabels, Protocol):
     """Runs and their trials."""
 
     path: Path

@@ -1,4 +1,4 @@
-"""The store in one SQLite file, through the standard library. Rows are added, never changed.
+"""The store in one SQLite file, through the standard library. Rows are added, and only deleted with their run.
 
 See docs/decisions/0002-store-and-seals.md.
 """
@@ -12,13 +12,14 @@ from typing import Any
 
 import orjson
 
+from clerkship.by_name import load
 from clerkship.model.calibration import Calibration
 from clerkship.model.frozen import encode_model
 from clerkship.model.run import Attempt, BenchmarkRun, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.settings import Settings
 from clerkship.store.connection import WriteTransaction, build_storage_error, storage_errors
-from clerkship.store.contract import RunBusy, StoreFailed, TrialRecord
+from clerkship.store.contract import RunBusy, StoreFailed, TrialRecord, UnknownRun
 from clerkship.store.journal import Journal
 from clerkship.store.reader import RUN_QUERY, StoreReader
 from clerkship.store.seal import ChainEnd, Ledger, SealKey, TrialSeal, build_seal, digest
@@ -112,6 +113,24 @@ class SqliteStore(StoreReader):
         row = (calibration.judge.model, calibration.model_dump_json().encode())
         with self._writing():
             self._db.execute("INSERT INTO calibrations (model, record) VALUES (?, ?)", row)
+
+    def labels(self) -> dict[str, str]:
+        """Return the labels of all runs that have one, by id."""
+        return dict(self._read("SELECT run_id, label FROM run_labels"))
+
+    def save_label(self, run_id: str, label: str) -> None:
+        """Save the label of a run in place of the one it had; an empty one removes it."""
+        with self._writing():
+            self._db.execute("DELETE FROM run_labels WHERE run_id = ?", (run_id,))
+            if label:
+                self._db.execute("INSERT INTO run_labels SELECT id, ? FROM runs WHERE id = ?", (label, run_id))
+
+    def delete(self, run_id: str) -> None:
+        """Delete a run in one transaction; raise RunBusy if a process works on it, and UnknownRun if there is none."""
+        if not self._read("SELECT 1 FROM runs WHERE id = ?", run_id):
+            raise UnknownRun(f"there is no run {run_id!r}; `clerkship list` shows them")
+        with self.hold(run_id), self._writing():
+            load("clerkship.store.deletion:delete_run")(self._db, run_id)
 
     def ledger(self, run_id: str) -> Ledger:
         """Load the seals of a run."""

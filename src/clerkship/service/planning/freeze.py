@@ -168,7 +168,18 @@ def _build_snapshots(selected: SelectedTasks) -> tuple[Snapshot, ...]:
     timeout = loaded.request.timeout or (benchmark and benchmark.timeout) or loaded.settings.timeout
     axes = benchmark.gate_axes if benchmark is not None else None
     snapshots = tuple(loaded.library.snapshot(task, timeout, axes) for task in selected.tasks)
+    limit = getattr(loaded.solver, "time_limit", None)
+    if limit is not None:
+        snapshots = tuple(_limit_time(snapshot, limit) for snapshot in snapshots)
     return snapshots if takes_solution(loaded.solver) else tuple(map(without_solution, snapshots))
+
+
+def _limit_time(snapshot: Snapshot, seconds: float) -> Snapshot:
+    """Return a snapshot with other time limits, of the task and of each reply."""
+    task = snapshot.task
+    if task.scenario is not None and task.scenario.all_people:
+        task = task.model_copy(update={"scenario": task.scenario.model_copy(update={"turn_timeout": seconds})})
+    return snapshot.model_copy(update={"task": task, "timeout": seconds})
 
 
 def _build_model_options(request: RunRequest, prompts: Mapping[str, str]) -> ModelOptions:

@@ -97,6 +97,11 @@ class KeyTable:
                 return Principal(*owner)
         return None
 
+    def is_valid(self, key_id: str) -> bool:
+        """Return whether there is a key of this id that is neither revoked nor expired."""
+        sql = "SELECT 1 FROM keys WHERE id = ? AND revoked_at IS NULL AND coalesce(expires_at > ?, 1)"
+        return bool(self._database.read(sql, key_id, get_timestamp()))
+
     def get(self, key_id: str, solver_id: str | None = None) -> ApiKey:
         """Return a key, if it is one of a solver if one is given. Raise ObjectNotFound if there is none."""
         sql = f"SELECT {_COLUMNS} FROM keys WHERE id = ? AND (? IS NULL OR kind = 'solver' AND solver_id = ?)"

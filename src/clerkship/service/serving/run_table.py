@@ -83,6 +83,9 @@ class RunTable(Protocol):
     def runs(self, request: ListRequest, *, solver: str | None, benchmark: str | None) -> ListPage[ServedRun]:
         """Return runs, newest first."""
 
+    def remove(self, id: str) -> None:
+        """Remove a run with its task runs, if there is one."""
+
     def unfinished(self) -> list[ServedRun]:
         """Return the runs that have not ended."""
 
@@ -138,6 +141,12 @@ class SqliteRunTable:
         """Return runs, newest first."""
         page = self._database.read_page("served_runs", _RUN_COLUMNS, request, solver=solver, benchmark=benchmark)
         return page.map(_build_run)
+
+    def remove(self, id: str) -> None:
+        """Remove a run with its task runs, if there is one."""
+        with self._database.write() as connection:
+            connection.execute("DELETE FROM served_tasks WHERE run = ?", (id,))
+            connection.execute("DELETE FROM served_runs WHERE id = ?", (id,))
 
     def unfinished(self) -> list[ServedRun]:
         """Return the runs that have not ended."""
