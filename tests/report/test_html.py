@@ -24,6 +24,8 @@ from clerkship.store.sqlite import SqliteStore
 from tests.report import made_up
 
 CRASHED = made_up.task_run("t", verdict="fail", score=0.67, ending="agent_failed", agent_error="KeyError: 'mrn'")
+# Names in Preact, which are never fetched.
+NAMESPACES = ("http://www.w3.org/1999/xhtml", "http://www.w3.org/2000/svg", "http://www.w3.org/1998/Math/MathML")
 DEMO = Path(__file__).parents[1] / "front_desk"
 
 
@@ -124,6 +126,8 @@ def test_nothing_is_fetched(details: list[TaskDetail]) -> None:
         assert not [name for name in attributes if name.startswith("on") or name == "style"]
     assert "//" not in "".join(re.findall(r"url\((.*?)\)", page))
     assert "@import" not in page
+    for name in NAMESPACES:
+        page = page.replace(name, "")
     assert "http://" not in page
     assert "https://" not in page
 
@@ -332,9 +336,3 @@ def test_templates_are_listed_and_folded_if_many(number: int, unfolded: bool) ->
     assert f"<td>1 of 2</td><td>50%</td><td>9% to 91%</td><td>2</td>{name}" in page
     assert page.index("</section>") < page.index('class="rated templates"')
     assert {trial["template"] for trial in data_of(page)["trials"]} == {f"T{n} <b>" for n in range(number)}
-
-
-def test_path_breaks_only_after_dots_and_slashes() -> None:
-    script = page_of([])
-    assert 'el("span", {}, breakable(path))' in script
-    assert "split(/(?<=[./])/)" in script

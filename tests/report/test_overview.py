@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.model.run import TaskRun
+from clerkship.model.run import CriterionRun, FieldCheck, TaskRun
 from clerkship.model.seals import SealChange, SealCheck
 from clerkship.model.usage import Usage
 from clerkship.report.html import MAX_RATED, MAX_UNFOLDED, render_html
@@ -160,7 +160,7 @@ def test_page_begins_with_the_overview_and_its_trials_name_their_rows() -> None:
     page = page_of(details)
     overview = overview_of(page)
     assert page.index('<section class="summary"') < page.index('<section class="overview"') < page.index("<main")
-    assert re.findall(r"<h2>(.*?) <small>", overview) == ["By cause", "By criterion", "By tag"]
+    assert re.findall(r"<h2>(.*?) <small>", overview) == ["By cause", "By criterion", "By interface", "By tag"]
     assert "<b>7</b> of 10</span>" in overview
     row = re.search(r'data-number="(\d+)"><span class="row"><svg.*?The agent crashed: KeyError', overview, re.DOTALL)
     assert row is not None
@@ -221,3 +221,26 @@ def test_markdown_has_the_overview_of_several_failures() -> None:
     assert "| by criterion | <code>Says when</code> | 2 of 2 |\n" in page
     assert "| by tag | <code>desk</code> | 2 of 2 |\n" in page
     assert "What did not pass" not in render_markdown(made_up.RUN, made_up.counts(trials[:1]), lambda: trials[:1])
+
+
+def test_failures_are_counted_by_axis_and_by_interface() -> None:
+    def criterion(label: str, assertion: str, **changes: Any) -> CriterionRun:
+        return made_up.criterion(label, assertion=assertion, **changes)
+
+    step = FieldCheck(path="`fhir.resource.created` on ehr", expected="1 event", actual="none", passed=False)
+    overview = Overview(
+        [
+            made_up.task_run(
+                "one",
+                verdict="fail",
+                criteria=(
+                    criterion("Sent", "fax_sent", axis="safety"),
+                    criterion("In order", "sequencing", evidence=(step,), axis="safety"),
+                    criterion("Kept", "fax_text", passed=True, axis="privacy"),
+                ),
+            ),
+            made_up.task_run("two", criteria=(criterion("Sent", "fax_sent", passed=True, axis="safety"),)),
+        ]
+    )
+    assert rows_of(overview, "axis") == [("safety", 1, 2)]
+    assert rows_of(overview, "interface") == [("fax", 1, 2), ("fhir", 1, 1)]

@@ -113,7 +113,7 @@ def test_every_count_of_the_overview_shows_exactly_that_many_trials(browser: Bro
     counted = browser.evaluate(
         """[...document.querySelectorAll('.tally button, .row-button')].map((button) => {
             button.click();
-            const shown = DATA.trials.filter(passesFilter).length;
+            const shown = Number(document.querySelector('.shown').textContent.split(' ')[0]);
             const pressed = button.ariaPressed;
             button.click();
             const count = Number(button.querySelector('b').textContent);
@@ -233,12 +233,24 @@ def test_search_works_in_slices_and_lets_other_work_run_between_them(browser: Br
             const seen = [];
             let clock = 0;
             performance.now = () => (clock += 5);
-            const end = () => finish([...seen, 'end']);
-            workThrough('test', [1, 2, 3, 4, 5, 6, 7], () => {}, end, (place) => seen.push(place));
+            const shown = document.querySelector('.shown');
+            const see = () => {
+                if (seen.at(-1) !== shown.textContent) seen.push(shown.textContent);
+                if (!shown.textContent.startsWith('Searching')) finish(seen);
+            };
+            new MutationObserver(see).observe(shown, { childList: true, characterData: true, subtree: true });
+            const input = document.querySelector('#list input');
+            input.value = 'z-17';
+            input.dispatchEvent(new Event('input'));
             seen.push('other work');
         })"""
     )
-    assert reports == [2, "other work", 4, 6, "end"]
+    assert reports == [
+        "other work",
+        "Searching: 2 of 6 trials",
+        "Searching: 4 of 6 trials",
+        "1 of 6 trials of 1 task.",
+    ]
 
 
 def test_text_in_backticks_is_code_everywhere_in_the_trial(browser: Browser, tmp_path: Path) -> None:
@@ -261,7 +273,7 @@ def test_keys_move_through_trials_in_the_order_of_the_list(browser: Browser, tmp
     seen = []
     for _ in range(3):
         browser.evaluate(press)
-        seen.append(browser.evaluate("document.querySelector('[aria-current]').closest('.inner').textContent"))
+        seen.append(browser.evaluate("document.querySelector('#list [aria-current]').closest('.inner').textContent"))
     assert [text[:7] for text in seen] == ["Trial 2", "Trial 1", "Trial 2"]
     assert browser.evaluate(SELECTED) == "Flaky one"
     assert browser.evaluate(OPEN_TRIALS) == ["Trial 1", "Trial 2"] * 2
@@ -319,3 +331,146 @@ def test_address_of_the_failure_leads_to_the_first_failed_criterion(browser: Bro
     assert browser.evaluate(SELECTED) == "Bad one"
     assert browser.evaluate("document.activeElement.querySelector('.label').textContent") == "Failed Fails"
     assert browser.evaluate("document.activeElement.getBoundingClientRect().top < innerHeight / 2")
+
+
+def test_path_breaks_only_after_dots_and_slashes(browser: Browser, tmp_path: Path) -> None:
+    check = FieldCheck(path="entry.0/resource", expected="a", actual="b", passed=False)
+    open_page(browser, tmp_path, [trial("Bad one", verdict="fail", criteria=(made_up.criterion(evidence=(check,)),))])
+    path = "document.querySelector('.evidence tbody th > span:last-child').innerHTML"
+    assert browser.evaluate(path) == "entry.<wbr>0/<wbr>resource<wbr>"
+
+
+def open_address(browser: Browser, page: Path, query: str) -> None:
+    """Open a report with a query in its address."""
+    browser.send("Page.navigate", url=f"{page.as_uri()}{query}")
+    browser.evaluate(
+        """new Promise((done) => {
+            const look = () => (document.querySelector('.shown') ? done() : setTimeout(look, 10));
+            look();
+        })"""
+    )
+
+
+def test_filters_stand_in_the_address_and_hold_when_it_is_opened(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    click(browser, ".tally .is-fail button")
+    click(browser, ".breakdown[data-by=tag] button")
+    search(browser, "monday")
+    search(browser, "cancelled")
+    assert browser.evaluate("[...new URLSearchParams(location.search)]") == [
+        ["outcome", "fail"],
+        ["tag", "made-up"],
+        ["q", "cancelled"],
+    ]
+    status = browser.evaluate(STATUS)
+    address = browser.evaluate("location.search + location.hash")
+    open_address(browser, tmp_path / "report.html", address)
+    assert browser.evaluate(STATUS) == status
+    assert browser.evaluate("document.querySelector('#list input').value") == "cancelled"
+    assert browser.evaluate("document.querySelector('.tally .is-fail button').ariaPressed") == "true"
+    click(browser, ".chip")
+    search(browser, "")
+    assert browser.evaluate("location.search") == ""
+    assert browser.errors == []
+
+
+def test_going_back_restores_the_filters_of_that_time(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    click(browser, ".tally .is-fail button")
+    filtered = browser.evaluate(STATUS)
+    browser.evaluate("location.hash = '#t2', new Promise((done) => setTimeout(done))")
+    click(browser, ".tally .is-fail button")
+    assert browser.evaluate(STATUS) == "6 trials of 3 tasks."
+    browser.evaluate(
+        "history.back(), new Promise((done) => addEventListener('popstate', () => setTimeout(done), { once: true }))"
+    )
+    assert browser.evaluate(STATUS) == filtered
+
+
+def test_unknown_row_in_the_address_is_left_out(browser: Browser, tmp_path: Path) -> None:
+    open_page(browser, tmp_path, desk())
+    open_address(browser, tmp_path / "report.html", "?tag=nowhere&outcome=pass")
+    assert browser.evaluate(STATUS) == "3 of 6 trials of 2 tasks."
+
+
+def drawn_rows(browser: Browser) -> list[int]:
+    """Return the numbers of the rows that are elements."""
+    rows = "[...document.querySelectorAll('.trials-body > [role=row]')].map((row) => Number(row.ariaRowIndex))"
+    numbers: list[int] = browser.evaluate(rows)
+    return numbers
+
+
+FRAME = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
+
+
+@pytest.fixture(scope="module")
+def many_trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write a report of 10,000 trials without events."""
+    one = made_up.detail(made_up.task_run("Any"), [])
+    names = (f"Call {number:05} about the referral" for number in range(1, 10_001))
+    details = [replace(one, task_run=one.task_run.model_copy(update={"task": name})) for name in names]
+    page = tmp_path_factory.mktemp("many") / "report.html"
+    run = made_up.RUN.model_copy(update={"total": len(details)})
+    page.write_text(render_html(run, made_up.counts(details), details), encoding="utf-8")
+    return page
+
+
+def test_only_rows_in_sight_of_ten_thousand_are_elements(browser: Browser, many_trials: Path) -> None:
+    browser.open(many_trials)
+    assert browser.evaluate("document.querySelector('[role=table]').ariaRowCount") == "10001"
+    rows = drawn_rows(browser)
+    assert 5 < len(rows) < 200
+    assert rows == list(range(2, len(rows) + 2))
+    for top in (100_000, 300_000, 2, 620_000):
+        browser.evaluate(f"document.querySelector('.trials-body').scrollTop = {top}, {FRAME}")
+        rows = drawn_rows(browser)
+        assert 5 < len(rows) < 200
+        seen = """(() => {
+            const box = document.querySelector('.trials-body').getBoundingClientRect();
+            return [1, box.height / 2, box.height - 2].map((y) =>
+                document.elementFromPoint(box.left + 40, box.top + y).closest('[role=row]') !== null);
+        })()"""
+        browser.evaluate("document.querySelector('.trials-body').scrollIntoView({ block: 'center' })")
+        assert browser.evaluate(seen) == [True, True, True]
+    assert browser.errors == []
+
+
+def test_keys_go_to_rows_out_of_sight(browser: Browser, many_trials: Path) -> None:
+    browser.open(many_trials)
+    browser.evaluate(f"location.hash = '#t9000', {FRAME}")
+    current = "document.querySelector('.trials-body [aria-current]').hash"
+    assert browser.evaluate(current) == "#t9000"
+    inside = """(() => {
+        const box = document.querySelector('.trials-body').getBoundingClientRect();
+        const row = document.querySelector('[aria-current]').closest('[role=row]').getBoundingClientRect();
+        return row.top >= box.top - 1 && row.bottom <= box.bottom + 1;
+    })()"""
+    assert browser.evaluate(inside)
+    browser.evaluate("document.querySelector('[aria-current]').focus()")
+    for _ in range(15):
+        browser.evaluate(
+            "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'ArrowDown', bubbles: true })),"
+            + FRAME
+        )
+    assert browser.evaluate("document.activeElement.hash") == "#t9015"
+    assert browser.evaluate(inside)
+    browser.evaluate(f"document.querySelector('.trials-body').scrollTop = 0, {FRAME}")
+    assert browser.evaluate("document.activeElement.hash") == "#t9015"  # the focus is not lost
+    assert len(drawn_rows(browser)) < 200
+
+
+def test_long_log_has_few_rows_and_shows_any_event(browser: Browser, tmp_path: Path) -> None:
+    run = made_up.task_run("it goes on", verdict="fail", score=0.0, criteria=(made_up.criterion(),), events=5_000)
+    open_page(browser, tmp_path, [made_up.detail(run, made_up.chatter(5_000))])
+    events = "document.querySelectorAll('.event').length"
+    assert browser.evaluate(events) < 200
+    browser.evaluate(f"location.hash = '#t1e4321', {FRAME}.then(() => {FRAME})")
+    assert browser.evaluate("document.activeElement.closest('.event').id") == "t1e4321"
+    middle = "document.activeElement.getBoundingClientRect().top / innerHeight"
+    assert 0.1 < browser.evaluate(middle) < 0.9
+    assert browser.evaluate("document.querySelector('.event.aimed .panel').checkVisibility()")
+    assert browser.evaluate(events) < 200
+    for _ in range(3):  # rows are higher than was guessed
+        browser.evaluate(f"scrollTo(0, document.body.scrollHeight), {FRAME}")
+    assert browser.evaluate("[...document.querySelectorAll('.event')].at(-1).id") == "t1e5000"
+    assert browser.errors == []

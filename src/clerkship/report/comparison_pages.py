@@ -39,8 +39,11 @@ _FILTERS: Mapping[str, Callable[..., Any]] = {
 }
 
 
-def render_comparison(gated: GatedComparison) -> str:
-    """Render the page. The same two runs give the same bytes."""
+def render_comparison(gated: GatedComparison, prefix: str = "", command: str = "") -> str:
+    """Render the page. The same two runs give the same bytes.
+
+    With a prefix it links to the pages of the viewer, and shows the command that writes the same.
+    """
     comparison = gated.comparison
     outcome, headline = _HEADS[gated.exit_code()]
     size, chance = words.difference(comparison)
@@ -66,6 +69,8 @@ def render_comparison(gated: GatedComparison) -> str:
         max_tasks=MAX_TASKS,
         max_criteria=MAX_CRITERIA,
         max_detail=MAX_DETAIL,
+        prefix=prefix,
+        command=command,
     )
 
 

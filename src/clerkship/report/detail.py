@@ -59,17 +59,23 @@ class JunitCase(NamedTuple):
 
 
 def parse_detail(task_run: TaskRun, lines: Iterable[bytes], sidecar: bytes, blob: Callable[[str], bytes]) -> TaskDetail:
-    """Build a trial from the bytes of a store; `blob` returns the snapshot and large bodies."""
+    """Build a trial from the bytes of a store; `blob` returns the snapshot and large bodies.
+
+    The lines may be a part of the log; facts of the sidecar about other events are left out.
+    """
     events = [parse_line(line) for line in lines]
     facts = orjson.loads(sidecar) if sidecar else {}
     pages = find_pages(events, blob)
     taken = (take_page(event, blob) for event in events if event["kind"] in SITE_EVENTS)
     site_pages = dict(page for page in taken if page is not None)
     restored = [_restore_bodies(event, blob) for event in events]
+    begin = restored[0]["seq"] if restored else 1
     for call in facts.get("model_calls", ()):
-        restored[call["seq"] - 1]["line"] += f", {_describe_model_call(call)}"
+        if 0 <= call["seq"] - begin < len(restored):
+            restored[call["seq"] - begin]["line"] += f", {_describe_model_call(call)}"
     for span in facts.get("spans", ()):
-        restored[span["seq"] - 1]["line"] += "".join(_describe_span(span))
+        if 0 <= span["seq"] - begin < len(restored):
+            restored[span["seq"] - begin]["line"] += "".join(_describe_span(span))
     return TaskDetail(
         task_run,
         restored,

@@ -1,12 +1,12 @@
 """A run as one HTML file of limited size that opens from disk without a network, with every string as untrusted."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from clerkship.kit.statistics import wilson_interval
-from clerkship.model.run import BenchmarkRun, Counts
+from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import GRADING_VERSION
 from clerkship.report.detail import TaskDetail
@@ -40,10 +40,21 @@ MAX_RATED = 200
 MAX_UNFOLDED = 5
 """Rows of each breakdown of the overview that are not folded."""
 _STYLES = ("style.css", "overview.css", "calls.css", "lanes.css")
-_SCRIPTS = (
-    *("dom", "value", "filters", "search", "list", "fax_pages", "site_pages"),
-    *("criteria", "conversation", "calls", "timeline", "sequence_steps", "lanes", "trial", "start"),
-)
+_SCRIPT = "built/report.js"
+"""Built from `viewer/src` by `make viewer`."""
+
+
+class LinkedPage(NamedTuple):
+    """What the page of the viewer refers to, instead of holding it."""
+
+    style: str
+    script: str
+    prefix: str
+    """The address below which the other pages are."""
+    signs_out: bool
+    """Whether the reader can sign out."""
+    is_active: bool
+    """Whether trials are still added, so that what is counted would soon be out of date."""
 
 
 def fit_to_budget(
@@ -89,58 +100,123 @@ def _select_cited_lines(lines: list[tuple[int, bytes]], share: int, needed: set[
     return [numbered for numbered in lines if numbered[0] in numbers]
 
 
+@dataclass(frozen=True)
+class RunSummary:
+    """A run as its page shows it: its trials, the most urgent first, what was judged, and the overview."""
+
+    run: BenchmarkRun
+    counts: Counts
+    details: Sequence[TaskDetail]
+    judged: JudgingSummary
+    seals: SealCheck | None
+    overview: Overview
+    label: str = ""
+    """What people call the run."""
+
+    @classmethod
+    def of(
+        cls,
+        run: BenchmarkRun,
+        counts: Counts,
+        details: Iterable[TaskDetail],
+        judged: JudgingSummary | None,
+        seals: SealCheck | None,
+    ) -> "RunSummary":
+        """Sort the trials and count them. Changed trials come first; a changed run has no overview."""
+        changes = seals.changed_trials() if seals is not None else {}
+        marked = (replace(detail, changed=changes.get(detail.task_run.outcome()[:3], "")) for detail in details)
+        urgent_first = sorted(marked, key=lambda detail: (not detail.changed, urgency(detail.task_run)))
+        judged = judged or JudgingSummary.of(run)
+        for detail in urgent_first:
+            judged.add(detail.task_run)
+        is_changed = seals is not None and seals.is_changed
+        overview = Overview() if is_changed else Overview([detail.task_run for detail in urgent_first])
+        return cls(run, counts, urgent_first, judged, seals, overview)
+
+    @property
+    def task_runs(self) -> list[TaskRun]:
+        return [detail.task_run for detail in self.details]
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the page's script needs to know of the run besides its trials."""
+        return {"run": self.run.id, "command": get_command_prefix(), "outcomes": list_outcomes()}
+
+    def add_facets(self, rows: Sequence[dict[str, Any]]) -> None:
+        """Add to the rows of the trials in which rows of the overview each trial is counted."""
+        if self.seals is None or not self.seals.is_changed:
+            for row, detail in zip(rows, self.details, strict=True):
+                row.update(self.overview.list_facets(detail.task_run))
+
+
+def list_outcomes() -> dict[str, tuple[str, str]]:
+    """Return the word and the meaning of each outcome of a report, the most urgent first."""
+    return {"changed": CHANGED_OUTCOME, **OUTCOMES}
+
+
 def render_html(
     run: BenchmarkRun,
     counts: Counts,
     details: Iterable[TaskDetail],
     judged: JudgingSummary | None = None,
     seals: SealCheck | None = None,
+    *,
+    label: str = "",
 ) -> str:
     """Render the page. The same run gives the same bytes: nothing depends on the current time."""
-    changes = seals.changed_trials() if seals is not None else {}
-    changed = seals is not None and seals.is_changed
-    marked = (replace(detail, changed=changes.get(detail.task_run.outcome()[:3], "")) for detail in details)
-    urgent_first = sorted(marked, key=lambda detail: (not detail.changed, urgency(detail.task_run)))
-    judged = judged or JudgingSummary.of(run)
-    for detail in urgent_first:
-        judged.add(detail.task_run)
-    task_runs = [detail.task_run for detail in urgent_first]
+    summary = replace(RunSummary.of(run, counts, details, judged, seals), label=label)
+    trials = fit_to_budget(summary.details, replayed=run.is_replayed)
+    summary.add_facets(trials)
+    site = build_site_pages(summary.details, trials)
+    data = summary.describe() | {"trials": trials, **build_page_images(summary.details, trials)} | site
+    return _render(
+        summary,
+        data,
+        style="\n".join(map(read_part, _STYLES)),
+        script=read_part(_SCRIPT),
+        frame_styles=list(site["site_styles"].values()),
+    )
+
+
+def render_run_page(summary: RunSummary, data: dict[str, str], linked: LinkedPage) -> str:
+    """Render the page of a run for the viewer: the same header and overview, without the trials.
+
+    `data` has the addresses from which the script reads them.
+    """
+    return _render(summary, data, linked=linked)
+
+
+def _render(
+    summary: RunSummary,
+    data: dict[str, Any],
+    style: str = "",
+    script: str = "",
+    frame_styles: Sequence[str] = (),
+    linked: LinkedPage | None = None,
+) -> str:
+    run, counts, task_runs = summary.run, summary.counts, summary.task_runs
     repeated = compute_repeats(group_rates(task_runs).values()) if run.trials > 1 else None
-    outcomes = {"changed": CHANGED_OUTCOME, **OUTCOMES}
-    overview = Overview() if changed else Overview(task_runs)
-    trials = fit_to_budget(urgent_first, replayed=run.is_replayed)
-    if not changed:
-        for row, task_run in zip(trials, task_runs, strict=True):
-            row.update(overview.list_facets(task_run))
-    data = {
-        "run": run.id,
-        "command": get_command_prefix(),
-        "outcomes": outcomes,
-        "trials": trials,
-        **build_page_images(urgent_first, trials),
-    }
-    site = build_site_pages(urgent_first, trials)
-    data |= site
     return render_page(
         "page.html",
         {"instant": _format_time},
-        style="\n".join(map(read_part, _STYLES)),
-        script="\n".join(read_part(f"{name}.js") for name in _SCRIPTS),
-        frame_styles=list(site["site_styles"].values()),
+        style=style,
+        script=script,
+        frame_styles=frame_styles,
+        linked=linked,
         title=strip_backticks(f"{run.name}: {run.solver}"),
         data=render_json(data).decode(),
         run=run,
+        label=summary.label,
         counts=counts,
-        details=urgent_first,
-        judged=judged,
-        seals=seals,
-        outcomes=outcomes,
+        details=summary.details,
+        judged=summary.judged,
+        seals=summary.seals,
+        outcomes=list_outcomes(),
         rate=wilson_interval(counts.passed, counts.graded),
         bar=_bar(counts),
         bar_width=max(sum(count_outcomes(counts).values()), 1),
         tally=_list_tally(count_outcomes(counts)),
         curves=list_curves(repeated) if repeated is not None else (),
-        breakdowns=overview.list_breakdowns(),
+        breakdowns=summary.overview.list_breakdowns(),
         notes=_notes(run, counts),
         templates=TemplateRates(task_runs).rates(),
         again=rerun_command(run),

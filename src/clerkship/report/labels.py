@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from clerkship.model.run import DEFAULT_AXIS, BenchmarkRun, IsolationLevel, TaskRun
+from clerkship.model.run import DEFAULT_AXIS, HUMAN, BenchmarkRun, IsolationLevel, TaskRun
 from clerkship.settings import get_command_prefix
 
 ISOLATION: Mapping[IsolationLevel, str] = {
@@ -27,6 +27,9 @@ def rerun_command(run: BenchmarkRun) -> str:
         which = f"{run.fork.run} {shlex.quote(run.fork.task)} --at-turn {run.fork.turn} --trial {run.fork.trial}"
         return f"{program} fork {which} --agent {shlex.quote(run.solver)}{trials}{_options(run)}"
     path = shlex.quote(run.path) if run.path else "PATH"
+    if run.solver == HUMAN:
+        options = "".join(f" {shlex.quote(word)}" for word in run.options if word != "--task")
+        return f"{program} play --from {path} --seed {run.seed}{options}"
     return f"{program} run {path} --agent {shlex.quote(run.solver)} --seed {run.seed}{trials}{_options(run)}"
 
 

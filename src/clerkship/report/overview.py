@@ -1,12 +1,12 @@
 """The overview of a report: failures by cause, by criterion and by tag, and the flaky tasks."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from clerkship.model.run import CriterionRun, TaskRun
+from clerkship.model.run import DEFAULT_AXIS, CriterionRun, TaskRun
 from clerkship.report.outcome import (
     classify_result,
     describe_ending,
@@ -19,11 +19,18 @@ from clerkship.report.pages import clip
 from clerkship.report.plain_text import failed_checks, failed_criteria
 from clerkship.report.repeats import TaskRate
 from clerkship.report.trial_card import MAX_NAME_LENGTH, MAX_TAGS
+from clerkship.simulators.registry import DOMAINS, KINDS, SpecEntry
 
 MAX_KIND_LENGTH = 80
 """Characters of the kind of an error."""
 _ERROR_NAME = re.compile(r"([A-Za-z_][\w.]*):(?:\s|$)")
 _NUMBER = re.compile(r"\d[\d.,:-]*")
+
+_NAMED_EVENT = re.compile(r"`?([a-z0-9_]+)\.[a-z0-9_.]+`?")
+_ENTRIES: tuple[SpecEntry[Any], ...] = (*KINDS, *DOMAINS)
+_KINDS = frozenset(entry.kind for entry in _ENTRIES)
+_INTERFACES: dict[str, str] = {name: entry.kind for entry in _ENTRIES for name in entry.assertions}
+"""The kind of sandbox or domain that each of its assertions checks."""
 
 
 class Cause(NamedTuple):
@@ -113,7 +120,7 @@ class Breakdown:
     """Rows of one kind, the most urgent first."""
 
     name: str
-    """`cause`, `criterion`, `check`, `tag` or `flaky`."""
+    """`cause`, `criterion`, `check`, `axis`, `interface`, `tag` or `flaky`."""
     title: str
     meaning: str
     """What the numbers count."""
@@ -127,6 +134,8 @@ class Overview:
         self._causes: dict[Cause, OverviewRow] = {}
         self._criteria: dict[str, OverviewRow] = {}
         self._checks: dict[str, OverviewRow] = {}
+        self._axes: dict[str, OverviewRow] = {}
+        self._interfaces: dict[str, OverviewRow] = {}
         self._tags: dict[str, OverviewRow] = {}
         self._rates: dict[str, TaskRate] = {}
         self.failed = 0
@@ -145,8 +154,12 @@ class Overview:
                 row.count_trial(task_run.task)
         if not why_undecided(task_run):
             criteria, checks = split_criteria(task_run.criteria)
-            _count_labels(self._criteria, task_run.task, criteria, failed_criteria(task_run))
-            _count_labels(self._checks, task_run.task, checks, failed_checks(task_run))
+            failed, failed_implied = failed_criteria(task_run), failed_checks(task_run)
+            _count_labels(self._criteria, task_run.task, criteria, failed)
+            _count_labels(self._checks, task_run.task, checks, failed_implied)
+            for rows, name_of in ((self._axes, _name_axis), (self._interfaces, find_interface)):
+                every, wrong = (*criteria, *checks), (*failed, *failed_implied)
+                _count_names(rows, task_run.task, _list_names(every, name_of), _list_names(wrong, name_of))
         if cause is not None:
             self.failed += 1
             row = self._causes.setdefault(cause, OverviewRow(cause.text, len(self._causes), cause.outcome))
@@ -160,6 +173,8 @@ class Overview:
             Breakdown("cause", "By cause", "trials that did not pass", _sort(self._causes)),
             Breakdown("criterion", "By criterion", "trials in which it failed", _sort(self._criteria)),
             Breakdown("check", "By check on every task", "trials in which it failed", _sort(self._checks)),
+            Breakdown("axis", "By axis", "trials with a failed criterion", _sort(self._axes)),
+            Breakdown("interface", "By interface", "trials with a failed criterion", _sort(self._interfaces)),
             Breakdown("tag", "By tag", "trials that did not pass", _sort(self._tags)),
             Breakdown("flaky", "Flaky tasks", "trials that passed", list(self._flaky.values())),
         )
@@ -172,10 +187,18 @@ class Overview:
             "cause": [self._causes[cause].number] if cause is not None else [],
             "criterion": [self._criteria[label].number for label in _list_labels(failed_criteria(task_run))],
             "check": [self._checks[label].number for label in _list_labels(failed_checks(task_run))],
+            "axis": self._number_names(self._axes, task_run, _name_axis),
+            "interface": self._number_names(self._interfaces, task_run, find_interface),
             "tag": [self._tags[tag].number for tag in _list_tags(task_run)] if cause is not None else [],
             "flaky": [self._flaky[task_run.task].number] if task_run.task in self._flaky else [],
         }
         return {name: numbers for name, numbers in facets.items() if numbers}
+
+    @staticmethod
+    def _number_names(rows: dict[str, OverviewRow], task_run: TaskRun, name_of: "NameOf") -> list[int]:
+        """Return the numbers of the rows in which the failed criteria of a trial are counted."""
+        failed = () if why_undecided(task_run) else (*failed_criteria(task_run), *failed_checks(task_run))
+        return [rows[name].number for name in _list_names(failed, name_of)]
 
     @cached_property
     def _flaky(self) -> dict[str, OverviewRow]:
@@ -197,10 +220,42 @@ def _count_labels(
     rows: dict[str, OverviewRow], task: str, criteria: Iterable[CriterionRun], failed: Iterable[CriterionRun]
 ) -> None:
     """Count a trial in the rows of its criteria, and in those of its failed criteria."""
-    for label in _list_labels(criterion for criterion in criteria if criterion.status != "skipped"):
-        rows.setdefault(label, OverviewRow(label, len(rows))).total += 1
-    for label in _list_labels(failed):
-        rows[label].count_trial(task)
+    checked = (criterion for criterion in criteria if criterion.status != "skipped")
+    _count_names(rows, task, _list_labels(checked), _list_labels(failed))
+
+
+def _count_names(rows: dict[str, OverviewRow], task: str, names: Iterable[str], failed: Iterable[str]) -> None:
+    for name in names:
+        rows.setdefault(name, OverviewRow(name, len(rows))).total += 1
+    for name in failed:
+        rows[name].count_trial(task)
+
+
+NameOf = Callable[[CriterionRun], str]
+
+
+def _list_names(criteria: Iterable[CriterionRun], name_of: NameOf) -> Iterable[str]:
+    """Return what criteria are named by, each once, without those that have no such name."""
+    names = (name_of(criterion) for criterion in criteria if criterion.status != "skipped")
+    return dict.fromkeys(filter(None, names))
+
+
+def _name_axis(criterion: CriterionRun) -> str:
+    return "" if criterion.axis in (None, DEFAULT_AXIS) else clip(criterion.axis, MAX_NAME_LENGTH)
+
+
+def find_interface(criterion: CriterionRun) -> str:
+    """Return the kind of sandbox or domain that a criterion is about; empty if it is about none.
+
+    It is that of its assertion, or of the first event that its evidence names, as steps of `sequencing` do; one that is
+    missing counts first.
+    """
+    kind = _INTERFACES.get(criterion.assertion)
+    if kind is not None:
+        return kind
+    missing_first = sorted(criterion.evidence, key=lambda check: check.passed)
+    named = (_NAMED_EVENT.match(check.path) for check in missing_first)
+    return next((name[1] for name in named if name is not None and name[1] in _KINDS), "")
 
 
 def _list_labels(criteria: Iterable[CriterionRun]) -> Iterable[str]:

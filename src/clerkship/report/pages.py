@@ -28,7 +28,7 @@ _ESCAPES = {
     "\u2029".encode(): b"\\u2029",
 }
 _CODE = re.compile(r"```(?:[\w+-]*\n)?([\s\S]+?)```|`([^`\n]+)`")
-"""A block between three backticks, or a span of one line between one. The page's script has the same pattern."""
+"""A block between three backticks, or a span of one line between one. The script has it in `parts/Coded.tsx`."""
 _PARTS = Path(__file__).parent / "page"
 
 
@@ -93,16 +93,17 @@ def render_page(
     style: str,
     script: str = "",
     frame_styles: Sequence[str] = (),
+    linked: Any = None,
     **values: Any,
 ) -> str:
     """Render a page with its style and script, which its policy allows by their hashes.
 
-    `frame_styles` are those of pages that it shows in frames.
+    `frame_styles` are those of pages that it shows in frames. A `linked` page names its style and script instead, and
+    its policy is sent beside it.
     """
     template, icons = _load_template(name, tuple(filters.items())), read_part("icons.svg")
-    return template.render(
-        policy=policy(style, script, frame_styles), style=style, script=script, icons=icons, **values
-    )
+    rules = "" if linked else policy(style, script, frame_styles)
+    return template.render(policy=rules, style=style, script=script, icons=icons, linked=linked, **values)
 
 
 @cache
@@ -122,11 +123,12 @@ def load_pieces(name: str, *functions: Callable[..., Any]) -> Any:
 
 def policy(style: str, script: str = "", frame_styles: Sequence[str] = ()) -> str:
     """Return a content security policy that allows only these texts, by their hashes."""
-    scripts = f"script-src {_hash(script)}; " if script else ""
-    styles = " ".join(map(_hash, (style, *frame_styles)))
+    scripts = f"script-src {hash_source(script)}; " if script else ""
+    styles = " ".join(map(hash_source, (style, *frame_styles)))
     rules = f"default-src 'none'; {scripts}style-src {styles}; img-src data:"
     return f"{rules}; base-uri 'none'; form-action 'none'"
 
 
-def _hash(text: str) -> str:
+def hash_source(text: str) -> str:
+    """Return the hash by which a policy allows a script or a style."""
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"

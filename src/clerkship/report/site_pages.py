@@ -11,6 +11,8 @@ MAX_SITE_PAGES = 300
 """Pages of one report."""
 MAX_SITE_BYTES = 4 * 1024 * 1024
 """Bytes of all pages in one report."""
+_NO_LINKS = "\na, button { pointer-events: none; }\n"
+"""Added to each style sheet, because a link in the frame would leave the page."""
 _STYLE = re.compile(r'<link rel="stylesheet" href="/static/([a-z_]+/[a-z_]+\.css)">')
 _SCRIPT = re.compile(r"<script\b.*?</script>", re.DOTALL)
 _ICON = re.compile(r'<link rel="icon"[^>]*>')
@@ -44,6 +46,18 @@ def _list_pages(
             yield from detail.site_pages.items()
 
 
+def list_styles() -> list[str]:
+    """Return all style sheets that pages of portals may use."""
+    assets = files("clerkship.simulators.portal") / "assets"
+    return [
+        _read_style(f"{folder.name}/{style.name}")
+        for folder in sorted(assets.iterdir(), key=lambda each: each.name)
+        if folder.is_dir()
+        for style in sorted(folder.iterdir(), key=lambda each: each.name)
+        if style.name.endswith(".css")
+    ]
+
+
 def _read_style(name: str) -> str:
     asset = files("clerkship.simulators.portal") / "assets" / name
-    return asset.read_text(encoding="utf-8") if asset.is_file() else ""
+    return asset.read_text(encoding="utf-8") + _NO_LINKS if asset.is_file() else ""
