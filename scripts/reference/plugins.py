@@ -77,6 +77,11 @@ _SPEC_FIELDS = {
         "`module:name` of a tuple of `CoverageDimension`: what `clerkship coverage` counts in such a sandbox besides "
         "operations, events, steps, faults and assertions; no run imports it"
     ),
+    "view": (
+        "`module:function` that lists what a reviewer is shown of its state at one moment of a trial, each a "
+        "`StateRow`: `list_rows(state, trial)`; no run imports it. If it is not given, changed records and public "
+        "attributes are shown"
+    ),
     "attack": "a `SandboxAttack`: what `clerkship suite attack` does in such a sandbox; nothing if not given",
     "converses": "whether a person can use it: its state is a `Conversation`",
     "channels": "channels on which people are reached at an address; the state is then a `ConversationHost`",

@@ -29,4 +29,5 @@ SPEC = DomainSpec(
     exercise=EXERCISE,
     exercise_datasets=(DATASET, POLICY_DATASET),
     documents=list_policy_documents,
+    view="clerkship.payer.state_view:list_rows",
 )

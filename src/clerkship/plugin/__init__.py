@@ -151,6 +151,8 @@ from clerkship.sandbox.state import Conversation as Conversation
 from clerkship.sandbox.state import DueWork as DueWork
 from clerkship.sandbox.state import ReactionResult as ReactionResult
 from clerkship.sandbox.state import State as State
+from clerkship.sandbox.state_view import StateRow as StateRow
+from clerkship.sandbox.state_view import ViewedTrial as ViewedTrial
 from clerkship.sandbox.steps.contract import Step as Step
 from clerkship.sandbox.steps.contract import StepHost as StepHost
 from clerkship.sandbox.websocket import WebSocketCall as WebSocketCall

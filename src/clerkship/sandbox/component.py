@@ -83,6 +83,9 @@ class ComponentSpec:
     or assertion refers to them."""
     documents: Callable[[Any], Sequence[PublicDocument]] = list_no_documents
     """Lists the documents of a state that every agent may read."""
+    view: str = ""
+    """The `module:function` that lists what a reviewer is shown of a state at a moment of a trial: a `ListRows`. No run
+    imports it. If it is empty, the changed records and the public attributes are shown."""
 
     def is_loaded_from(self, type: str) -> bool:
         """Return whether it is loaded from datasets of a type."""

@@ -25,5 +25,6 @@ SPEC = Spec(
     steps=(ChatSay,),
     converses=True,
     activity="clerkship.simulators.chat.activity:list_activity",
+    view="clerkship.simulators.chat.state_view:list_rows",
     attack=ChatAttack(),
 )

@@ -57,6 +57,7 @@ SPEC = Spec(
     assertions=(FaxWasSent, FaxHasDocument, FaxHasText, FaxForwarded, FaxWasRead),
     steps=(ReceiveFax,),
     activity="clerkship.simulators.fax.activity:list_activity",
+    view="clerkship.simulators.fax.state_view:list_rows",
     attack=FaxAttack(),
     scaffold=FOLDER / "scaffold.yml",
 )

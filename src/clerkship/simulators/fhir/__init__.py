@@ -48,6 +48,7 @@ SPEC = Spec(
     assertions=(FhirResourceState, FhirNoOtherChanges, FhirWasRead, FhirWasNotRead, FhirWasSearchedFor),
     steps=(FhirPut, FhirPatch, FhirDelete),
     activity="clerkship.simulators.fhir.activity:list_activity",
+    view="clerkship.simulators.fhir.state_view:list_rows",
     run_coverage="clerkship.simulators.fhir.run_coverage:DIMENSIONS",
     attack=FhirAttack(),
     dataset_types=(FHIR_DATASET,),

@@ -41,6 +41,7 @@ SPEC = Spec(
     listeners=(Sftp,),
     authentication=(BearerToken(), SshUser()),
     activity="clerkship.simulators.files.activity:list_activity",
+    view="clerkship.simulators.files.state_view:list_rows",
     attack=FilesAttack(),
     dataset_types=(FILES_DATASET,),
     scaffold=Path(__file__).with_name("scaffold.yml"),

@@ -41,6 +41,7 @@ SPEC = Spec(
     outbound=(MllpDelivery,),
     authentication=(BearerToken(), MessageAddress()),
     activity="clerkship.simulators.hl7.activity:list_activity",
+    view="clerkship.simulators.hl7.state_view:list_rows",
     run_coverage="clerkship.simulators.hl7.run_coverage:DIMENSIONS",
     attack=Hl7Attack(),
     filters=FILTERS,

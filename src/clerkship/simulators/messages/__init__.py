@@ -49,6 +49,7 @@ SPEC = Spec(
     steps=(ReceiveMessage, SentBefore, SetConsent),
     channels=("sms", "email", "portal"),
     activity="clerkship.simulators.messages.activity:list_activity",
+    view="clerkship.simulators.messages.state_view:list_rows",
     run_coverage="clerkship.simulators.messages.run_coverage:DIMENSIONS",
     attack=MessagesAttack(),
     scaffold=FOLDER / "scaffold.yml",

@@ -37,6 +37,7 @@ SPEC = Spec(
     },
     assertions=(TableState, TableNoOtherChanges),
     steps=(PutRecord, DeleteRecord, CallFunction),
+    view="clerkship.simulators.tables.state_view:list_rows",
     run_coverage="clerkship.simulators.tables.run_coverage:DIMENSIONS",
     attack=TablesAttack(),
     dataset_types=(TABLES_DATASET,),

@@ -50,6 +50,7 @@ SPEC = Spec(
     steps=(CallAgent, LeaveVoicemailStep, ChangeMenu, ChangeLine, *FAULT_STEPS),
     channels=("phone",),
     activity="clerkship.simulators.voice.activity:list_activity",
+    view="clerkship.simulators.voice.state_view:list_rows",
     run_coverage="clerkship.simulators.voice.run_coverage:DIMENSIONS",
     attack=VoiceAttack(),
     scaffold=FOLDER / "scaffold.yml",
