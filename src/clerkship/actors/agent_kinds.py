@@ -30,5 +30,6 @@ AGENT_KINDS = (
     AgentKind(("anthropic:model", "anthropic:model@address"), "a model of Anthropic, over its own API"),
     AgentKind(("gemini:model", "gemini:model@address"), "a model of Google AI, over its own API"),
     AgentKind(("rasa:address",), "an assistant behind a Rasa server"),
+    AgentKind(("human",), "a person who works in the browser; only with `clerkship play`"),
     AgentKind(("recorded", "recorded:name"), "a recorded agent; needs `--replay`"),
 )

@@ -94,6 +94,8 @@ class Solver(Protocol):
     - `uses_protocols = True`: its agents are code of the user, which may use any protocol of a sandbox.
     - `model_account`: where the model is reached that is the agent, and with which key.
     - `needs_no_key_in_replay = True`: its preflight checks only that it has a key, which a replay does not need.
+    - `time_limit`: the seconds that its agents have for a task and for a reply, instead of the limits of the files.
+    - `watch`: called with the playground of each trial before its agent is opened.
     - `host`: the host of an agent behind an address: sandboxes that other machines can reach may call it.
     - `bot_format`: how its requests are built, as a run stores it, if it is a bot over HTTP with a format of its own.
     """

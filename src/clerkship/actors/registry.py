@@ -71,6 +71,7 @@ AGENTS: Mapping[str, LoadSolver] = {
     "http": _loaded_by("clerkship.actors.http_bot_loading:load_http_agent"),
     "https": _loaded_by("clerkship.actors.http_bot_loading:load_https_agent"),
     **{name: _loaded_by(f"clerkship.actors.model_agent:load_{name}") for name in ("openai", "anthropic", "gemini")},
+    "human": _loaded_by("clerkship.actors.human:load_human"),
     "rasa": _loaded_by("clerkship.rasa.agent:load_rasa"),
     RECORDED: load_recorded,
 }

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, count
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import orjson
 
@@ -18,6 +18,9 @@ from clerkship.sandbox.handle import Dropped, Incomplete, Refused, Sandboxes
 from clerkship.sandbox.json_schema import build_any_schema
 from clerkship.sandbox.request import JSON, Reply, Request
 from clerkship.sandbox.tools import BadArguments, Tool, build_tools, index_by_name
+
+if TYPE_CHECKING:
+    from clerkship.model.environment import Toolset
 
 CUT_OFF = "cut off at the limit of tokens"
 _JSON_BLOCK = re.compile(r"(?s)(?:```\w*|<tool_calls?>|<function_call>)\s*([\[{].*?[\]}])\s*(?:```|</\w+>|\Z)")
@@ -92,6 +95,8 @@ class ToolOptions:
     """Sandboxes whose operations are no tools: the conversation that the model is part of."""
     max_result: int = MAX_RESULT_LENGTH
     """Characters of a result that it sees at once."""
+    toolset: "Toolset | None" = None
+    """Which operations are tools; None for the toolset of each sandbox."""
 
 
 class Toolbox:
@@ -101,12 +106,14 @@ class Toolbox:
         self._sandboxes, self._max_result = sandboxes, options.max_result
         others = [(name, handle) for name, handle in sandboxes.items() if name not in options.besides]
         build = partial(build_tools, is_only=len(others) == 1)
-        tools = [build(name, box.routes, box.operations, toolset=box.toolset) for name, box in others]
+        tools = [
+            build(name, box.routes, box.operations, toolset=options.toolset or box.toolset) for name, box in others
+        ]
         self.tools: Mapping[str, Tool] = index_by_name(chain.from_iterable(tools), options.own)
         """Those of the sandboxes, by name."""
         run: Mapping[OwnTool, Callable[[dict[str, Any]], str]] = {
             "finish": self._finish,
-            "wait": self._wait,
+            "wait": self.wait,
             "read_more": self._read_more,
         }
         self._own = {str(name): run[name] for name in options.own}
@@ -188,25 +195,30 @@ class Toolbox:
     def _do(self, name: str, arguments: dict[str, Any]) -> str:
         if name in self._own:
             return self._own[name](arguments)
+        try:
+            result = _render_reply(self.use_tool(name, arguments))
+        except Incomplete as incomplete:
+            result = f"error: {incomplete}; what came: {_render_reply(incomplete.reply)}"
+        except Dropped as dropped:
+            result = f"error: {dropped}"
+        return self._cut_result(result, self.tools[name].operation.shorter_hint)
+
+    def use_tool(self, name: str, arguments: Mapping[str, Any]) -> Reply:
+        """Execute a call of a sandbox's tool, and return the whole reply.
+
+        Raises BadArguments, and Dropped if no reply, or only a part of it, arrives.
+        """
         tool = self.tools[name]
         request = tool.parse_arguments(arguments) if tool.route is None else tool.build_request(arguments)
-        self._sandboxes.report(ActionExecuted(name=name, arguments=arguments))
-        return self._cut_result(self._use_tool(tool, request), tool.operation.shorter_hint)
-
-    def _use_tool(self, tool: Tool, request: Request | dict[str, Any]) -> str:
+        self._sandboxes.report(ActionExecuted(name=name, arguments=dict(arguments)))
+        handle = self._sandboxes[tool.sandbox]
+        if not isinstance(request, Request):
+            return handle.call(tool.operation.name, request)
+        media = request.headers.get("content-type", JSON)
         try:
-            handle = self._sandboxes[tool.sandbox]
-            if not isinstance(request, Request):
-                return _render_reply(handle.call(tool.operation.name, request))
-            media = request.headers.get("content-type", JSON)
-            reply = handle.request(request.method, request.path, query=request.query, body=request.body, media=media)
+            return handle.request(request.method, request.path, query=request.query, body=request.body, media=media)
         except Refused as refused:
-            reply = refused.reply
-        except Incomplete as incomplete:
-            return f"error: {incomplete}; what came: {_render_reply(incomplete.reply)}"
-        except Dropped as dropped:
-            return f"error: {dropped}"
-        return _render_reply(reply)
+            return refused.reply
 
     def _finish(self, arguments: dict[str, Any]) -> str:
         if arguments.keys() != {"answer"}:
@@ -214,7 +226,8 @@ class Toolbox:
             raise BadArguments("finish takes `answer`, and nothing else", wrong)
         raise TaskFinished(arguments["answer"])
 
-    def _wait(self, arguments: dict[str, Any]) -> str:
+    def wait(self, arguments: dict[str, Any]) -> str:
+        """Let time pass, and return the time. Raises BadArguments."""
         duration = arguments.get("duration")
         if arguments.keys() - {"duration"} or not isinstance(duration, str | int | float | None):
             wrong = next((name for name in arguments if name != "duration"), "duration")
