@@ -36,6 +36,7 @@ LAYERS: list[set[str]] = [
     {"plugin"},
     {"service"},
     {"rasa"},
+    {"viewer"},
     {"api"},
     {"cli", "pytest_plugin"},
 ]

@@ -48,6 +48,8 @@ def get_dataset_cache() -> Path:
 
 
 SEAL_TABLES = ("run_seals", "trial_seals", "end_seals")
+LATER_TABLES = (*SEAL_TABLES, "run_labels")
+"""Tables that stores of version 3 did not have."""
 NOT_SEALED = """UPDATE runs SET record = CAST(replace(record, '"sealed":true', '"sealed":false') AS BLOB)"""
 
 

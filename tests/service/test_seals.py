@@ -32,7 +32,7 @@ from clerkship.store.seal import ChainEnd, SealKey
 from clerkship.store.seal_table import SealTable
 from clerkship.store.sqlite import SqliteStore
 from clerkship.store.verification import SealVerification
-from tests.workbench import CATALOG, NOT_SEALED, SEAL_TABLES
+from tests.workbench import CATALOG, LATER_TABLES, NOT_SEALED, SEAL_TABLES
 
 KEY, OTHER_KEY = "0123456789abcdef", "fedcba9876543210"
 NO_SEALS = "has no seals: it was saved by an older version, or its seals were removed; nothing was checked"
@@ -474,7 +474,7 @@ def test_resumed_run_is_sealed_again_at_its_end(suite: Path, tmp_path: Path) -> 
 def unseal(path: Path, version: int = 3) -> None:
     """Make a store as version 3 wrote it: without seals."""
     with closing(sqlite3.connect(path, isolation_level=None)) as database:
-        for table in SEAL_TABLES:
+        for table in LATER_TABLES:
             database.execute(f"DROP TABLE {table}")
         database.execute(NOT_SEALED)
         database.execute(f"PRAGMA user_version={version}")

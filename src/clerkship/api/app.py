@@ -21,6 +21,7 @@ from clerkship.api.routes import (
     task_runs,
 )
 from clerkship.api.routing import GuardedRoute
+from clerkship.api.viewer_pages import ViewerPages
 from clerkship.service.serving.server import Server
 
 ROUTERS = (
@@ -63,5 +64,6 @@ def build_app(server: Server, root_path: str = "") -> FastAPI:
     app.state.server = server
     app.state.streams = OpenStreams()
     app.state.metrics = observe(app, root_path)
+    app.router.routes += ViewerPages(server, root_path).routes
     add_problem_handlers(app)
     return app

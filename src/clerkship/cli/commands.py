@@ -64,6 +64,15 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "List the kinds of agents, and which of the programs among them are on this machine.",
     ),
     "list": CommandEntry("clerkship.cli.list_runs:list_runs", "List stored runs, newest first."),
+    "label": CommandEntry(
+        "clerkship.cli.manage_runs:label", "Give a stored run a label, which lists and reports show."
+    ),
+    "delete": CommandEntry("clerkship.cli.manage_runs:delete", "Delete a stored run with all its trials and logs."),
+    "view": CommandEntry(
+        "clerkship.cli.view:view",
+        "Show runs in the browser: list, compare, label and delete them, and read every trial.",
+    ),
+    "play": CommandEntry("clerkship.cli.play:play", "Do a task yourself in the browser, and be graded as an agent is."),
     "up": CommandEntry("clerkship.cli.up:up", "Start a playground that stays up, for developing an agent."),
     "events": CommandEntry("clerkship.cli.events:events", "Print the log of a playground started with `clerkship up`."),
     "check": CommandEntry(
@@ -239,6 +248,10 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
             "calibrate": CommandEntry(
                 "clerkship.cli.judge:calibrate",
                 "Compare a judge with labelled conversations and print the agreement.",
+            ),
+            "label": CommandEntry(
+                "clerkship.cli.judge:label",
+                "Label the verdict of a judge as right or wrong, for `calibrate`.",
             ),
         },
     ),

@@ -1,5 +1,7 @@
-"""`clerkship judge`: calibrate a judge."""
+"""`clerkship judge`: calibrate a judge, and label its verdicts."""
 
+from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,7 +11,7 @@ from rich.markup import escape
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import err, number_column, out, plain_table, print_json, print_warning, text_column
 from clerkship.cli.groups import grouped
-from clerkship.cli.options import Json, StorePath
+from clerkship.cli.options import Json, RunReference, StorePath
 from clerkship.cli.progress import ProgressBar
 from clerkship.cli.run_output import print_recording
 from clerkship.cli.verdicts import interval_cells, print_indented, print_judge_evidence, print_labelled
@@ -25,6 +27,7 @@ from clerkship.service.calibrating import (
     save_result,
 )
 from clerkship.service.calibrating import calibrate as run_calibration
+from clerkship.service.labelling import VerdictLabel, label_verdict
 from clerkship.settings import load_settings
 from clerkship.store.sqlite import open_store
 
@@ -245,3 +248,38 @@ def _render_summary(result: CalibrationResult) -> str:
     judge = result.calibration.judge
     prompt = f"[quiet]prompt {judge.prompt}{f', {judge.votes} votes' if judge.votes > 1 else ''}[/]"
     return f"agreed with people in {overall.agreed} of {overall.judged} labels   {kappa}   {wrong}{errors}   {prompt}"
+
+
+def label(
+    run: RunReference,
+    task: Annotated[str, typer.Argument(help="Name of a task, or part of it.")],
+    criterion: Annotated[str, typer.Argument(help="Label of a criterion that a judge decided.")],
+    right: Annotated[bool, typer.Option("--right/--wrong", help="Whether the judge is right.")],
+    trial: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Trial of the task. [default: the first that failed]", min=1),
+    ] = None,
+    note: Annotated[str, typer.Option(metavar="TEXT", help="Reason, for later readers.")] = "",
+    file: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Labelled set. [default: labelled.yml in the folder of the store]"),
+    ] = None,
+    store: StorePath = None,
+    json: Json = False,
+) -> None:
+    """Label the verdict of a judge as right or wrong, for `clerkship judge calibrate`.
+
+    Exit codes: 0 written, 2 no judge decided this criterion.
+
+    Example:
+
+        clerkship judge label latest "Refund" "The agent gives the reason" --wrong --note "it only says sorry"
+    """
+    with open_store(load_settings(), store) as opened:
+        written = label_verdict(opened, run, VerdictLabel(task, criterion, right, trial, note), file)
+    if json:
+        print_json(asdict(written))
+        return
+    holds = "holds" if written.passed else "does not hold"
+    out().print(f"[quiet]labelled[/] {escape(written.criterion)}: it {holds}", soft_wrap=True)
+    out().print(f"[quiet]saved[/] {escape(str(written.file))}", soft_wrap=True)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
 
 from clerkship.by_name import load
@@ -12,6 +13,7 @@ from clerkship.engine.models import is_code
 from clerkship.engine.schedule import TrialSchedule
 from clerkship.engine.spec import BatchContext, FinishedTrial
 from clerkship.kit.descriptors import check_limit, limit_agents
+from clerkship.kit.git_commit import read_commit
 from clerkship.kit.wall import now
 from clerkship.model.run import Attempt, BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
@@ -75,7 +77,8 @@ class RunResult:
 def execute(plan: RunPlan, store: Store, catalog: RegisteredCatalog, watch: Iterable[TrialObserver] = ()) -> RunResult:
     """Run a plan to its end, or until Ctrl-C. Each finished trial is saved before observers see it."""
     check_limit()
-    plan = replace(plan, run=with_free_id(plan.run, store))
+    commit = "" if plan.run.is_replayed else read_commit(Path.cwd())
+    plan = replace(plan, run=with_free_id(plan.run, store).model_copy(update={"commit": commit}))
     built = plan.build(catalog)
     with store.hold(plan.run.id) as hold:
         store.open_run(plan.run, plan.frozen())
@@ -120,6 +123,7 @@ def run_schedule(
         listeners=listeners,
         accepts_traces=plan.settings.traces == "on" and is_code(plan.solver),
         exporter=_open_exporter(plan),
+        watch=getattr(plan.solver, "watch", None),
     )
     exporter = context.exporter
     batch = TrialBatch(schedule.first_trials(), context, limit_agents(plan.concurrency), save, schedule.next_trials)
