@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 import httpx
 import pytest
 
+from clerkship.sandbox.request import Reply, Request
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore, open_store
 from clerkship.viewer.answering import respond
@@ -139,3 +140,14 @@ def test_malformed_requests_are_refused_without_a_trace(viewer: LocalViewer, cli
     assert client.get("/view/runs/%ff", headers=bearer).status_code == 400
     assert client.get("/", headers=bearer).headers["location"] == "/view/"
     assert client.post("/view/", headers={**bearer, "x-clerkship-view": "1"}).status_code == 405
+
+
+def test_bug_of_a_page_is_answered_and_its_words_stay_in_the_log(caplog: pytest.LogCaptureFixture) -> None:
+    def fails(request: Request) -> Reply:
+        raise ZeroDivisionError("a secret")
+
+    with LocalViewer(fails) as viewer:
+        answer = httpx.get(viewer.url, follow_redirects=True, trust_env=False, timeout=10)
+    assert (answer.status_code, "a secret" in answer.text) == (500, False)
+    assert "ZeroDivisionError" in answer.text
+    assert get_token(viewer) not in caplog.text

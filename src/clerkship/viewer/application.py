@@ -3,6 +3,7 @@
 See docs/security.md, "The viewer".
 """
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from http.cookies import CookieError, SimpleCookie
@@ -113,6 +114,9 @@ class LocalViewer:
             reply = self._let_in(request, objection)
         except Refusal as refusal:
             reply = describe_refusal(request, refusal)
+        except Exception as error:  # a bug here must not leave the browser without an answer
+            logging.getLogger(__name__).exception("the viewer failed")
+            reply = describe_refusal(request, Refusal(500, "failed", f"the viewer failed: {type(error).__name__}"))
         return secure(reply)
 
     def _let_in(self, request: Request, objection: Refusal | None) -> Reply:
