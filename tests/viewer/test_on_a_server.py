@@ -61,6 +61,9 @@ def test_browser_without_a_session_is_led_to_the_page_that_asks_for_a_key(hosted
     page = browser.get("/view/sign-in")
     assert "Your key of this server" in page.text
     assert "script-src 'self'" in page.headers["content-security-policy"]
+    style = page.text.partition('rel="stylesheet" href="')[2].partition('"')[0]
+    assert browser.get(style).headers["content-type"] == "text/css; charset=utf-8"
+    assert browser.get("/view/static/..%2fruns").status_code == 404
     assert browser.get("/view/data/runs").status_code == 401
     wrong = browser.post("/view/sign-in", data={"key": "clk_" + "x" * 43})
     assert (wrong.status_code, "set-cookie" in wrong.headers) == (403, False)

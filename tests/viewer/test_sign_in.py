@@ -67,6 +67,9 @@ def test_without_token_or_cookie_is_a_page_in_words(viewer: LocalViewer, client:
     assert answer.status_code == 401
     assert "open the address that <code>clerkship</code> printed" in answer.text
     assert client.get("/view/data/runs").json()["error"]["code"] == "no_token"
+    style = answer.text.partition('rel="stylesheet" href="')[2].partition('"')[0]
+    assert client.get(style).status_code == 200
+    assert client.post(style, headers={"x-clerkship-view": "1"}).status_code == 401
     for token in ("", "clk_view_guess", "ü"):
         assert client.get("/view/", params={"token": token}).status_code == 401
 

@@ -20,7 +20,7 @@ from clerkship.service.serving.results import is_hidden
 from clerkship.service.serving.server import Server
 from clerkship.store.contract import RunBusy
 from clerkship.store.sqlite import open_store
-from clerkship.viewer.answering import HTML, describe_refusal, respond, secure
+from clerkship.viewer.answering import HTML, describe_refusal, is_public, respond, secure
 from clerkship.viewer.application import read_cookie
 from clerkship.viewer.context import PREFIX, ViewerContext
 from clerkship.viewer.sessions import MAX_SESSION_SECONDS, SessionTable
@@ -30,6 +30,7 @@ MAX_CHANGE_BYTES = 100_000
 """Bytes of the body of a change, and of the form to sign in."""
 COOKIE = "clerkship-view-server"
 _METHODS = ["GET", "POST", "DELETE"]  # HEAD comes with GET
+_NOBODY = Principal("run", "", "")
 _NOT_SIGNED_IN = "sign in first: the page `/view/sign-in` asks for your key"
 
 
@@ -61,6 +62,8 @@ class ViewerPages:
             return secure(self._sign_in(given))
         if given.path == f"{PREFIX}/sign-out" and given.method == "POST":
             return secure(self._sign_out(given))
+        if is_public(given):
+            return respond(self._build_context(_NOBODY), given)
         secret, cookie = read_secret(request), read_cookie(given.headers, COOKIE)
         principal = self._server.keys.find(secret) if secret else self._sessions.find(cookie)
         if principal is None:

@@ -54,6 +54,11 @@ def secure(reply: Reply) -> Reply:
     return replace(reply, headers=headers | given)
 
 
+def is_public(request: Request) -> bool:
+    """Return whether a request is for a script or a style, which hold nothing of a run: pages in words need them."""
+    return request.method in _SAFE_METHODS and request.path.startswith(f"{PREFIX}/static/")
+
+
 def respond(context: ViewerContext, request: Request) -> Reply:
     """Answer a request of a reader who is known: a reply, or a refusal in words."""
     try:

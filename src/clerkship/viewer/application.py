@@ -18,7 +18,7 @@ from clerkship.transports.http_connection import HttpListener
 from clerkship.transports.http_parser import IncomingRequest
 from clerkship.transports.loop_thread import WorkerPool
 from clerkship.transports.network import LOOPBACK, SandboxNetwork
-from clerkship.viewer.answering import describe_refusal, secure
+from clerkship.viewer.answering import describe_refusal, is_public, secure
 from clerkship.viewer.context import PREFIX
 
 Answer = Callable[[Request], Reply]
@@ -125,6 +125,8 @@ class LocalViewer:
             raise Refusal(421, "wrong_host", f"this viewer answers at {self._hosts[0]} only")
         if request.path == f"{PREFIX}/" and "token" in request.query:
             return self._exchange(request)
+        if is_public(request) and objection is None:
+            return self._answer_known(request)
         cookie, token = read_cookie(request.headers, self._cookie), parse_bearer_token(request.headers)
         if not equal_in_constant_time(cookie, self._session) and not equal_in_constant_time(token, self._token):
             raise Refusal(401, "no_token", _NO_TOKEN)
