@@ -60,6 +60,9 @@ format: setup ## Put the code in its one format
 	@$(RUN) ruff check --fix
 	@$(RUN) ruff format
 
+viewer: ## Build the scripts of the report and the viewer from viewer/src; needs Node and npm
+	@cd viewer && { [ -d node_modules ] || npm ci --no-audit --no-fund; } && npm run --silent build
+
 docs: setup ## Write the reference pages and the examples of the API anew from the code
 	@$(RUN) python -m tests.api.examples
 	@$(RUN) python -m scripts.reference
@@ -96,4 +99,4 @@ sshd:
 pins: ## Pin every dependency to the newest version that fits, without naming an index
 	@python3 scripts/pins.py
 
-.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format docs site publish release-check new-simulator bench bench-all sshd pins
+.PHONY: help setup test test-all durations budgets test-live test-model test-slow test-fhir fuzz check format viewer docs site publish release-check new-simulator bench bench-all sshd pins
