@@ -37,7 +37,7 @@ class PlayedPage(NamedTuple):
         before = heard.count()
         if words.isdigit():
             for key in words:
-                self.page.locator(".keys").get_by_role("button", name=key, exact=True).click()
+                self.page.locator(".keypad-keys").get_by_role("button", name=key, exact=True).click()
             self.page.get_by_role("button", name="Send keys").click()
         else:
             self.page.get_by_label("Words").fill(words)

@@ -140,7 +140,7 @@ function Controls({ busy, act, listen }: ControlsProps) {
   return (
     <div class="controls">
       <form class="keypad" onSubmit={press}>
-        <div class="keypad">
+        <div class="keypad-keys">
           {KEYS.map((key) => (
             <button key={key} type="button" onClick={() => setKeys((before) => before + key)}>
               {key}

@@ -6,7 +6,7 @@ import { Clock } from "./Clock";
 import { Conversation } from "./Conversation";
 import { JsonTree } from "./JsonTree";
 import { OwnLog } from "./OwnLog";
-import { getJson, RequestFailed, sendJson } from "./requests";
+import { getJson, RequestFailed, sendJson } from "../server";
 import { SandboxTabs } from "./SandboxTabs";
 import { ToolList } from "./ToolList";
 import { isMap, type Json, type JsonMap, type PlayEvent, type Reply, type State, textOf, type Tools } from "./types";
@@ -58,7 +58,7 @@ export function Play({ prefix, title }: { prefix: string; title: string }) {
   const call = useCallback(
     async (tool: string, args: JsonMap): Promise<Reply> => {
       try {
-        return await sendJson<Reply>(`${data}/call`, { tool, arguments: args });
+        return await sendJson<Reply>("POST", `${data}/call`, { tool, arguments: args });
       } finally {
         void refresh();
       }
@@ -67,7 +67,7 @@ export function Play({ prefix, title }: { prefix: string; title: string }) {
   );
   const send = async (path: string, body: object): Promise<boolean> => {
     try {
-      await sendJson<object>(`${data}/${path}`, body);
+      await sendJson<object>("POST", `${data}/${path}`, body);
       return true;
     } catch (failure) {
       setError(failure instanceof RequestFailed ? failure.message : String(failure));

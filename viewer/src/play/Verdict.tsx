@@ -1,4 +1,5 @@
 // The verdict, with what was checked.
+import { Icon } from "../parts/Icon";
 import type { CriterionResult, Result } from "./types";
 
 function outcomeOf(criterion: CriterionResult): string {
@@ -38,13 +39,5 @@ export function Verdict({ result, prefix }: { result: Result; prefix: string }) 
         <span class="muted">or</span> <code class="copy">{`clerkship show ${result.run}`}</code>
       </p>
     </section>
-  );
-}
-
-function Icon({ name }: { name: string }) {
-  return (
-    <svg class="icon" aria-hidden="true">
-      <use href={`#icon-${name}`} />
-    </svg>
   );
 }
