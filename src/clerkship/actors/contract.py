@@ -20,6 +20,7 @@ from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import PlatformError
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.handle import Sandboxes
+from clerkship.sandbox.person_tools import PersonTool
 
 if TYPE_CHECKING:
     from clerkship.sandbox.model_access import ModelAddress
@@ -219,6 +220,21 @@ PersonStep = Callable[[], PersonAction | None]
 NO_PERSON_HINT = "give --person, such as openai:gpt-5.1, or set CLERKSHIP_PERSON; or give them `lines`"
 
 
+class PersonTools(Protocol):
+    """The tools of one person in one trial."""
+
+    @property
+    def definitions(self) -> Sequence[PersonTool]:
+        """What each tool does."""
+
+    @property
+    def uses(self) -> Sequence[Event]:
+        """How they used them, as events; grows during the trial."""
+
+    def use(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Use a tool; return what it shows, or why it is refused."""
+
+
 class PersonUnavailable(PlatformError):
     """The model that plays a person cannot be reached or gives no answer. The agent is not at fault: the run is
     errored.
@@ -241,6 +257,11 @@ class SimulatedPerson(Protocol):
     """How long they take to read and answer a message, in simulated time; None if they answer at once."""
     greeting: str | None
     """What they say when they first answer the phone; None for a usual greeting."""
+    tools: tuple[str, ...]
+    """The names of the tools that they may use."""
+
+    def take_tools(self, tools: PersonTools) -> None:
+        """Take the tools that they may use."""
 
     def join(self, messages: Sequence[Event]) -> None:
         """Join the conversation; `messages` grows with everything that is said in it."""
@@ -257,8 +278,10 @@ class SimulatedPerson(Protocol):
     def notice(self, event: Event) -> PersonAction | None:
         """Respond to an event; None if it does not concern the person."""
 
-    def recall(self, past: Sequence[PastPersonTurn]) -> Mapping[int, PersonStep]:
+    def recall(self, past: Sequence[PastPersonTurn], uses: Sequence[Event] = ()) -> Mapping[int, PersonStep]:
         """Restore the state after an earlier conversation, and wait for the next reply. Replaces `open`.
+
+        `uses` are the events of the tools that they used.
 
         Returns what they do after each pause, by its number, for the pauses that are not over.
         """

@@ -12,9 +12,10 @@ from functools import cache, cached_property
 from itertools import groupby
 from typing import Any, cast
 
+import orjson
 from pydantic import BaseModel, JsonValue
 
-from clerkship.actors.contract import ContractBreach, PersonAction, PersonUnavailable
+from clerkship.actors.contract import ContractBreach, PersonAction, PersonTools, PersonUnavailable
 from clerkship.actors.person_contract import (
     LineContext,
     PersonLimits,
@@ -28,6 +29,7 @@ from clerkship.actors.person_patterns import Breach, ends_with_closing, is_closi
 from clerkship.actors.person_scripted import ScriptProgress, button_title, press_button
 from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.events.ledger import quote_text, to_json
+from clerkship.events.lifecycle import PersonUsedTool
 from clerkship.llm.contract import BadAnswer, EarlierMessage, NoModel, Question
 from clerkship.llm.prompts import BUILT_IN, Prompts, RenderedPrompt, section
 from clerkship.llm.trial_model import TrialModel
@@ -40,6 +42,11 @@ MAX_CORRECTIONS = 2
 """How often the model may correct a line that breaks a rule."""
 MAX_CUSTOM_LENGTH = 4_000
 """Characters of a custom payload."""
+MAX_TOOL_USES = 30
+"""How often a model may use tools before it says something."""
+TOOLS_PROMPT = "person_tools"
+UNREADABLE = "not a JSON object"
+"""The name under which arguments are passed on that are not a JSON object; no tool has such an argument."""
 _OPENING = "The conversation starts."
 _EMPTY_MESSAGE = "(nothing)"
 _UNKNOWN = {"simulation_context": "", "persona": "", "knows": "", "name": ""}
@@ -57,6 +64,17 @@ class PersonAnswerWithButton(PersonAnswer):
     """The answer if the agent shows buttons. Small models that are always offered `press` would use it all the time."""
 
     press: str | None = None
+
+
+class PersonAnswerWithTool(PersonAnswer):
+    """The answer of a person with tools: the line, or the tool to use first."""
+
+    use: str | None = None
+    arguments: str = ""
+
+
+class PersonAnswerWithToolAndButton(PersonAnswerWithTool, PersonAnswerWithButton):
+    """The answer of a person with tools, if the agent shows buttons."""
 
 
 @dataclass(frozen=True)
@@ -117,21 +135,40 @@ class Improviser:
     """The sandbox of the person, if there are several people, so that equal questions are asked separately."""
     messages: Sequence[Event] = ()
     """The messages of the conversation; grows during the trial."""
+    tools: PersonTools | None = None
+    """The tools that the person may use."""
 
     def improvise(self, hint: str = "", progress: ScriptProgress = NO_SCRIPT) -> PersonAction:
         """Return the next action. A person who says goodbye leaves after the reply; one with nothing to say leaves at
         once.
         """
-        prompt = PersonPrompt.of(self.messages, hint, approached=self.part.approached, progress=progress)
+        prompt = self._build_prompt(hint, progress)
         broken: list[tuple[PersonAnswer, Breach]] = []
         while len(broken) <= MAX_CORRECTIONS:
             spoken = self._ask(prompt, broken)
+            if isinstance(spoken, PersonAnswerWithTool) and spoken.use and len(prompt.used) < MAX_TOOL_USES:
+                self._use_tool(spoken.use, spoken.arguments)
+                prompt, broken = self._build_prompt(hint, progress), []
+                continue
             speech = self._checked(spoken, prompt, self._frame(prompt, broken))
             if isinstance(speech, PersonAction):
                 return speech
             broken.append((spoken, speech))
         spoken, last = broken[-1]
         return PersonAction(out_of_role=ContractBreach(last.rule, last.reason, spoken.message))
+
+    def _build_prompt(self, hint: str, progress: ScriptProgress) -> "PersonPrompt":
+        uses = self.tools.uses if self.tools is not None else ()
+        return PersonPrompt.of(self.messages, hint, approached=self.part.approached, progress=progress, uses=uses)
+
+    def _use_tool(self, name: str, written: str) -> None:
+        """Use a tool with arguments as the model wrote them. What cannot be read is shown to be refused."""
+        assert self.tools is not None  # only then is the model offered tools
+        try:
+            arguments = orjson.loads(written or "{}")
+        except orjson.JSONDecodeError:
+            arguments = None
+        self.tools.use(name, arguments if isinstance(arguments, dict) else {UNREADABLE: written[:MAX_CUSTOM_LENGTH]})
 
     def _checked(self, spoken: PersonAnswer, prompt: "PersonPrompt", frame: str) -> PersonAction | Breach:
         line = PersonLine(spoken.message.strip(), spoken.done)
@@ -186,13 +223,26 @@ class Improviser:
             rendered = self._render_prompt(
                 self.part.variables(), {**turn, "broken": [_describe_refused_line(*pair) for pair in broken]}
             )
-            shape = PersonAnswerWithButton if prompt.buttons else PersonAnswer
+            if self.tools is not None:
+                rendered = self._add_tools(rendered, prompt.used)
+            shape = _SHAPES[self.tools is not None, bool(prompt.buttons)]
             question = Question[PersonAnswer](
                 rendered.content, shape, rendered.instructions, PROMPT, prompt.talk, self.conversation
             )
             return self.asker.ask(question).data
         except (BadAnswer, NoModel, ClerkshipError) as error:
             raise PersonUnavailable(f"the person could not be played: {error}") from error
+
+    def _add_tools(self, rendered: RenderedPrompt, used: Sequence[Event]) -> RenderedPrompt:
+        """Add what the person can do, and what they have done in this turn."""
+        assert self.tools is not None
+        tools = [
+            {"name": tool.name, "description": tool.description, "parameters": to_json(tool.schema["properties"])}
+            for tool in self.tools.definitions
+        ]
+        added = BUILT_IN[TOOLS_PROMPT].fill(tools=tools, used=[_describe_use(event) for event in used])
+        content = "\n\n".join(filter(None, (rendered.content, added.content)))
+        return RenderedPrompt(f"{rendered.instructions}\n\n{added.instructions}", content)
 
     def _render_prompt(self, who: Mapping[str, Any], turn: Mapping[str, Any]) -> RenderedPrompt:
         """Render the prompt. A user's template without blocks replaces only the instructions."""
@@ -206,6 +256,15 @@ class Improviser:
             if caution in rendered.instructions
             else RenderedPrompt(f"{rendered.instructions}\n\n{caution}", rendered.content)
         )
+
+
+_SHAPES: Mapping[tuple[bool, bool], type[PersonAnswer]] = {
+    (False, False): PersonAnswer,
+    (False, True): PersonAnswerWithButton,
+    (True, False): PersonAnswerWithTool,
+    (True, True): PersonAnswerWithToolAndButton,
+}
+"""The shape of the answer: with tools or without, with buttons or without."""
 
 
 @cache
@@ -224,6 +283,8 @@ class PersonPrompt:
     hint: str
     moment: LineContext
     buttons: tuple[Mapping[str, Any], ...]
+    used: Sequence[Event] = ()
+    """The tools that the person used since their last line."""
 
     @classmethod
     def of(
@@ -233,26 +294,32 @@ class PersonPrompt:
         *,
         approached: bool = False,
         progress: ScriptProgress = NO_SCRIPT,
+        uses: Sequence[Event] = (),
     ) -> "PersonPrompt":
-        """Build the prompt from the messages so far."""
+        """Build the prompt from the messages so far, and the tools that were used."""
         sides = [(agents, list(part)) for agents, part in groupby(messages, is_by_agent)]
         open_end = sides.pop()[1] if sides and sides[-1][0] else []
         utterances = [cast(Utterance, event.payload) for event in open_end]
+        own = [event for event in messages if not is_by_agent(event)]
+        before = [use for use in uses if own and use.seq < own[-1].seq]
         return cls(
-            talk=tuple(_build_conversation(sides)) if sides else (),
+            talk=tuple(_build_conversation(sides, before)) if sides else (),
             last=_render_agent_messages(open_end) if open_end else "",
             hint=hint,
             moment=LineContext(
                 heard=tuple(utterance.text for utterance in utterances),
-                so_far="\n".join(_collect_texts([_message_content(event) for event in messages])),
+                so_far="\n".join(
+                    _collect_texts([*map(_message_content, messages), *(_use_content(event) for event in uses)])
+                ),
                 answers=_count_answers(
                     [*sides, (True, open_end)] if open_end else sides, progress, approached=approached
                 ),
                 may_leave=progress.ends_by_script,
-                own=tuple(_render_person_message(event) for event in messages if not is_by_agent(event)),
+                own=tuple(map(_render_person_message, own)),
                 statements=tuple(_collect_statements(sides)),
             ),
             buttons=tuple(button for utterance in utterances for button in utterance.buttons),
+            used=uses[len(before) :],
         )
 
     def button(self, title: str) -> Mapping[str, Any] | None:
@@ -261,16 +328,41 @@ class PersonPrompt:
         return next((button for button in self.buttons if button_title(button).strip().casefold() == wanted), None)
 
 
-def _build_conversation(sides: Sequence[tuple[bool, list[Event]]]) -> Iterator[EarlierMessage]:
-    """Yield the messages in turns, the agent's first: the model answers as the person."""
-    if not sides[0][0]:
-        yield EarlierMessage("user", _OPENING)
+def _build_conversation(
+    sides: Sequence[tuple[bool, list[Event]]], uses: Sequence[Event] = ()
+) -> Iterator[EarlierMessage]:
+    """Yield the messages in turns, the agent's first: the model answers as the person.
+
+    The tools that the person used before a message are told with what the agent said before it.
+    """
+    waiting, told = list(uses), "" if sides[0][0] else _OPENING
     for agents, events in sides:
-        yield (
-            EarlierMessage("user", _render_agent_messages(events))
-            if agents
-            else EarlierMessage("assistant", _render_past_answer(events))
-        )
+        if agents:
+            told = _render_agent_messages(events)
+            continue
+        used = [use for use in waiting if use.seq < events[-1].seq]
+        waiting = waiting[len(used) :]
+        shown = BUILT_IN[TOOLS_PROMPT].fill(tools=(), used=list(map(_describe_use, used))).content if used else ""
+        yield EarlierMessage("user", "\n\n".join(filter(None, (told, shown))))
+        yield EarlierMessage("assistant", _render_past_answer(events))
+        told = ""
+    if told:
+        yield EarlierMessage("user", told)
+
+
+def _use_content(event: Event) -> JsonValue:
+    used = cast(PersonUsedTool, event.payload)
+    return [dict(used.arguments), used.result]
+
+
+def _describe_use(event: Event) -> dict[str, str]:
+    """Return the use of a tool, quoted: what a tool shows is data."""
+    used = cast(PersonUsedTool, event.payload)
+    return {
+        "name": used.tool,
+        "arguments": to_json(used.arguments),
+        "result": f"{'refused: ' if used.is_refused else ''}{quote_text(used.result, MAX_CUSTOM_LENGTH)}",
+    }
 
 
 def _render_past_answer(events: Sequence[Event]) -> str:

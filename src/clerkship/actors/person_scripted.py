@@ -10,16 +10,27 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol, cast
 
-from clerkship.actors.contract import AgentReply, PastPersonTurn, PersonAction, PersonStep, SimulatedPerson
+from clerkship.actors.contract import (
+    AgentReply,
+    PastPersonTurn,
+    PersonAction,
+    PersonStep,
+    PersonTools,
+    SimulatedPerson,
+)
 from clerkship.by_name import load
 from clerkship.events.event import Event, PauseEnded, Utterance, is_by_agent
+from clerkship.events.lifecycle import PersonUsedTool
 from clerkship.events.query import matches
 from clerkship.model.pattern import PatternTooSlow, has_match_in_time
-from clerkship.model.scenario import EventMatch, Improvisation, ScenarioPerson, ScriptLine, ScriptRule
+from clerkship.model.scenario import EventMatch, Improvisation, ScenarioPerson, ScriptLine, ScriptRule, ToolUse
+from clerkship.sandbox.person_tools import PersonTool
 
 NextAction = Callable[[], PersonAction | None]
 _LEAVE = PersonAction(leaves=True, reason="person_done")
 _IMPROVISE = Improvisation(improvise=True)
+RESULT = "{result}"
+"""Stands in a line for what the tool shows that the person uses before it."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +48,8 @@ class LineSource(Protocol):
 
     messages: Sequence[Event]
     """The messages of the conversation; grows during the trial."""
+    tools: PersonTools | None
+    """The tools that the person may use."""
 
     def improvise(self, hint: str = ..., progress: ScriptProgress = ...) -> PersonAction:
         """Return the next action."""
@@ -60,6 +73,10 @@ class ScriptedPerson:
         self._improvised: list[str] = []
         """Their improvised lines."""
         self._next_line = 0
+        self.tools = script.tools
+        self._tools: PersonTools | None = None
+        self._used: list[ToolUse] = []
+        """The tools that they used as the script says, in order."""
         self.leaving = False
         """Whether they have said goodbye and only wait for the reply."""
         self._messages: Sequence[Event] = ()
@@ -70,6 +87,12 @@ class ScriptedPerson:
         self._messages = messages
         if self._voice is not None:
             self._voice.messages = messages
+
+    def take_tools(self, tools: PersonTools) -> None:
+        """Take the tools that they may use."""
+        self._tools = tools
+        if self._voice is not None:
+            self._voice.tools = tools
 
     def open(self) -> PersonAction | None:
         """Return the first line, if the person starts."""
@@ -114,10 +137,11 @@ class ScriptedPerson:
                 return self._use(number, rule, None)
         return None
 
-    def recall(self, past: Sequence[PastPersonTurn]) -> Mapping[int, PersonStep]:
-        """Restore the state of rules and lines after an earlier conversation, without asking a model."""
+    def recall(self, past: Sequence[PastPersonTurn], uses: Sequence[Event] = ()) -> Mapping[int, PersonStep]:
+        """Restore the state of rules and lines after an earlier conversation, without a model and without tools."""
         replay = load("clerkship.actors.person_scripted:ScriptReplay")(self)  # imported only for forks
         voice, self._voice = self._voice, replay.voice
+        self._tools = RecordedTools(uses, lambda: self._used)
         try:
             return cast(Mapping[int, PersonStep], replay.run(past))
         finally:
@@ -141,12 +165,22 @@ class ScriptedPerson:
         more = partial(self._speak, rule.interrupt) if rule.interrupt is not None else None
         if button is not None:
             return self._say(press_button(button), more)
+        result = self._use_tool(rule.use)
         if rule.improvise is not None:
             return self._speak(Improvisation(improvise=rule.improvise), more)
         if rule.say is None:
             return PersonAction()
         lines = (rule.say,) if isinstance(rule.say, str) else rule.say
-        return self._speak(lines[min(used, len(lines) - 1)], more)
+        line = lines[min(used, len(lines) - 1)]
+        return self._speak(line if result is None else line.replace(RESULT, result), more)
+
+    def _use_tool(self, use: ToolUse | None) -> str | None:
+        """Use a tool, if one is named; return what it shows."""
+        if use is None:
+            return None
+        assert self._tools is not None  # a person who has tools is given them
+        self._used.append(use)
+        return self._tools.use(use.name, use.arguments)
 
     def _proceed(self) -> PersonAction | None:
         """Return the next line, or the fallback."""
@@ -176,8 +210,11 @@ class ScriptedPerson:
                 return self._say(press_button(button), more, line.metadata)
             detail = _describe_missing_button(f"line {self._next_line} presses a button", line.press, buttons)
             return PersonAction(leaves=True, reason="nothing_left", detail=detail)
+        result = self._use_tool(line.use)
         if line.improvise is not None:
             return self._speak(Improvisation(improvise=line.improvise), more, line.metadata)
+        if result is not None and line.say is not None:
+            return self._speak(line.say.replace(RESULT, result), more, line.metadata)
         return self._speak(cast(str | Improvisation, line.interrupt or line.say), more, line.metadata)
 
     def _interrupting(self) -> NextAction | None:
@@ -266,10 +303,28 @@ class RecordedImproviser:
     def __init__(self) -> None:
         self.said = ""
         self.messages: Sequence[Event] = ()
+        self.tools: PersonTools | None = None
 
     def improvise(self, hint: str = "", progress: object = None) -> PersonAction:
         """Return what the person said then."""
         return PersonAction(self.said)
+
+
+class RecordedTools:
+    """Shows what the tools of a person showed in the earlier conversation, and changes nothing."""
+
+    definitions: Sequence[PersonTool] = ()
+
+    def __init__(self, uses: Sequence[Event], list_used: Callable[[], Sequence[ToolUse]]) -> None:
+        self.uses = uses
+        self._list_used = list_used
+
+    def use(self, name: str, arguments: Mapping[str, Any]) -> str:
+        """Return what the same use showed then: the first one to the first, the second one to the second."""
+        payloads = [event.payload for event in self.uses if isinstance(event.payload, PersonUsedTool)]
+        same = [each.result for each in payloads if each.tool == name and each.arguments == arguments]
+        times = sum(each.name == name and each.arguments == arguments for each in self._list_used())
+        return same[times - 1] if times <= len(same) else ""
 
 
 class ScriptReplay:

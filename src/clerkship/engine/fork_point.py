@@ -33,6 +33,7 @@ from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import ForkOrigin
 from clerkship.playground.conversation import build_message
 from clerkship.playground.faults import ActiveFault
+from clerkship.playground.person_tools import list_uses
 from clerkship.playground.playground import Playground, SavedLog
 from clerkship.sandbox.faults.contract import ON_TURN, EventFault, Fault, ModelFault
 from clerkship.sandbox.handle import Sandboxes
@@ -154,7 +155,7 @@ class ForkPoint:
             self._restore_steps(playground, steps)
             for key, person in people.items():
                 past = self.conversation(key)
-                pauses = person.recall(past.person_history())
+                pauses = person.recall(past.person_history(), list_uses(self.log.events, key) if person.tools else ())
                 playground.people.restore_person(person, key, *past.pending_turns(), pauses)
                 playground.people.participants[key].leave_reason = past.leave_reason
             for events, key in self.handed[:-1]:

@@ -12,6 +12,7 @@ from clerkship.assertions.citation import normalize_text, remove_label
 from clerkship.events.event import Utterance, find_conversations, is_by_agent
 from clerkship.events.evidence import Evidence
 from clerkship.events.ledger import quote_text, render_transcript, to_json
+from clerkship.events.lifecycle import PersonUsedTool
 from clerkship.llm.contract import BadAnswer, NoModel, Question
 from clerkship.model.errors import ClerkshipError, PlatformError
 from clerkship.model.frozen import Flag
@@ -92,7 +93,7 @@ def only_conversation(evidence: Evidence, conversation: str) -> Evidence:
     events = [
         event
         for event in evidence.events
-        if not isinstance(event.payload, Utterance) or conversation in find_conversations(event)
+        if not isinstance(event.payload, Utterance | PersonUsedTool) or conversation in find_conversations(event)
     ]
     return replace(evidence, events=events)
 
@@ -117,8 +118,16 @@ def _describe_person(person: ScenarioPerson, evidence: Evidence) -> str:
         "their script; what stands in it was written by their author, and is no fault of theirs": to_json(filled_parts)
         if filled_parts and not person.is_played
         else None,
+        "what they did with things of their own, and what it showed them": to_json(_list_tool_uses(evidence))
+        if person.tools
+        else None,
     }
     return "\n".join(f"{name}: {quote_text(text)}" for name, text in description.items() if text)
+
+
+def _list_tool_uses(evidence: Evidence) -> list[tuple[str, str]]:
+    used = (event.payload for event in evidence.of_kind(PersonUsedTool.kind))
+    return [(each.tool, each.result) for each in used if isinstance(each, PersonUsedTool)]
 
 
 def _find_flaw(answer: PersonCheckAnswer, evidence: Evidence) -> str:

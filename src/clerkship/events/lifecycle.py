@@ -217,6 +217,24 @@ class PersonMadeUpFacts(Payload, kind="person.made_up_facts"):
     """Numbers, codes, dates and addresses, as written."""
 
 
+class PersonUsedTool(Payload, kind="person.tool.used"):
+    """A person used a tool of their own. What it changed is told by the events before it."""
+
+    effect: ClassVar[EffectType] = "none"
+    tool: str
+    arguments: dict[str, Any] = {}
+    result: str = ""
+    """What it showed, or why it was refused."""
+    is_refused: bool = False
+    place: str = ""
+    """The conversation within the sandbox; empty on a sandbox that has only one."""
+
+    @property
+    def places(self) -> tuple[str, ...]:
+        """The conversation of the person."""
+        return (self.place,) if self.place else ()
+
+
 class PersonChecked(Payload, kind="person.checked"):
     """A judge confirmed that the person was played correctly."""
 

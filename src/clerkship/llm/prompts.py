@@ -22,7 +22,7 @@ MAX_PROMPT_LENGTH = 2_000_000
 """Characters of a rendered prompt."""
 _SEPARATOR = "\x1e"
 """Separates the blocks `orders` and `matter`; removed from inserted values."""
-_PARTS = {"layout", "quoted", "counterpart"}
+_PARTS = {"layout", "quoted", "counterpart", "person_tools"}
 _EXTENDS = re.compile(r"""\{%[-+]?\s*extends\s+["']([^"']+)["']""")
 _BLOCK = re.compile(r"\{%[-+]?\s*block\s+(\w+)")
 _REFERENCES = re.compile(r"""\{%[-+]?\s*(?:extends|include|import|from)\s+["']([^"']+)["']""")

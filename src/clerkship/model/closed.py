@@ -81,6 +81,8 @@ class NameOf:
 
 ENTITY = NameOf("entity")
 PERSON = NameOf("person")
+PERSON_TOOL = NameOf("tool of people")
+"""A function of a sandbox that people may use."""
 REQUEST_METHOD = NameOf("request method")
 OPERATION = NameOf("operation")
 """An operation that follows from the datasets of a sandbox, besides those of its kind."""

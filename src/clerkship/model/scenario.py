@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, ConfigDict, Field, JsonValue, model_validator
 
 from clerkship.model.call import StepCall
+from clerkship.model.closed import PERSON_TOOL
 from clerkship.model.conversation_key import ADDRESS_FORMS, PHONE_CHANNELS, PersonChannel, is_address
 from clerkship.model.duration import Duration, Seconds
 from clerkship.model.frozen import Flag, Frozen, Whole
@@ -62,6 +63,32 @@ _GoSilentKey = Annotated[
 ]
 
 
+def allow_text_in_schema(schema: dict[str, Any]) -> None:
+    """Let the JSON Schema of a model accept text in its place."""
+    whole = dict(schema)
+    schema.clear()
+    schema.update({"anyOf": [{"type": "string", "minLength": 1}, whole]})
+
+
+class ToolUse(Frozen):
+    """A tool that a person uses. Text is the name of a tool that needs no arguments."""
+
+    model_config = ConfigDict(json_schema_extra=allow_text_in_schema)
+    name: Annotated[str, PERSON_TOOL, Field(min_length=1, description="one of their `tools`")]
+    arguments: Annotated[dict[str, JsonValue], Field(description="its arguments, by name")] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _parse_text(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
+
+
+_UseKey = Annotated[
+    ToolUse | None,
+    Field(description="the tool that they use before they say this; `{result}` in what they say is its result"),
+]
+
+
 class ScriptRule(Frozen):
     """A rule of a script: when the agent says this, or this event happens, the person says that or presses a button."""
 
@@ -79,6 +106,7 @@ class ScriptRule(Frozen):
     ] = None
     go_silent: _GoSilentKey = None
     interrupt: _InterruptKey = None
+    use: _UseKey = None
     times: Annotated[Whole | None, Field(ge=1, description="how often the rule may be used; default: always")] = None
 
     @property
@@ -97,14 +125,8 @@ class ScriptRule(Frozen):
             raise ValueError("`press` needs a regex in `when`: an event has no buttons")
         if self.interrupt is not None and not actions:
             raise ValueError("`interrupt` needs a message to interrupt: give `say`, `improvise` or `press`")
+        _check_use(self)
         return self
-
-
-def allow_text_in_schema(schema: dict[str, Any]) -> None:
-    """Let the JSON Schema of a model accept text in its place."""
-    whole = dict(schema)
-    schema.clear()
-    schema.update({"anyOf": [{"type": "string", "minLength": 1}, whole]})
 
 
 _ACTION_KEYS = ("say", "improvise", "press", "interrupt", "go_silent")
@@ -124,6 +146,7 @@ class ScriptLine(Frozen):
     press: _PressKey = None
     interrupt: _InterruptKey = None
     go_silent: _GoSilentKey = None
+    use: _UseKey = None
 
     @property
     def improvises(self) -> bool:
@@ -142,7 +165,13 @@ class ScriptLine(Frozen):
             raise ValueError("expected one of `say`, `improvise`, `press`, `interrupt` and `go_silent`")
         if self.metadata is not None and self.go_silent is not None:
             raise ValueError("`metadata` needs a message: it cannot be sent with `go_silent`")
+        _check_use(self)
         return self
+
+
+def _check_use(part: ScriptRule | ScriptLine) -> None:
+    if part.use is not None and part.say is None and part.improvise is None:
+        raise ValueError("`use` needs a message that follows: give `say` or `improvise`")
 
 
 class EndRule(Frozen):
@@ -205,6 +234,10 @@ class ScenarioPerson(Frozen):
     language: Annotated[str | None, Field(description="language they speak; default: their persona's, or English")] = (
         None
     )
+    tools: Annotated[
+        tuple[Annotated[str, PERSON_TOOL], ...],
+        Field(description="functions of the sandboxes that they may use, such as switches of their own telephone"),
+    ] = ()
     opening: Annotated[
         str | Improvisation | None,
         Field(
@@ -367,6 +400,15 @@ class ScenarioPerson(Frozen):
             )
         if self.subject is None and self.channel not in PHONE_CHANNELS and self.can_begin:
             raise ValueError(f"a person who may write first on {self.channel} needs a `subject`")
+        return self
+
+    @model_validator(mode="after")
+    def _check_tools(self) -> "ScenarioPerson":
+        uses = [part.use for variant in self.variants for part in variant.script]
+        uses += [part.use for variant in self.variants for part in variant.lines]
+        missing = [use.name for use in uses if use is not None and use.name not in self.tools]
+        if missing:
+            raise ValueError(f"they use `{missing[0][:80]}`, which is not one of their `tools`")
         return self
 
     @model_validator(mode="after")

@@ -29,6 +29,7 @@ from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import Ending
 from clerkship.playground.component import PlaygroundHost
 from clerkship.playground.faults import FaultInjector
+from clerkship.playground.person_tools import HeldTools
 from clerkship.sandbox.faults.contract import ON_TURN
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import CallConversation, Conversation
@@ -63,6 +64,8 @@ class Participant:
     """Replies that a person with `answers_after` has not read yet."""
     after_pause: dict[int, PersonStep] = field(default_factory=dict)
     """What a person on the phone does after each pause, by its number."""
+    tools: HeldTools | None = None
+    """The tools that they may use; None if they have none."""
     sandbox: str = field(init=False)
     has_address: bool = field(init=False)
     """Whether the person is reached at an address, on a sandbox with several conversations."""
@@ -127,6 +130,9 @@ class People:
         person.join(conversation.messages)
         participant = Participant(key, person, conversation, messages_ahead, list(queued_replies))
         participant.after_pause |= after_pause
+        if person.tools:
+            participant.tools = HeldTools(self._host, key, person.tools)
+            person.take_tools(participant.tools)
         self.participants[key] = participant
         self.uses_model = self.uses_model or person.uses_model
         self._has_watchers = self._has_watchers or person.watches
@@ -149,7 +155,7 @@ class People:
     def open(self, key: str) -> None:
         """Have a person send their first message."""
         participant = self.participants[key]
-        self._perform(participant, self._decide(participant, participant.person.open))
+        self._perform(participant, self._decide(participant, None, participant.person.open))
 
     def leave(self, key: str, reason: str) -> None:
         """Have a person leave."""
@@ -193,7 +199,7 @@ class People:
     def _answer(self, participant: Participant, replies: Sequence[Say], message: Event | None, *, last: bool) -> bool:
         person = participant.person
         if not replies:
-            action = self._decide(participant, person.wait)
+            action = self._decide(participant, None, person.wait)
             self._perform(participant, action)
             return action is not None
         if message is not None and (not last or not person.uses_model or person.leaving):
@@ -232,11 +238,13 @@ class People:
             self._answer_reply(participant, _join([reply for reply, _ in unread]), unread[-1][1], ticks=False)
 
     def _answer_reply(self, participant: Participant, reply: AgentReply, message: Event, *, ticks: bool = True) -> None:
-        action = self._decide(participant, participant.person.hear, reply)
+        action = self._decide(participant, message.seq, participant.person.hear, reply)
         self._perform(participant, action, message.seq, ticks=ticks)
 
-    def _decide(self, participant: Participant, decide: Callable[..., D], *arguments: object) -> D:
-        """Return what a person decides, and measure the time of a model."""
+    def _decide(self, participant: Participant, cause: int | None, decide: Callable[..., D], *arguments: object) -> D:
+        """Return what a person decides because of an event, and measure the time of a model."""
+        if participant.tools is not None:
+            participant.tools.cause = cause
         if not participant.person.uses_model:
             return decide(*arguments)
         with self.model_time:
@@ -273,7 +281,7 @@ class People:
             conversation.end(host.context_for(sandbox, "person", cause), action.reason, **detail)
         if action.more is not None and conversation.open:
             participant.messages_ahead += 1
-            self._perform(participant, self._decide(participant, action.more), cause)
+            self._perform(participant, self._decide(participant, cause, action.more), cause)
 
     def _connect(self, participant: Participant, cause: int | None) -> None:
         """Have a person who speaks by phone call the agent, if they are not in a call and the agent takes turns."""
@@ -291,7 +299,7 @@ class People:
         if call is None:
             self._host.clock.advance(action.after)
             if action.more is not None and conversation.open:
-                self._perform(participant, self._decide(participant, action.more), cause)
+                self._perform(participant, self._decide(participant, cause, action.more), cause)
         elif action.more is not None and conversation.open:
             # Other calls go on meanwhile, and so does the action that the person has noticed.
             pause = call.pause(self._host.context_for(participant.sandbox, "person", cause), action.after)
@@ -302,7 +310,7 @@ class People:
         for participant in filter(None, map(self.participants.get, find_conversations(event))):
             more = participant.after_pause.pop(pause, None)
             if more is not None and participant.conversation.open:
-                self._perform(participant, self._decide(participant, more), event.seq, ticks=False)
+                self._perform(participant, self._decide(participant, event.seq, more), event.seq, ticks=False)
 
     def _end_invalid(self, participant: Participant, breach: ContractBreach, cause: int | None) -> None:
         self.contract_breach = breach
@@ -389,7 +397,7 @@ class People:
     def _notice(self, participant: Participant, event: Event) -> bool:
         """Have a person notice an event; return whether it was in their conversation and they answered."""
         person = participant.person
-        action = self._decide(participant, person.notice, event) if person.watches else None
+        action = self._decide(participant, event.seq, person.notice, event) if person.watches else None
         if action is None:
             return False
         self._perform(participant, action, event.seq)

@@ -153,7 +153,7 @@ KINDS: tuple[KindEntry, ...] = (
     ),
     KindEntry(
         kind="tables",
-        assertions={"table_state": (), "table_no_other_changes": ()},
+        assertions={"table_state": (), "table_function_returns": (), "table_no_other_changes": ()},
         steps={"tables.put": (), "tables.delete": (), "tables.call": ()},
         dataset_types={"tables": ()},
     ),

@@ -270,6 +270,7 @@ class CallCheck:
                 kind = VOICE_KIND if person.channel == "phone" else MESSAGES_KIND
                 self._check_sandbox(partial(self._has_channel, person.channel), person.sandbox, kind, path)
             self._check_names(person.model_dump(exclude={"persona"}), path)
+            self._check_named_values(person.model_copy(update={"sandbox": None}), path, is_criterion=False)
 
     def check_one_per_conversation(self, people: Sequence[WrittenPart]) -> None:
         """Report a second person on the same sandbox or at the same address: a conversation has one person."""

@@ -1,7 +1,8 @@
 """`tables`: functions over JSON tables, which the suite's author writes."""
 
-from clerkship.model.closed import OPERATION
+from clerkship.model.closed import OPERATION, PERSON_TOOL
 from clerkship.simulators.spec import Spec
+from clerkship.simulators.tables.assertions.table_function_returns import TableFunctionReturns
 from clerkship.simulators.tables.assertions.table_no_other_changes import TableNoOtherChanges
 from clerkship.simulators.tables.assertions.table_state import TableState
 from clerkship.simulators.tables.attack import TablesAttack
@@ -33,9 +34,10 @@ SPEC = Spec(
     names={
         TABLE.sort: lambda config, base: base.names,
         FUNCTION.sort: lambda config, base: base.function_names,
-        OPERATION.sort: lambda config, base: base.function_names,
+        OPERATION.sort: lambda config, base: base.agent_function_names,
+        PERSON_TOOL.sort: lambda config, base: base.function_names,
     },
-    assertions=(TableState, TableNoOtherChanges),
+    assertions=(TableState, TableFunctionReturns, TableNoOtherChanges),
     steps=(PutRecord, DeleteRecord, CallFunction),
     view="clerkship.simulators.tables.state_view:list_rows",
     run_coverage="clerkship.simulators.tables.run_coverage:DIMENSIONS",

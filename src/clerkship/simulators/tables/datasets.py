@@ -14,9 +14,10 @@ from clerkship.model.dataset import Dataset, DatasetFile, Record
 from clerkship.model.errors import InputProblem
 from clerkship.model.freeze import freeze
 from clerkship.model.frozen import Frozen
+from clerkship.model.names import did_you_mean
 from clerkship.model.task import Entity
-from clerkship.simulators.tables.source import FILE, find_mistakes
-from clerkship.simulators.tables.table_set import NAMES_FILE, POLICY_FILE
+from clerkship.simulators.tables.source import FILE, find_mistakes, list_function_names
+from clerkship.simulators.tables.table_set import HIDDEN_FILE, NAMES_FILE, POLICY_FILE
 from clerkship.suite_files.dataset_type import DatasetSource, DatasetType
 from clerkship.suite_files.document import FileDocument, FileFormats, open_document
 from clerkship.suite_files.entities import BadBinding, RecordFinder
@@ -44,6 +45,10 @@ class TablesDatasetFile(DatasetFile):
         Field(min_length=1, description="table -> JSON file, or {file, key}"),
     ]
     functions: Annotated[str, Field(description="Python file of the functions that agents call, beside this one")]
+    not_for_agents: Annotated[
+        tuple[str, ...],
+        Field(description="functions that agents do not get: those of people, of steps and of criteria"),
+    ] = ()
     policy: Annotated[str | None, Field(description="text file that agents may read, beside this one")] = None
 
     @model_validator(mode="before")
@@ -68,9 +73,15 @@ def load_tables(written: TablesDatasetFile, source: DatasetSource) -> Dataset | 
     for mistake in mistakes:
         file = str(source.folder.resolve_beside(Path(source.locate("functions").file), written.functions))
         source.problem(InputProblem(file=file, line=mistake.line, column=1, message=mistake.message, hint=mistake.hint))
-    if functions is None or policy is None or mistakes or any(records is None for records in rows):
+    known = list_function_names(functions or "")
+    unknown = [] if mistakes else [name for name in written.not_for_agents if name not in known]
+    for name in unknown:
+        here = source.locate("not_for_agents", written.not_for_agents.index(name))
+        source.problem(here.problem(f"there is no function `{name[:80]}`", did_you_mean(name, known)))
+    if functions is None or policy is None or mistakes or unknown or any(records is None for records in rows):
         return None
     files = {FILE: functions.encode(), NAMES_FILE: orjson.dumps(list(written.tables))}
+    files |= {HIDDEN_FILE: orjson.dumps(list(written.not_for_agents))} if written.not_for_agents else {}
     files |= {POLICY_FILE: policy.encode()} if written.policy is not None else {}
     records = tuple(record for table in rows for record in table or ())
     return Dataset(name=written.name, type=written.type, records=records, files=files)

@@ -31,7 +31,7 @@ class TableFunction(NamedTuple):
     schema: Mapping[str, Any]
     """The JSON Schema of its arguments."""
     given: frozenset[str]
-    """The parameters that the sandbox fills: `db`, `now` and `new_id`."""
+    """The parameters that the sandbox fills: `db`, `now`, `new_id` and `kept`."""
 
 
 @lru_cache(maxsize=64)

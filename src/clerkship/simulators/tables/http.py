@@ -17,7 +17,7 @@ ROUTES = (
 
 def build_function_routes(config: Any, base: Any) -> tuple[Route, ...]:
     """Return the route of each function of a dataset."""
-    functions = base.functions.values() if isinstance(base, TableSet) else ()
+    functions = base.agent_functions if isinstance(base, TableSet) else ()
     return tuple(
         Route("POST", f"/functions/{each.name}", build_operation(each), max_body=MAX_ARGUMENTS) for each in functions
     )

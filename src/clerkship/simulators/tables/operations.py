@@ -15,7 +15,7 @@ Context = OperationContext[TablesState]
 @operation(tool=False)
 def list_functions(context: Context, _: NoInput) -> dict[str, Any]:
     """List the functions: name, description, and the JSON Schema of the arguments."""
-    functions = context.state.tables.functions.values()
+    functions = context.state.tables.agent_functions
     context.action.emit(FunctionsListed(count=len(functions)))
     return {
         "functions": [

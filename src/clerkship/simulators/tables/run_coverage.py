@@ -18,7 +18,7 @@ DIMENSIONS = (
         lambda config, base: [
             (outcome, name)
             for outcome in ("called", "refused")
-            for name in (base.function_names if isinstance(base, TableSet) else ())
+            for name in (base.agent_function_names if isinstance(base, TableSet) else ())
         ],
         _find_called,
     ),

@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 FILE = "functions.py"
 """The name of the file in a dataset and in tracebacks."""
-GIVEN = frozenset({"db", "now", "new_id"})
-"""Parameters that the sandbox fills: the tables, the simulated time, and a function that returns a new id."""
+GIVEN = frozenset({"db", "now", "new_id", "kept"})
+"""Parameters that the sandbox fills: the tables, the simulated time, a function that returns a new id, and a dict that
+is kept for the next call."""
 RESERVED = frozenset({"list_functions", "read_policy"})
 """Names of operations that every sandbox of tables has."""
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")

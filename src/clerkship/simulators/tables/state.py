@@ -4,8 +4,12 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any, Self
 
+import orjson
+
 from clerkship.events.event import Event
 from clerkship.model.path import MISSING
+from clerkship.sandbox.json_schema import find_violation
+from clerkship.sandbox.person_tools import PersonTool
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
 from clerkship.simulators.tables.config import TablesConfig
@@ -27,9 +31,16 @@ class TablesState(State[TablesConfig]):
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         base = getattr(self.records, "base", self.records)
-        self._tables = base if isinstance(base, TableSet) else TableSet()
+        self._tables: TableSet = base if isinstance(base, TableSet) else TableSet()
         self._created: dict[str, dict[str, None]] = {}
         """Ids of created records by table, in order."""
+        self._kept: dict[str, Any] = {}
+        """What functions keep between calls; no part of the state, because it follows from the records.
+
+        It is forgotten as soon as something else changes a record, and when a call is refused.
+        """
+        self._changes = 0
+        """How many changes of records were applied."""
 
     @property
     def tables(self) -> TableSet:
@@ -40,6 +51,13 @@ class TablesState(State[TablesConfig]):
         """Return a new state with the records of the start, to try out calls."""
         state = type(self)(self.config, dict(self._tables))
         state._tables = self._tables
+        return state
+
+    def copy_records(self) -> Self:
+        """Return a new state with the records as they are now, to try out calls."""
+        state = self.start_again()
+        state.records = dict(self.records)
+        state._created = {table: dict(ids) for table, ids in self._created.items()}
         return state
 
     def ids(self, table: str) -> Iterator[str]:
@@ -73,8 +91,9 @@ class TablesState(State[TablesConfig]):
         """
         function = self.find_function(name)
         db, ids, mark = Tables(self._list_sources()), list[str](), action.ids.mark()
+        kept, self._kept = self._kept, {}
         try:
-            result, changes = self._run(function, db, action, arguments, ids)
+            result, changes = self._run(function, {"db": db, "kept": kept, "now": action.now}, action, arguments, ids)
         except ValueError as error:
             action.ids.restore(mark)
             reason = (str(error) or "the call was refused")[:MAX_REFUSAL]
@@ -83,17 +102,42 @@ class TablesState(State[TablesConfig]):
             raise Refusal(*((404, "no_such_record") if missing else (409, "refused")), reason) from None
         if room is not None and len(changes) >= room:
             raise Refusal(429, "too_many_requests", "the log of this run has no room for what the call would change")
+        seen = self._changes
         for change in changes:
             action.emit(_build_event(*change))
         action.emit(
             FunctionCalled(name=name, arguments=dict(arguments), size=len(result), changes=len(changes), ids=tuple(ids))
         )
+        self._kept = kept if self._changes == seen + len(changes) else {}
         return result
 
+    def call_checked(self, action: ActionContext, name: str, arguments: Mapping[str, Any]) -> bytes:
+        """Call a function with arguments that do not come through a route, which would have checked them."""
+        violation = find_violation(self.find_function(name).schema, dict(arguments))
+        if violation is not None:
+            raise Refusal(422, "invalid_input", f"{name}: {violation}")
+        return self.call(action, name, arguments)
+
+    def find_person_tool(self, name: str) -> PersonTool | None:
+        """Return a function as a tool of people; None if there is none of that name."""
+        function = self.tables.functions.get(name)
+        return PersonTool(name, function.description, function.schema) if function is not None else None
+
+    def use_person_tool(self, action: ActionContext, name: str, arguments: Mapping[str, Any]) -> str:
+        """Call a function for a person and return what they see: a text as it is, anything else as JSON."""
+        result = self.call_checked(action, name, arguments)
+        value = orjson.loads(result)
+        return value if isinstance(value, str) else result.decode()
+
     def _run(
-        self, function: TableFunction, db: Tables, action: ActionContext, arguments: Mapping[str, Any], ids: list[str]
+        self,
+        function: TableFunction,
+        given: Mapping[str, Any],
+        action: ActionContext,
+        arguments: Mapping[str, Any],
+        ids: list[str],
     ) -> tuple[bytes, list[Change]]:
-        """Run a function; return its result and the records that it changed.
+        """Run a function with what the sandbox gives it; return its result and the records that it changed.
 
         Raises ValueError if it refuses, and FunctionFailed if it fails otherwise.
         """
@@ -102,10 +146,10 @@ class TablesState(State[TablesConfig]):
             ids.append(action.ids.new(prefix))
             return ids[-1]
 
-        given = {name: {"db": db, "now": action.now, "new_id": new_id}[name] for name in function.given}
-        name, config = function.name, self.config
+        filled = {name: value for name, value in (*given.items(), ("new_id", new_id)) if name in function.given}
+        name, config, db = function.name, self.config, given["db"]
         try:
-            returned = run_limited(function.run, {**copy_json(arguments), **given}, config.max_steps)
+            returned = run_limited(function.run, {**copy_json(arguments), **filled}, config.max_steps)
         except TooManySteps:
             raise FunctionFailed(f"`{name}` took more than {config.max_steps:,} steps; does it ever end?") from None
         except ValueError:
@@ -153,6 +197,7 @@ class TablesState(State[TablesConfig]):
         payload = event.payload
         if not isinstance(payload, RecordChanged):
             return
+        self._kept, self._changes = {}, self._changes + 1
         key = build_key(payload.table, payload.id)
         if payload.change == "deleted":
             self.records.pop(key, None)

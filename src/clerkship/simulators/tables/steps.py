@@ -1,12 +1,10 @@
 """The steps of tables: put and delete records, and call functions."""
 
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 from pydantic import Field, JsonValue
 
 from clerkship.model.frozen import Flag
-from clerkship.sandbox.json_schema import find_violation
-from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.steps.contract import Step, StepHost
 from clerkship.simulators.tables.config import FUNCTION, TABLE
 from clerkship.simulators.tables.state import TablesState
@@ -55,8 +53,4 @@ class CallFunction(Step):
 
     def run(self, host: StepHost) -> None:
         state, action = host.state(TablesState, self.sandbox)
-        arguments: dict[str, Any] = dict(self.arguments)
-        violation = find_violation(state.find_function(self.function).schema, arguments)
-        if violation is not None:
-            raise Refusal(422, "invalid_input", f"{self.function}: {violation}")
-        state.call(action, self.function, arguments)
+        state.call_checked(action, self.function, self.arguments)

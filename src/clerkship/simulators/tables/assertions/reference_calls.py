@@ -14,7 +14,6 @@ from clerkship.kit.rng import Ids, Rng
 from clerkship.model.errors import InputError
 from clerkship.model.frozen import Flag, Frozen
 from clerkship.model.path import MISSING
-from clerkship.sandbox.json_schema import find_violation
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext
 from clerkship.simulators.tables.config import FUNCTION
@@ -23,6 +22,8 @@ from clerkship.simulators.tables.state import TablesState
 from clerkship.simulators.tables.table_set import build_key
 
 REFERENCE = "reference"
+OF_THE_TRIAL = ("agent", "person")
+"""Whose changes are what a trial is about: what the agent did, and what it had people do with their tools."""
 
 
 class ReferenceCall(Frozen):
@@ -56,30 +57,33 @@ def compute_expected(
     """
     reference, source, ids = state.start_again(), find_source(evidence, state), list[str]()
     for event in evidence.events:
-        if event.source == source and event.actor != "agent" and isinstance(event.payload, RecordChanged):
+        if event.source == source and event.actor not in OF_THE_TRIAL and isinstance(event.payload, RecordChanged):
             reference.apply(event)
-    start = evidence.events[0].at if evidence.events else datetime.min
-
-    def emit(payload: Payload) -> Event:
-        event = Event(0, start, source, payload.kind, REFERENCE, None, freeze_payload(payload))
-        reference.apply(event)
-        if isinstance(payload, FunctionCalled):
-            ids.extend(payload.ids)
-        return event
-
-    action = ActionContext(REFERENCE, start, Ids(REFERENCE), Rng(REFERENCE), emit)
+    action = build_reference_action(reference, evidence.events[0].at if evidence.events else None, source, ids)
     for call in calls:
         _call(reference, action, call)
     return reference, ids
 
 
+def build_reference_action(
+    state: TablesState, now: datetime | None, source: str = REFERENCE, ids: list[str] | None = None
+) -> ActionContext:
+    """Return a context for calls over a copy of a state, outside of the trial. `ids` gets the ids that they make."""
+    at = now if now is not None else datetime.min
+
+    def emit(payload: Payload) -> Event:
+        event = Event(0, at, source, payload.kind, REFERENCE, None, freeze_payload(payload))
+        state.apply(event)
+        if ids is not None and isinstance(payload, FunctionCalled):
+            ids.extend(payload.ids)
+        return event
+
+    return ActionContext(REFERENCE, at, Ids(REFERENCE), Rng(REFERENCE), emit)
+
+
 def _call(state: TablesState, action: ActionContext, call: ReferenceCall) -> None:
     try:
-        arguments = dict(call.arguments)
-        violation = find_violation(state.find_function(call.name).schema, arguments)
-        if violation is not None:
-            raise Refusal(422, "invalid_input", str(violation))
-        state.call(action, call.name, arguments)
+        state.call_checked(action, call.name, call.arguments)
     except Refusal as refusal:
         if not call.may_refuse:
             hint = "correct the call, or set `may_refuse`"
