@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, TypeVar, cast
 
 import orjson
 
-from clerkship.actors.contract import Agent, AgentWithStart, Say, SimulatedPerson, Start
+from clerkship.actors.contract import Agent, AgentWithHistory, AgentWithStart, History, Say, SimulatedPerson, Start
+from clerkship.by_name import load
 from clerkship.engine.build import BuiltTask
 from clerkship.engine.spec import Watchdog
 from clerkship.events.agent import SlotSet
 from clerkship.events.event import Event, Utterance, is_by_agent
 from clerkship.events.lifecycle import RunStarted
 from clerkship.model.conversation_key import parse_key
+from clerkship.model.errors import InputError
 from clerkship.model.run import Ending
 from clerkship.playground.agent_clock import advance_to, skip_to_next_event
 from clerkship.playground.conversation import Participant, build_message
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
     from clerkship.engine.fork_point import ForkPoint
 
 T = TypeVar("T")
+PAST = "chat.past"
+"""The step that adds what was said before the trial."""
 
 
 def set_up(playground: Playground, built: BuiltTask, people: Mapping[str, SimulatedPerson]) -> None:
@@ -54,8 +58,9 @@ def open_conversations(playground: Playground, built: BuiltTask) -> None:
     with playground.lock:
         for name, value in built.scenario.initial_slots.items():
             playground.emit("agent", SlotSet(name=name, value=value), "scenario")
-        for key in playground.people.participants:
-            playground.people.open(key)
+        for key, participant in playground.people.participants.items():
+            if not (participant.conversation.messages and _is_asked(participant)):
+                playground.people.open(key)
         playground.people.listening = True
 
 
@@ -124,8 +129,26 @@ class ConversationDriver:
             for start in self._build_starts(people.participants):
                 starting = cast(AgentWithStart, self._agent).on_start(start, self._sandboxes)
                 people.record_greeting(start.conversation, await self._with_timeout(starting))
+        if any(step.name == PAST for _, step in self._built.steps):
+            await self._tell_past()
         open_conversations(self._playground, self._built)
         return await self._drive(TurnState())
+
+    async def _tell_past(self) -> None:
+        """Give the agent what was said before the trial; raise InputError if it cannot take it."""
+        events, agent = self._playground.log.events, self._agent
+        for start in self._build_starts(self._playground.people.participants):
+            turns = load("clerkship.engine.past_conversation:list_turns_before")(events, start.conversation)
+            if turns and "on_history" not in agent.entries:
+                raise InputError.of(
+                    "the agent has no on_history, and the conversation of this task has begun before it"
+                )
+            if turns:
+                history = History(
+                    tuple(turns), start.slots, start.sandbox, start.task_item, start.channel, start.address
+                )
+                telling = cast(AgentWithHistory, agent).on_history(history, self._sandboxes)
+                await self._with_timeout(telling)
 
     async def resume(self, fork_point: "ForkPoint", people: Mapping[str, SimulatedPerson], trial: int) -> Ending:
         """Continue the conversations of a forked trial, after informing the agent about them."""
@@ -198,6 +221,12 @@ class ConversationDriver:
         return _ending(state, people.participants.values())
 
 
+def _is_asked(participant: Participant) -> bool:
+    """Return whether the conversation began before the trial, and the agent is to answer its last message."""
+    *before, last = participant.conversation.messages
+    return bool(before) and before[-1].payload.is_past and not last.payload.is_past  # type: ignore[attr-defined]  # of Utterances
+
+
 def _hear_out(playground: Playground, until: datetime) -> None:
     """Let the time pass that a person needs to say a message."""
     with playground.lock:
@@ -219,7 +248,7 @@ def _next_message(queue: deque[Participant], state: TurnState) -> Event | None:
         while participant.conversation.open and handled < len(messages):
             message = messages[handled]
             handled = state.handled[participant.key] = handled + 1
-            if not is_by_agent(message):
+            if not is_by_agent(message) and not message.payload.is_past:  # type: ignore[attr-defined]  # of an Utterance
                 queue.rotate(-1 - index)
                 return message
     return None

@@ -1,6 +1,7 @@
 """A conversation up to a fork point, read from the log, in the forms that the person and the agent need."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple, cast
@@ -86,8 +87,10 @@ class PastConversation:
         greeting = self._answer(0, self._first_turn, first)
         if greeting:
             yield Turn(0, None, answer=greeting)
+        before = list_turns_before(self._events, self._key)
+        yield from before
         spans = pairwise([*(turn.start for turn in self._turns), len(self._events)])
-        for number, (turn, (_, until)) in enumerate(zip(self._turns, spans, strict=True), 1):
+        for number, (turn, (_, until)) in enumerate(zip(self._turns, spans, strict=True), len(before) + 1):
             utterance = cast(Utterance, self._events[turn.message].payload)
             yield Turn(
                 number, utterance.text, utterance.metadata, self._answer(turn.start, turn.end, until, with_lost=True)
@@ -174,6 +177,22 @@ def _to_say(utterance: Utterance) -> Say:
     return Say(utterance.text, utterance.utter_name, utterance.buttons, utterance.metadata, utterance.custom)
 
 
+def list_turns_before(events: Sequence[Event], key: str) -> list[Turn]:
+    """Return the turns of a conversation from before the trial, which a step added. Turn 0 is a greeting."""
+    turns: list[Turn] = []
+    for event in events:
+        said = event.payload
+        if not isinstance(said, Utterance) or not said.is_past or key not in find_conversations(event):
+            continue
+        if not said.is_outgoing:
+            turns.append(Turn(said.turn, said.text))
+        elif turns:
+            turns[-1] = replace(turns[-1], answer=(*turns[-1].answer, _to_say(said)))
+        else:
+            turns.append(Turn(0, None, answer=(_to_say(said),)))
+    return turns
+
+
 def is_lost_reply(event: Event) -> bool:
     """Return whether an event records that a reply of the agent was lost."""
     return isinstance(event.payload, FaultInjected) and "lost" in event.payload.details
@@ -190,7 +209,10 @@ def find_messages_to_agent(events: Sequence[Event], key: str) -> list[int]:
     return [
         index
         for index, event in enumerate(events)
-        if isinstance(event.payload, Utterance) and not is_by_agent(event) and key in find_conversations(event)
+        if isinstance(event.payload, Utterance)
+        and not event.payload.is_past
+        and not is_by_agent(event)
+        and key in find_conversations(event)
     ]
 
 

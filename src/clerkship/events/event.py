@@ -117,6 +117,8 @@ class Utterance(Payload):
     """Content other than text: an image, an attachment, a payload for the channel."""
     is_outgoing: ClassVar[bool] = False
     """Whether it is always from the agent's side, even if a step or the sandbox itself sent it."""
+    is_past: ClassVar[bool] = False
+    """Whether it was said before the trial: the agent knows it from the history, and does not get it as a message."""
 
     @property
     def duration(self) -> timedelta:

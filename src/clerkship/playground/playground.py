@@ -412,12 +412,12 @@ class Playground:
         context = _new_context(fields)
         return add_domains(context, self, self.domains, sandbox, cause) if self.domains else context
 
-    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
+    def state(self, kind: type[S], sandbox: str | None, actor: str | None = None) -> tuple[S, ActionContext]:
         """Return the state of a sandbox or domain, and the context in which the scenario changes it."""
         states = {name: component.state for name, component in self.components.items()}
         name, state = find_state(states, kind, sandbox)
         converses = name in self.sandboxes and self.sandboxes[name].spec.converses
-        return state, self.context_for(name, "person" if converses else "scenario")
+        return state, self.context_for(name, actor or ("person" if converses else "scenario"))
 
     def inject(self, fault: AnyFault) -> None:
         """Add a fault that affects later requests, events of a sandbox, or model calls."""

@@ -104,7 +104,7 @@ class DomainEntry(SpecEntry[DomainSpec]):
 
 KINDS: tuple[KindEntry, ...] = (
     KindEntry(kind="cds", assertions={"cds_card": (), "cds_latency": ()}, steps={"cds.fire": ()}),
-    KindEntry(kind="chat", steps={"chat.say": ()}),
+    KindEntry(kind="chat", steps={"chat.say": (), "chat.past": ()}),
     KindEntry(
         kind="fax",
         assertions={"fax_sent": (), "fax_document": (), "fax_text": (), "fax_forwarded": (), "fax_was_read": ()},

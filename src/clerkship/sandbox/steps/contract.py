@@ -20,8 +20,11 @@ class StepHost(Protocol):
     def now(self) -> datetime:
         """The simulated time."""
 
-    def state(self, kind: type[S], sandbox: str | None) -> tuple[S, ActionContext]:
-        """Return the state of a sandbox or domain, and the context in which the scenario changes it."""
+    def state(self, kind: type[S], sandbox: str | None, actor: str | None = None) -> tuple[S, ActionContext]:
+        """Return the state of a sandbox or domain, and the context in which the scenario changes it.
+
+        Without an actor, that is the person where one converses, and else the scenario.
+        """
 
     def advance(self, by: timedelta) -> None:
         """Let simulated time pass."""

@@ -17,6 +17,19 @@ class ChatMessageSent(Utterance, kind="chat.message.sent"):
     effect: ClassVar[EffectType] = "talk"
 
 
+class PastMessage(ChatMessageSent, kind="chat.past.message"):
+    """A message of the person before the trial."""
+
+    effect: ClassVar[EffectType] = "none"
+    is_past: ClassVar[bool] = True
+
+
+class PastReply(PastMessage, kind="chat.past.reply"):
+    """What an agent said to the person before the trial."""
+
+    is_outgoing: ClassVar[bool] = True
+
+
 class SessionEnded(Payload, kind="chat.session.ended"):
     """The conversation ended, with the reason."""
 

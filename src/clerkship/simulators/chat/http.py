@@ -45,7 +45,8 @@ def parse_after(call: HttpCall, context: Context) -> MessagesAfter:
 def message_to_json(event: Event) -> dict[str, Any]:
     """Return a message as an agent reads it."""
     utterance = cast(Utterance, event.payload)
-    data = {"id": event.seq, "at": event.at.isoformat(), "from": event.actor, "text": utterance.text}
+    sender = event.actor if not utterance.is_past else "agent" if utterance.is_outgoing else "person"
+    data = {"id": event.seq, "at": event.at.isoformat(), "from": sender, "text": utterance.text}
     return data | {"buttons": list(utterance.buttons)} if utterance.buttons else data
 
 

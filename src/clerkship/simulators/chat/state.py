@@ -6,7 +6,7 @@ from clerkship.events.event import Event
 from clerkship.sandbox.component import NoConfig
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import ActionContext, State
-from clerkship.simulators.chat.events import ChatMessageSent, SessionEnded, SessionStarted
+from clerkship.simulators.chat.events import ChatMessageSent, PastMessage, PastReply, SessionEnded, SessionStarted
 
 
 class ChatState(State[NoConfig]):
@@ -34,6 +34,14 @@ class ChatState(State[NoConfig]):
             raise Refusal(409, "not_open", "the conversation is not open")
         turn = self.turns + (action.actor != "agent")
         return action.emit(ChatMessageSent(text=text, turn=turn, **extra))
+
+    def add_past(self, action: ActionContext, text: str, *, by_agent: bool) -> Event:
+        """Add a message that was sent before the trial; refuse if the conversation is not open."""
+        if not self.open:
+            raise Refusal(409, "not_open", "the conversation is not open")
+        if by_agent:
+            return action.emit(PastReply(text=text, turn=self.turns))
+        return action.emit(PastMessage(text=text, turn=self.turns + 1))
 
     def end(self, action: ActionContext, reason: str, detail: str | None = None) -> Event:
         """End the conversation; refuse if it is not open."""
