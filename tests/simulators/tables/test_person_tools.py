@@ -250,7 +250,7 @@ def test_unknown_function_that_is_not_for_agents_is_an_input_error(bench: Workbe
         bench.run_one(Helper)
 
 
-def test_what_functions_keep_is_forgotten_after_other_changes_and_refusals(bench: Workbench) -> None:
+def test_what_functions_keep_is_forgotten_after_changes_by_something_else(bench: Workbench) -> None:
     count = {"use": "count_calls", "say": "{result}"}
     louder = {"use": {"name": "set_volume", "arguments": {"level": 7}}, "say": "louder"}
     lines = [count, count, louder, count, {"go_silent": "1h"}, *[count] * 11]
@@ -258,4 +258,4 @@ def test_what_functions_keep_is_forgotten_after_other_changes_and_refusals(bench
     at = "steps: [{at: +30m, tables.put: {table: phone, id: own, record: {bars: 1}, merge: true}}],"
     write_suite(bench, person, more=at)
     said = list_lines(bench, bench.run_one(lambda message: "Go on."))
-    assert said == ["1", "2", "louder", "3", *map(str, range(1, 10)), "that is enough", "1"]
+    assert said == ["1", "2", "louder", "3", *map(str, range(1, 10)), "that is enough", "that is enough"]

@@ -37,7 +37,7 @@ class TablesState(State[TablesConfig]):
         self._kept: dict[str, Any] = {}
         """What functions keep between calls; no part of the state, because it follows from the records.
 
-        It is forgotten as soon as something else changes a record, and when a call is refused.
+        It is forgotten as soon as something else changes a record.
         """
         self._changes = 0
         """How many changes of records were applied."""
@@ -96,6 +96,7 @@ class TablesState(State[TablesConfig]):
             result, changes = self._run(function, {"db": db, "kept": kept, "now": action.now}, action, arguments, ids)
         except ValueError as error:
             action.ids.restore(mark)
+            self._kept = kept
             reason = (str(error) or "the call was refused")[:MAX_REFUSAL]
             action.emit(FunctionCalled(name=name, arguments=dict(arguments), refusal=reason))
             missing = isinstance(error, NoSuchRecord)
