@@ -23,7 +23,7 @@ from clerkship.events.event import Event, PauseEnded, Utterance, is_by_agent
 from clerkship.events.lifecycle import PersonUsedTool
 from clerkship.events.query import matches
 from clerkship.model.pattern import PatternTooSlow, has_match_in_time
-from clerkship.model.scenario import EventMatch, Improvisation, ScenarioPerson, ScriptLine, ScriptRule, ToolUse
+from clerkship.model.scenario import EventMatch, Improvisation, PersonToolUse, ScenarioPerson, ScriptLine, ScriptRule
 from clerkship.sandbox.person_tools import PersonTool
 
 NextAction = Callable[[], PersonAction | None]
@@ -75,7 +75,7 @@ class ScriptedPerson:
         self._next_line = 0
         self.tools = script.tools
         self._tools: PersonTools | None = None
-        self._used: list[ToolUse] = []
+        self._used: list[PersonToolUse] = []
         """The tools that they used as the script says, in order."""
         self.leaving = False
         """Whether they have said goodbye and only wait for the reply."""
@@ -174,7 +174,7 @@ class ScriptedPerson:
         line = lines[min(used, len(lines) - 1)]
         return self._speak(line if result is None else line.replace(RESULT, result), more)
 
-    def _use_tool(self, use: ToolUse | None) -> str | None:
+    def _use_tool(self, use: PersonToolUse | None) -> str | None:
         """Use a tool, if one is named; return what it shows."""
         if use is None:
             return None
@@ -315,7 +315,7 @@ class RecordedTools:
 
     definitions: Sequence[PersonTool] = ()
 
-    def __init__(self, uses: Sequence[Event], list_used: Callable[[], Sequence[ToolUse]]) -> None:
+    def __init__(self, uses: Sequence[Event], list_used: Callable[[], Sequence[PersonToolUse]]) -> None:
         self.uses = uses
         self._list_used = list_used
 

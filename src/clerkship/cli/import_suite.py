@@ -29,11 +29,11 @@ def tau2(
     """Convert a domain of a tau2-bench checkout to a suite.
 
     Its tables, policy and tasks are written to the folder, with functions that call the tools of the package `tau2`,
-    which runs need. Tasks that need tools of the person, or code that is no tool, are left out with the reason.
-    Existing files are not overwritten.
+    which runs need. Splits become tags, such as `split-test`. Tasks that name unknown functions are left out with the
+    reason. Existing files are not overwritten.
 
     With --trajectories, nothing is written: the tool calls in a results file of tau2 are replayed over the suite in
-    OUT, and the rewards for records and for what the agent said are compared with the recorded ones.
+    OUT, and the rewards are compared with the recorded ones, except where a judge gives them.
 
     Exit codes: 0; 1 if a trajectory gets another reward; 2 for invalid input.
 

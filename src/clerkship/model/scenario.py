@@ -70,7 +70,7 @@ def allow_text_in_schema(schema: dict[str, Any]) -> None:
     schema.update({"anyOf": [{"type": "string", "minLength": 1}, whole]})
 
 
-class ToolUse(Frozen):
+class PersonToolUse(Frozen):
     """A tool that a person uses. Text is the name of a tool that needs no arguments."""
 
     model_config = ConfigDict(json_schema_extra=allow_text_in_schema)
@@ -84,7 +84,7 @@ class ToolUse(Frozen):
 
 
 _UseKey = Annotated[
-    ToolUse | None,
+    PersonToolUse | None,
     Field(description="the tool that they use before they say this; `{result}` in what they say is its result"),
 ]
 

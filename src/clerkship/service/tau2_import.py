@@ -22,7 +22,6 @@ DEFAULT_STEPS = 200
 """The default limit of tau2."""
 POLICIES = (("policy.md",), ("main_policy.md", "tech_support_manual.md"))
 """The files of a policy: the first set of which there is any."""
-_MAX_STEM = 60
 _BASIS = ("DB", "COMMUNICATE")
 """The parts of the reward where a task does not say."""
 _SCENARIO_PARTS = {
@@ -107,7 +106,7 @@ def import_tau2(checkout: Path, domain: str, out: Path, max_steps: int = DEFAULT
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             skipped.append((id, f"it is not in the expected form: {type(error).__name__}: {error}"))
         else:
-            stem = to_file_stem(f"{domain} {id}", _MAX_STEM)
+            stem = to_file_stem(f"{domain} {id}", 60)
             file = out / "tasks" / f"{stem}.yml"
             file = out / "tasks" / f"{stem}_{_hash(id)}.yml" if file in files else file
             files[file] = _render({"task": converted})

@@ -34,7 +34,7 @@ _COMPARED = (_RECORDS, _SAID, _RETURNS, _CALLED)
 _SIDES = ("assistant", "user")
 
 
-class RecordedCall(NamedTuple):
+class TrajectoryCall(NamedTuple):
     """A call of a function in a trajectory."""
 
     name: str
@@ -107,7 +107,7 @@ def _replay(
         return ReplayedTrajectory(id, trial, 0, None, "it has no reward")
     messages = _skip_history(simulation.get("messages") or [], loaded)
     calls = [
-        RecordedCall(_find_name(start, call["name"], each["role"]), each["role"], call["arguments"])
+        TrajectoryCall(_find_name(start, call["name"], each["role"]), each["role"], call["arguments"])
         for each in messages
         for call in each.get("tool_calls") or ()
     ]
@@ -144,7 +144,7 @@ class PlayedTrajectory(NamedTuple):
     loaded: LoadedTask
     start: TablesState
     end: TablesState
-    calls: Sequence[RecordedCall]
+    calls: Sequence[TrajectoryCall]
     said: Sequence[str]
 
     def holds(self, name: str, args: Any) -> bool:
@@ -156,7 +156,7 @@ class PlayedTrajectory(NamedTuple):
         if name == _CALLED:
             side = "assistant" if args["actor"] == "agent" else "user"
             return any(call.side == side and call.matches(args["where"]) for call in self.calls)
-        expected = [RecordedCall(call["name"], REFERENCE, call.get("arguments", {})) for call in args["calls"]]
+        expected = [TrajectoryCall(call["name"], REFERENCE, call.get("arguments", {})) for call in args["calls"]]
         return not list_changed(self.end, _apply(self.loaded, self.start, expected))
 
     def _call_at_end(self, args: Any) -> Any:
@@ -165,7 +165,7 @@ class PlayedTrajectory(NamedTuple):
         return orjson.loads(state.call_checked(action, args["function"], args.get("arguments", {})))
 
 
-def _apply(loaded: LoadedTask, start: TablesState, calls: Iterable[RecordedCall]) -> TablesState:
+def _apply(loaded: LoadedTask, start: TablesState, calls: Iterable[TrajectoryCall]) -> TablesState:
     """Return the state after the steps of a task, and then these calls. What is refused changes nothing."""
     state = start.start_again()
     action = build_reference_action(state, loaded.environment.now)

@@ -43,6 +43,9 @@ class ChatPast(Step):
         return self
 
     def run(self, host: StepHost) -> None:
+        state, action = host.state(ChatState, self.sandbox)
+        if not state.open:
+            state.start(action, state.person or "person")
         state, action = host.state(ChatState, self.sandbox, "scenario")
         *before, last = self.messages
         for line in before if last.agent is None else self.messages:

@@ -25,7 +25,6 @@ class TableFunctionReturns(Assertion):
     name: ClassVar[str] = "table_function_returns"
     simulator: ClassVar[str | None] = "tables"
     unscoped_reason: ClassVar[str] = "the function decides which records it reads"
-    holds_on_inaction: ClassVar[bool] = True
     function: Annotated[str, FUNCTION, Field(description="which function")]
     arguments: Annotated[dict[str, JsonValue], Field(description="its arguments, by name")] = {}
     value: Annotated[Expected, Field(description="what it returns: literal or matcher")] = True
