@@ -20,10 +20,10 @@ from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import PlatformError
 from clerkship.model.snapshot import Snapshot
 from clerkship.sandbox.handle import Sandboxes
-from clerkship.sandbox.person_tools import PersonTool
 
 if TYPE_CHECKING:
     from clerkship.sandbox.model_access import ModelAddress
+    from clerkship.sandbox.person_tools import PersonTool
     from clerkship.sandbox.trace_access import TraceAddress
 
 NO_FACTS: Mapping[str, JsonValue] = {}
@@ -224,7 +224,7 @@ class PersonTools(Protocol):
     """The tools of one person in one trial."""
 
     @property
-    def definitions(self) -> Sequence[PersonTool]:
+    def definitions(self) -> "Sequence[PersonTool]":
         """What each tool does."""
 
     @property

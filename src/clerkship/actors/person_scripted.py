@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from clerkship.actors.contract import (
     AgentReply,
@@ -24,7 +24,9 @@ from clerkship.events.lifecycle import PersonUsedTool
 from clerkship.events.query import matches
 from clerkship.model.pattern import PatternTooSlow, has_match_in_time
 from clerkship.model.scenario import EventMatch, Improvisation, PersonToolUse, ScenarioPerson, ScriptLine, ScriptRule
-from clerkship.sandbox.person_tools import PersonTool
+
+if TYPE_CHECKING:
+    from clerkship.sandbox.person_tools import PersonTool
 
 NextAction = Callable[[], PersonAction | None]
 _LEAVE = PersonAction(leaves=True, reason="person_done")
@@ -313,7 +315,7 @@ class RecordedImproviser:
 class RecordedTools:
     """Shows what the tools of a person showed in the earlier conversation, and changes nothing."""
 
-    definitions: Sequence[PersonTool] = ()
+    definitions: "Sequence[PersonTool]" = ()
 
     def __init__(self, uses: Sequence[Event], list_used: Callable[[], Sequence[PersonToolUse]]) -> None:
         self.uses = uses

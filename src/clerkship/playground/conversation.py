@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cache, partial
 from itertools import takewhile
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import JsonValue
 
@@ -22,6 +22,7 @@ from clerkship.actors.contract import (
     SimulatedPerson,
 )
 from clerkship.actors.reply import check_log_capacity
+from clerkship.by_name import load
 from clerkship.events.event import Event, PauseEnded, Utterance, find_conversations, is_by_agent
 from clerkship.events.lifecycle import PersonBrokeContract, PersonMadeUpFacts
 from clerkship.kit.wall import Stopwatch, monotonic
@@ -29,10 +30,12 @@ from clerkship.model.conversation_key import parse_key
 from clerkship.model.run import Ending
 from clerkship.playground.component import PlaygroundHost
 from clerkship.playground.faults import FaultInjector
-from clerkship.playground.person_tools import HeldTools
 from clerkship.sandbox.faults.contract import ON_TURN
 from clerkship.sandbox.request import Refusal
 from clerkship.sandbox.state import CallConversation, Conversation
+
+if TYPE_CHECKING:
+    from clerkship.playground.person_tools import HeldTools
 
 REPEAT_AFTER = timedelta(minutes=1)
 """How long a person waits for a reply that was lost before they repeat their last message."""
@@ -64,7 +67,7 @@ class Participant:
     """Replies that a person with `answers_after` has not read yet."""
     after_pause: dict[int, PersonStep] = field(default_factory=dict)
     """What a person on the phone does after each pause, by its number."""
-    tools: HeldTools | None = None
+    tools: "HeldTools | None" = None
     """The tools that they may use; None if they have none."""
     sandbox: str = field(init=False)
     has_address: bool = field(init=False)
@@ -131,7 +134,8 @@ class People:
         participant = Participant(key, person, conversation, messages_ahead, list(queued_replies))
         participant.after_pause |= after_pause
         if person.tools:
-            participant.tools = HeldTools(self._host, key, person.tools)
+            open_tools = load("clerkship.playground.person_tools:HeldTools")  # few people have tools
+            participant.tools = cast("HeldTools", open_tools(self._host, key, person.tools))
             person.take_tools(participant.tools)
         self.participants[key] = participant
         self.uses_model = self.uses_model or person.uses_model
