@@ -55,7 +55,7 @@ READ_ATTRIBUTES = frozenset(name for names in _NAMES.values() for name in names)
 MAX_NAME = 200
 """Characters of a name of a model, provider, tool or span, and of an id."""
 _RESPONSE_ID = re.compile(r'\{\s*"id"\s*:\s*"([^"\\]{1,200})"')
-"""The id at the start of a response that OpenInference stores as a whole."""
+"""The id at the start of a response that was cut."""
 
 
 class SpanFacts(NamedTuple):
@@ -156,5 +156,9 @@ def _parse_json(value: Any) -> Any:
 
 
 def _find_response_id(output: Any) -> str:
+    """Return the id of a response, which is not the first key of one that was streamed; one that was cut is no JSON."""
+    parsed = _parse_json(output)
+    if isinstance(parsed, dict):
+        return _to_name(parsed.get("id"))
     found = _RESPONSE_ID.match(output) if isinstance(output, str) else None
     return found[1] if found is not None else ""

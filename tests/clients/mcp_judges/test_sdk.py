@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from clerkship.mcp.versions import HANDSHAKE_VERSIONS, STATELESS_VERSIONS
+from clerkship.service.mcp_clients import describe_clients
 from tests.clients.installs import CannotInstall, python_environment
 from tests.mcp.desk import SORTING, ToolDesk
 
@@ -17,7 +18,7 @@ PROGRAMS = Path(__file__).parent / "programs"
 FORWARDER = [sys.executable, "-m", "clerkship", "mcp"]
 
 
-def drive(desk: ToolDesk, name: str, *arguments: str) -> dict[str, Any]:
+def drive(desk: ToolDesk, name: str, *arguments: str, **variables: str) -> dict[str, Any]:
     """Run a program with an official client; return what it saw. Skip the test if the client cannot be installed."""
     try:
         python = python_environment(name.replace("_", "-"), PROGRAMS / f"{name}.txt")
@@ -26,7 +27,7 @@ def drive(desk: ToolDesk, name: str, *arguments: str) -> dict[str, Any]:
     addresses = {"CLERKSHIP_MCP_URL": desk.address.url, "CLERKSHIP_MCP_TOKEN": desk.address.token}
     done = subprocess.run(
         [str(python), str(PROGRAMS / f"drive_{name}.py"), *arguments],
-        env=os.environ | addresses,
+        env=os.environ | addresses | variables,
         capture_output=True,
         text=True,
         check=False,
@@ -76,3 +77,14 @@ def test_client_of_all_versions(transport: str, mode: str, version: str) -> None
     words = FORWARDER if transport == "stdio" else []
     with ToolDesk() as desk:
         check(desk, drive(desk, "mcp_2", transport, mode, *words), version)
+
+
+@pytest.mark.slow
+def test_langchain_with_the_configuration_that_is_printed() -> None:
+    with ToolDesk() as desk:
+        seen = drive(desk, "langchain_mcp", PRINTED=describe_clients(desk.address)["LangChain"])
+        assert seen["tools"] == sorted(desk.list_tools())
+        assert "hello" in json.dumps(seen["read"])
+        assert "404" in seen["wrong"]
+        kinds = [event.kind for event in desk.events()]
+        assert kinds[:4] == ["agent.action.executed", "files.file.written", "agent.action.executed", "files.file.read"]
