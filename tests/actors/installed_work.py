@@ -11,8 +11,10 @@ from clerkship.model.environment import Environment, Simulator
 from clerkship.playground.in_process import open_sandboxes
 from clerkship.playground.playground import Playground
 from clerkship.playground.sandbox import PreparedSimulator
+from clerkship.playground.traces import open_traces
 from clerkship.sandbox.handle import AgentServices, Sandboxes
 from clerkship.sandbox.mcp_access import McpAddress
+from clerkship.sandbox.trace_access import TraceAddress
 from clerkship.settings import Settings
 from clerkship.simulators import files
 from clerkship.simulators.files.handle import Files
@@ -32,7 +34,7 @@ class WorkDesk(ModelDesk):
 
     def open_sandboxes(self) -> Sandboxes:
         """Return the sandboxes with a file in them."""
-        services = AgentServices(models=self.models, open_mcp=self.open_mcp)
+        services = AgentServices(models=self.models, open_mcp=self.open_mcp, open_traces=self.open_traces)
         base = self.listener.url()
         sandboxes = open_sandboxes(self.gateway, self.playground, lambda: base, services=services)
         sandboxes.get_as(Files).write("inbox/a.txt", "one order")
@@ -40,6 +42,9 @@ class WorkDesk(ModelDesk):
 
     def open_mcp(self, sandboxes: Sandboxes) -> McpAddress:
         return self.gateway.tools.open(self.playground, self.listener.url, McpTask(ITEM), sandboxes)
+
+    def open_traces(self) -> TraceAddress:
+        return open_traces(self.gateway, self.playground, self.listener.url, ("run", "desk", 1, 1))
 
 
 class Worked(NamedTuple):
@@ -73,6 +78,8 @@ def work(kind: str, options: str, provider: ModelProvider, isolation: Isolation 
             answer = asyncio.run(agent.on_task(ITEM, sandboxes))
         finally:
             facts = dict(agent.close())
+            if desk.gateway.traces is not None:
+                desk.gateway.traces.end_trial(desk.playground)
         mcp = sandboxes.mcp
         assert mcp is not None
         return Worked(answer, facts, desk, mcp.token)

@@ -90,6 +90,11 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
             "response_id": "msg_1",
         },
     ),
+    "OpenInference LLM that was streamed": (
+        "ChatCompletion",
+        {"openinference.span.kind": "LLM", "output.value": '{"choices": [{"id": "x"}], "id": "chatcmpl-1"}'},
+        {"operation": "chat", "response_id": "chatcmpl-1"},
+    ),
     "OpenInference TOOL": (
         "find",
         {
@@ -104,8 +109,14 @@ CASES: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "OpenInference CHAIN": ("run", {"openinference.span.kind": "CHAIN"}, {"operation": "other"}),
     "Claude Code, model": (
         "claude_code.llm_request",
-        {"model": "claude", "input_tokens": 4, "output_tokens": 2},
-        {"operation": "chat", "model": "claude", "input_tokens": 4, "output_tokens": 2},
+        {
+            "model": "claude",
+            "input_tokens": 4,
+            "output_tokens": 2,
+            "cache_read_tokens": 3,
+            "cache_creation_tokens": 1,
+        },
+        {"operation": "chat", "model": "claude", "input_tokens": 8, "output_tokens": 2},
     ),
     "Claude Code, tool": (
         "claude_code.tool",

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from clerkship.events.agent import ToolExecuted
+from clerkship.events.agent import ActionExecuted, ToolExecuted
 from clerkship.events.lifecycle import ModelCalled, ProposedToolCall, SpanRecorded
 from clerkship.kit.wall import time_ns
 from clerkship.model.usage import MODEL_USAGE
@@ -185,6 +185,18 @@ def test_tools_that_the_proxy_saw_are_not_logged_again(desk: TraceDesk) -> None:
     )
     desk.end()
     assert [one.tool_name for one in desk.tools] == ["look", "by_name", "last", "by_name"]
+
+
+def test_tool_over_mcp_is_the_action_that_was_logged(desk: TraceDesk) -> None:
+    with desk.playground.lock:
+        desk.playground.emit("agent", ActionExecuted(name="read_file"), "agent")
+    desk.send(
+        build_span("over MCP", 1, attributes=tool("mcp__clerkship__read_file")),
+        build_span("a tool of its own", 2, attributes=tool("my_read_file")),
+        build_span("once more, and not over MCP", 3, attributes=tool("read_file")),
+    )
+    desk.end()
+    assert [one.tool_name for one in desk.tools] == ["my_read_file", "read_file"]
 
 
 def test_live_trial_waits_for_the_tools_of_the_proxy() -> None:

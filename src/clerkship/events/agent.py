@@ -131,6 +131,13 @@ class MemoryCleared(Payload, kind="agent.memory.cleared"):
     name: str
 
 
+def is_call_of(action: str, tool: str) -> bool:
+    """Return whether a tool that a model called is an action. Clients of MCP put the name of the server before it:
+    `mcp__clerkship__read_file`.
+    """
+    return tool == action or tool.endswith(f"__{action}")
+
+
 class ToolExecuted(Payload, kind="agent.tool.executed"):
     """A tool was called, with its result or error."""
 

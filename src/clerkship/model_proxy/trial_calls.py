@@ -8,7 +8,7 @@ from itertools import islice
 from random import Random  # noqa: TID251  (the type alone; the generator is handed in)
 from typing import Any, Protocol
 
-from clerkship.events.agent import ActionExecuted, ToolExecuted
+from clerkship.events.agent import ActionExecuted, ToolExecuted, is_call_of
 from clerkship.events.event import Event, Payload
 from clerkship.events.lifecycle import ModelCalled, ProposedToolCall, RequestRefused
 from clerkship.events.log import Log
@@ -249,15 +249,12 @@ class TrialCalls:
             self.host.emit("agent", executed, "agent", event)
 
     def _is_logged_action(self, call: ModelToolCall, proposed: int) -> bool:
-        """Return whether an action that was logged since a model proposed a call is that call: over MCP, each is one.
-
-        Clients put the name of the server before that of the tool: `mcp__clerkship__read_file`.
-        """
+        """Return whether a call is an action that was logged since a model proposed it: over MCP, each is one."""
         for event in islice(self.host.log.events, proposed, None):
             payload = event.payload
             if not isinstance(payload, ActionExecuted) or event.source != "agent" or event.seq in self._called_actions:
                 continue
-            if call.name == payload.name or call.name.endswith(f"__{payload.name}"):
+            if is_call_of(payload.name, call.name):
                 self._called_actions.add(event.seq)
                 return True
         return False

@@ -50,7 +50,9 @@ _SPAN_NAMES: Mapping[str, SpanOperation] = {
     "claude_code.tool": "execute_tool",
     "claude_code.interaction": "invoke_agent",
 }
-READ_ATTRIBUTES = frozenset(name for names in _NAMES.values() for name in names)
+_CACHED_TOKENS = ("cache_read_tokens", "cache_creation_tokens")
+"""Input tokens that Claude Code does not count as `input_tokens`."""
+READ_ATTRIBUTES = frozenset((*(name for names in _NAMES.values() for name in names), *_CACHED_TOKENS))
 """Attributes that are read, besides those with OWN_PREFIX. All others are skipped."""
 MAX_NAME = 200
 """Characters of a name of a model, provider, tool or span, and of an id."""
@@ -99,7 +101,7 @@ def read_facts(name: str, attributes: Mapping[str, Any]) -> SpanFacts:
         model=_to_name(values["model"]),
         provider=_to_name(values["provider"]).lower(),
         response_id=_to_name(values["response_id"]) or _find_response_id(values["result"]),
-        input_tokens=_to_count(values["input_tokens"]),
+        input_tokens=_add_cached(_to_count(values["input_tokens"]), attributes),
         output_tokens=_to_count(values["output_tokens"]),
         error=error,
         own=own,
@@ -135,6 +137,12 @@ def _to_name(value: Any) -> str:
 
 def _to_count(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 2**53 else None
+
+
+def _add_cached(tokens: int | None, attributes: Mapping[str, Any]) -> int | None:
+    if tokens is None:
+        return None
+    return tokens + sum(_to_count(attributes.get(name)) or 0 for name in _CACHED_TOKENS)
 
 
 def _to_arguments(value: Any) -> Mapping[str, Any]:

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from clerkship.events.agent import ToolExecuted
+from clerkship.events.agent import ActionExecuted, ToolExecuted, is_call_of
 from clerkship.events.event import Event
 from clerkship.events.lifecycle import ModelCalled
 from clerkship.traces.conventions import SpanFacts
@@ -24,6 +24,8 @@ class SeenCalls:
         """The model call that proposed a tool call, and the tool, by the id of the tool call."""
         self._executed: Counter[tuple[int, str]] = Counter()
         """How often a tool that a model call proposed was logged."""
+        self._actions: Counter[str] = Counter()
+        """How often the agent used an operation of a sandbox as a tool, by its name."""
         self.has_model_calls = self.has_reported_tools = False
 
     def read(self, events: Sequence[Event]) -> None:
@@ -32,6 +34,8 @@ class SeenCalls:
             payload = event.payload
             if isinstance(payload, ModelCalled):
                 self._add_model_call(event.seq, payload)
+            elif isinstance(payload, ActionExecuted) and event.source == "agent":
+                self._actions[payload.name] += 1
             elif isinstance(payload, ToolExecuted) and event.source == "agent":
                 if event.cause is None:
                     self.has_reported_tools = True
@@ -56,8 +60,14 @@ class SeenCalls:
     def take_tool(self, facts: SpanFacts) -> bool:
         """Return whether the tool call of a span was logged without the span. Each logged call is taken once.
 
-        A call whose id a model has proposed is found by it, any other by the name of its tool.
+        A call over MCP was logged as an action. Of the others, one whose id a model has proposed is found by the id, and
+        the rest by the name of the tool.
         """
+        actions = (name for name, count in self._actions.items() if count and is_call_of(name, facts.tool_name))
+        action = next(actions, None)
+        if action is not None:
+            self._actions[action] -= 1
+            return True
         if facts.call_id in self._proposed:
             key = self._proposed[facts.call_id]
         else:

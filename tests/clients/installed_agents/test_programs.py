@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from clerkship.events.lifecycle import SpanRecorded
 from clerkship.service.scaffold import create_project
 from tests.actors.installed_work import work
 from tests.clients.installs import CACHE, install_lock
@@ -52,6 +53,32 @@ def test_claude_code_does_a_task() -> None:
     assert worked.kinds == ["agent.model.called", "agent.action.executed", "files.file.read", "agent.model.called"]
     assert worked.facts["agent_version"] == VERSIONS["@anthropic-ai/claude-code"]
     assert [usage["prompt_tokens"] for usage in worked.desk.usage] == [100, 100]
+
+
+@pytest.mark.slow
+@pytest.mark.long
+def test_spans_of_claude_code_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("CLAUDE_CODE_ENABLE_TELEMETRY", "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA"):
+        monkeypatch.setenv(name, "1")
+    monkeypatch.setenv("OTEL_TRACES_EXPORTER", "otlp")
+    with ModelProvider(Call("mcp__clerkship__read_file", {"path": "inbox/a.txt"}), "42") as provider:
+        worked = work("claude-code", "--model sonnet", provider)
+    assert worked.answer == 42
+    events = worked.desk.events
+    assert "agent.tool.executed" not in [event.kind for event in events]  # the call over MCP is an action already
+    spans = [event.payload for event in events if isinstance(event.payload, SpanRecorded)]
+    operations = [(span.operation, span.name.removeprefix("claude_code.")) for span in spans]
+    assert operations[0] == ("invoke_agent", "interaction")
+    assert operations.count(("chat", "llm_request")) == 2
+    assert operations.count(("execute_tool", "tool")) == 1
+    assert {span.provider for span in spans if span.operation == "chat"} == {"anthropic"}
+    [tool] = [span for span in spans if span.operation == "execute_tool"]
+    assert (tool.tool_name, tool.is_error) == ("mcp__clerkship__read_file", False)
+    measured = worked.desk.playground.sidecar.data()["spans"]
+    assert [(each["input_tokens"], each["output_tokens"]) for each in measured if "input_tokens" in each] == [
+        (100, 10)
+    ] * 2
+    assert [each["call_id"] for each in measured if "call_id" in each] == ["toolu_0"]
 
 
 @pytest.mark.slow

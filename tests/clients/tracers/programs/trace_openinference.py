@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from contextlib import suppress
+from typing import Any
 
 from openai import OpenAI
 from openinference.instrumentation import TracerProvider
@@ -19,11 +20,11 @@ trace.set_tracer_provider(provider)
 OpenAIInstrumentor().instrument(tracer_provider=provider)
 tracer = provider.get_tracer("agent")
 client = OpenAI(base_url=os.environ["PROVIDER"], api_key=os.environ["PROVIDER_KEY"], max_retries=0)
-messages = [{"role": "user", "content": "How many orders?"}]
-tool = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
+messages: Any = [{"role": "user", "content": "How many orders?"}]
+tool: Any = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
 
 
-@tracer.tool(name="look")
+@tracer.tool(name="look")  # type: ignore[untyped-decorator]
 def look(id: str) -> dict[str, int]:
     """Look something up."""
     if id != "a":
@@ -33,8 +34,8 @@ def look(id: str) -> dict[str, int]:
 
 context = TraceContextTextMapPropagator().extract({"traceparent": os.environ["TRACEPARENT"]})
 with tracer.start_as_current_span("work", context, openinference_span_kind="agent"):
-    call = client.chat.completions.create(model="gpt-4o", messages=messages, tools=[tool]).choices[0].message
-    look(**json.loads(call.tool_calls[0].function.arguments))
+    message: Any = client.chat.completions.create(model="gpt-4o", messages=messages, tools=[tool]).choices[0].message
+    look(**json.loads(message.tool_calls[0].function.arguments))
     with suppress(KeyError):
         look("b")
     stream = client.chat.completions.create(
