@@ -5,9 +5,13 @@ from typing import Any
 
 import pytest
 
+from clerkship.assertions.model_calls import ModelUsage, UsageUnknown
 from clerkship.events.agent import ActionExecuted, ToolExecuted
+from clerkship.events.evidence import Evidence
 from clerkship.events.lifecycle import ModelCalled, ProposedToolCall, SpanRecorded
+from clerkship.events.sidecar import read_measurements
 from clerkship.kit.wall import time_ns
+from clerkship.model.task import Task
 from clerkship.model.usage import MODEL_USAGE
 from clerkship.traces.times import ClockBounds
 from tests.traces.desk import SECOND, TraceDesk, build_span
@@ -239,3 +243,38 @@ def test_usage_that_the_agent_reports_stays(desk: TraceDesk) -> None:
     desk.send(build_span(attributes=CHAT))
     desk.end()
     assert desk.playground.sidecar.facts[MODEL_USAGE] == {"calls": 7}
+
+
+def check_usage(desk: TraceDesk, **expected: Any) -> bool:
+    """Return whether the usage of the models is as expected, as it is graded later from what is stored."""
+    measured = read_measurements(desk.playground.sidecar.data())
+    evidence = Evidence(
+        task=Task(name="t"),
+        events=desk.events,
+        states={},
+        ending="agent_done",
+        model_calls=measured.model_calls,
+        spans=measured.spans,
+    )
+    return ModelUsage(**expected).check(evidence).passed
+
+
+def test_model_usage_counts_spans_only_if_the_proxy_saw_no_call(desk: TraceDesk) -> None:
+    answered = {**CHAT, "gen_ai.usage.output_tokens": 2, "gen_ai.response.id": "r1"}
+    desk.send(
+        build_span("outer", 1, attributes=answered),
+        build_span("the same, of another library", 2, attributes=answered, parent=1),
+        build_span("another", 3, attributes=CHAT),
+    )
+    desk.end()
+    assert check_usage(desk, calls=2, prompt_tokens=10, completion_tokens=2, slowest_ms={"gt": 0})
+    assert not check_usage(desk, calls=3)
+    with pytest.raises(UsageUnknown, match="cost of 2 of 2 calls"):
+        check_usage(desk, cost={"lte": 1})
+
+
+def test_model_usage_of_the_proxy_wins_over_spans(desk: TraceDesk) -> None:
+    call_model(desk, "r1")
+    desk.send(build_span("the same call", 1, attributes=CHAT))
+    desk.end()
+    assert check_usage(desk, calls=1)

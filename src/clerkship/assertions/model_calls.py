@@ -1,6 +1,6 @@
 """`model_usage`, `prompt_contains` and `prompt_never_contains`: the agent's own model calls.
 
-Only calls through the run's model proxy are known: an agent that calls its provider directly has none.
+They are the calls through the run's model proxy. Of an agent that makes none, `model_usage` reads the spans.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +29,8 @@ class UsageUnknown(PlatformError):
 
 class ModelUsage(Assertion):
     """The agent's model calls are as many, as large, as dear and as fast as expected. Failed calls are counted, without
-    tokens and cost. An agent that called no model through the run has 0 of everything.
+    tokens and cost. If the agent called no model through the run, the calls that its traces tell count; without either,
+    it has 0 of everything.
     """
 
     name: ClassVar[str] = "model_usage"
@@ -51,6 +52,7 @@ class ModelUsage(Assertion):
     def check(self, evidence: Evidence) -> Check:
         """Compare the sums. Raises UsageUnknown if one that is expected is not known."""
         calls = [_get_usage(evidence, event) for event in evidence.of_kind(ModelCalled.kind)]
+        calls = calls or [_read_span(span) for span in evidence.spans.values() if span.get("is_call")]
         actual = {
             "calls": len(calls),
             **{name: self._total(calls, name) for name in ("prompt_tokens", "completion_tokens", "cost")},
@@ -75,6 +77,13 @@ class ModelUsage(Assertion):
 
 def _get_usage(evidence: Evidence, event: Event) -> Mapping[str, Any]:
     return evidence.model_calls.get(event.seq, {})
+
+
+def _read_span(span: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the usage that a span tells. Its cost is not known."""
+    prompt = span.get("input_tokens")
+    completion = span.get("output_tokens", 0 if prompt is not None else None)  # embeddings have none
+    return {**span, "prompt_tokens": prompt, "completion_tokens": completion}
 
 
 class PromptUnknown(PlatformError):

@@ -186,6 +186,7 @@ class Grader:
             observers=built.observers,
             call_times=sidecar.call_times,
             model_calls=sidecar.model_calls,
+            spans=sidecar.spans,
             activity_targets=built.activity_targets,
         )
 

@@ -52,6 +52,9 @@ class Evidence:
     They are not in the log; empty where they were not measured."""
     model_calls: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
     """Tokens, cost and milliseconds of each model call of the agent, by the number of its event."""
+    spans: Mapping[int, Mapping[str, Any]] = field(default_factory=dict)
+    """Tokens and milliseconds of each span of the agent, by the number of its event. One with `is_call` is a model call
+    that no other span has told."""
     activity_targets: Mapping[str, str] = field(default_factory=dict)
     """By sandbox, the `module:function` that lists what the agent did there in a form common to all kinds."""
     subject: str | None = None

@@ -120,4 +120,5 @@ def read_measurements(data: Mapping[str, Any]) -> Sidecar:
     return Sidecar(
         call_times={call["seq"]: call["wall_ms"] for call in data.get("calls", ())},
         model_calls={call["seq"]: call for call in data.get("model_calls", ())},
+        spans={span["seq"]: span for span in data.get("spans", ())},
     )

@@ -201,20 +201,24 @@ class TrialSpans:
             value = getattr(facts, name)
             if value not in (None, ""):
                 fields[name] = self._redact(value) if isinstance(value, str) else value
+        if facts.operation in _MODEL_OPERATIONS and self._count_model_call(timed):
+            fields["is_call"] = True
         self.host.sidecar.add_span(seq, fields)
-        if facts.operation in _MODEL_OPERATIONS:
-            self._count_model_call(timed)
 
-    def _count_model_call(self, timed: _TimedSpan) -> None:
-        """Count a model call once, even if several libraries report it, within each other or one after the other."""
+    def _count_model_call(self, timed: _TimedSpan) -> bool:
+        """Count a model call once, even if several libraries report it, within each other or one after the other.
+
+        Returns whether it was not counted before.
+        """
         facts = timed.facts
         if facts.response_id in self._counted or self._has_ancestor(timed, _is_same_model_call):
-            return
+            return False
         if facts.response_id:
             self._counted.add(facts.response_id)
         self._usage["calls"] += 1
         self._usage["prompt_tokens"] += facts.input_tokens or 0
         self._usage["completion_tokens"] += facts.output_tokens or 0
+        return True
 
     def _is_new_tool(self, timed: _TimedSpan) -> bool:
         """Return whether the call of a tool is known from this span alone.
