@@ -87,6 +87,7 @@ FREE_TEXT = {
         DropFile: base64 encoded text
         EndNode: prompt
         ErrorFaultStep: reason
+        PastLine: agent person
         RefusingModelFaultStep: text
         HookNode: prompt
         InputNode: no_input no_match
@@ -198,6 +199,7 @@ FREE_TEXT = {
         PutRecord: id record
         ReferenceCall: arguments
         TableChange: fields id where
+        TableFunctionReturns: arguments value
         TableState: id where
     """,
     "numbers and times, which pydantic reads from digits": """

@@ -60,8 +60,8 @@ class SeenCalls:
     def take_tool(self, facts: SpanFacts) -> bool:
         """Return whether the tool call of a span was logged without the span. Each logged call is taken once.
 
-        A call over MCP was logged as an action. Any other is found by its id if a model has proposed it, and by the name
-        of its tool if not.
+        A call over MCP was logged as an action. Any other is found by its id if a model has proposed it; if not, by the
+        name of its tool.
         """
         actions = (name for name, count in self._actions.items() if count and is_call_of(name, facts.tool_name))
         action = next(actions, None)
