@@ -1,4 +1,4 @@
-"""The built scripts of the pages are those that their sources give. Without Node, a digest in their first line says so."""
+"""The built scripts of the pages are those of their sources. Without Node, a digest in their first line says so."""
 
 import hashlib
 import os
