@@ -1,8 +1,9 @@
 """Write reports of a stored run: HTML, Markdown, JUnit XML, JSON Lines, and results for other tools."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -15,7 +16,7 @@ from clerkship.model.errors import PlatformError
 from clerkship.model.redaction import Redactor, redact_task_run
 from clerkship.model.run import TaskRun
 from clerkship.model.seals import SealCheck
-from clerkship.report.detail import JunitCase, StoredTrial, TaskDetail
+from clerkship.report.detail import JunitCase, StoredTrial, TaskDetail, parse_detail
 from clerkship.report.html import MAX_PAGE_DATA, render_html
 from clerkship.report.judging_summary import JudgingSummary
 from clerkship.report.outcome import urgency
@@ -23,7 +24,6 @@ from clerkship.service.log_redaction import LogRedactor
 from clerkship.service.reading import find_snapshots_with_played_people, load_judge_calibrations
 from clerkship.service.report_targets import STDOUT, ReportTargets
 from clerkship.service.stored_runs import load_snapshot
-from clerkship.service.trial_details import load_detail
 from clerkship.store.contract import Store
 
 
@@ -131,6 +131,27 @@ def _load_details(store: Store, task_runs: list[TaskRun], redactor: LogRedactor)
         lines = list(map(redactor.line, store.log(task_run)))
         space -= sum(map(len, lines))
         yield load_detail(store, task_run, redactor, lines)
+
+
+def load_detail(store: Store, task_run: TaskRun, redactor: LogRedactor, lines: Sequence[bytes]) -> TaskDetail:
+    """Load a trial. The lines of its log were redacted by the same redactor, which knows their bodies then."""
+    bodies = redactor.body_reader(task_run.snapshot)
+    detail = parse_detail(task_run, lines, redactor.by.json(store.sidecar(task_run)), bodies)
+    return _redact_detail(detail, redactor.by)
+
+
+def _redact_detail(detail: TaskDetail, by: Redactor) -> TaskDetail:
+    if not by or detail.snapshot is None:
+        return detail
+    task = detail.snapshot.task.model_copy(update={"task_item": by.data(detail.snapshot.task.task_item)})
+    environment = detail.snapshot.environment
+    simulators = {
+        name: simulator.model_copy(update={"config": by.data(simulator.config)})
+        for name, simulator in environment.simulators.items()
+    }
+    redacted = environment.model_copy(update={"simulators": simulators})
+    snapshot = detail.snapshot.model_copy(update={"task": task, "environment": redacted})
+    return replace(detail, task_run=redact_task_run(detail.task_run, by), snapshot=snapshot)
 
 
 def _build_junit_cases(store: Store, run_id: str, by: Redactor) -> Iterable[JunitCase]:

@@ -15,8 +15,8 @@ from clerkship.model.errors import ClerkshipError
 from clerkship.model.run import TaskRun
 from clerkship.report.detail import TaskDetail
 from clerkship.report.trial_card import build_body
+from clerkship.service.exporting import load_detail
 from clerkship.service.log_redaction import LogRedactor
-from clerkship.service.trial_details import load_detail
 from clerkship.store.contract import Store
 
 OpenStore = Callable[[], AbstractContextManager[Store]]

@@ -18,9 +18,9 @@ from clerkship.report.page_images import build_page_images
 from clerkship.report.site_pages import build_site_pages, list_styles
 from clerkship.report.trial_card import MAX_NAME_LENGTH, build_body, build_row, sort_events
 from clerkship.sandbox.request import Refusal, Reply, Request
+from clerkship.service.exporting import load_detail
 from clerkship.service.log_redaction import LogRedactor
 from clerkship.service.reading import find_snapshots_with_played_people, load_judge_calibrations
-from clerkship.service.trial_details import load_detail
 from clerkship.store.contract import Store
 from clerkship.viewer.answering import reply_with_page
 from clerkship.viewer.context import ViewerContext
