@@ -65,8 +65,9 @@ class Snapshot(ContentAddressed):
         _remove_if_empty(scenario, "people")
         _remove_if_empty(scenario.get("person") or {}, "by_trial")
         for person in (scenario.get("person") or {}, *scenario.get("people", ())):
-            for key in ("channel", "address", "subject", "answers_after"):
+            for key in ("channel", "address", "subject", "answers_after", "tools"):
                 _remove_if_empty(person, key)
+            _remove_unused_tools(person)
             _rename_facts(person)
         for limit in ("max_turns", "turn_timeout"):
             scenario.pop(limit, None)
@@ -109,6 +110,13 @@ class Plan(ContentAddressed):
     """How often each task is run; with `until_sure`, the maximum."""
     until_sure: UntilSure | None = None
     shuffle: bool = False
+
+
+def _remove_unused_tools(person: dict[str, Any]) -> None:
+    """Remove `use` from the parts of a script that use no tool."""
+    for variant in (person, *(person.get("by_trial") or ())):
+        for part in (*(variant.get("script") or ()), *(variant.get("lines") or ())):
+            _remove_if_empty(part, "use")
 
 
 def _rename_facts(person: dict[str, Any]) -> None:
