@@ -12,6 +12,7 @@ def main() -> int:
         sys.stdout.write(f"clerkship {__version__}\n")
         return 0
     gc.disable()  # imports create many objects and no garbage; collected again once the command is imported
+    gc.set_threshold(10_000)  # a command builds much that it keeps until its end: to look at it often finds no garbage
     by_name.freezes_imports = True
     code: int = by_name.load("clerkship.cli.app:run")(sys.argv[1:])
     gc.freeze()  # the interpreter collects before it exits: this leaves it nothing to look at

@@ -11,6 +11,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import NamedTuple
 
+from clerkship.by_name import load
 from clerkship.kit.descriptors import raise_limit
 from clerkship.kit.wall import monotonic
 from clerkship.model.errors import PlatformError
@@ -31,7 +32,6 @@ from clerkship.transports.limits import ConnectionLimits
 from clerkship.transports.loop_thread import ForeignHost, ListenerFailed, LoopThread, PortTaken, WorkerPool
 from clerkship.transports.network import LOCAL_NETWORK, SandboxNetwork
 from clerkship.transports.tcp import OpenPort, TcpConnection, TcpListener, describe_host
-from clerkship.transports.websocket import WebSocketConnection
 from clerkship.transports.worker_answer import WorkerAnswer
 
 MAX_QUEUED = 64
@@ -175,7 +175,8 @@ class HttpConnection(TcpConnection):
         self._ignores_input = True
         self._port.connections.discard(self)
         self._table.leave(self)
-        websocket = WebSocketConnection(self._port, pending.open_websocket(self._workers), reply.upgrade)
+        open_websocket = load("clerkship.transports.websocket:WebSocketConnection")  # few connections become one
+        websocket = open_websocket(self._port, pending.open_websocket(self._workers), reply.upgrade)
         websocket.adopt(self._transport, self._parser.take_rest())
 
     def _note_active(self) -> None:

@@ -3,7 +3,7 @@
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, ValuesView
-from functools import cache
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import Any, Protocol, TypeVar, cast
 
@@ -19,9 +19,6 @@ class Chart(Mapping[str, bytes]):
 
     def __init__(self, lines: Iterable[bytes]) -> None:
         self._rows = {parse_key(line): line for line in lines}
-        self._types: dict[str, list[str]] = {}
-        for key in self._rows:
-            self._types.setdefault(key.partition("/")[0], []).append(key)
         self._cache: dict[Hashable, Any] = {}
         self._lock = threading.RLock()
 
@@ -37,6 +34,14 @@ class Chart(Mapping[str, bytes]):
     def values(self) -> ValuesView[bytes]:
         """Return the resources. All of them may be searched for a text, so this is the view of a plain dictionary."""
         return self._rows.values()
+
+    @cached_property
+    def _types(self) -> dict[str, list[str]]:
+        """The keys of each type; for a record that is found by its key, not even the first search needs them."""
+        types: dict[str, list[str]] = {}
+        for key in self._rows:
+            types.setdefault(key.partition("/")[0], []).append(key)
+        return types
 
     @property
     def types(self) -> Sequence[str]:
