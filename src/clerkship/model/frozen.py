@@ -32,6 +32,21 @@ class Frozen(BaseModel):
     omitted_when_empty: ClassVar[frozenset[str]] = frozenset()
     """Fields that `encode_model` leaves out when they are empty, so that a new field does not change what is stored."""
 
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        super().__pydantic_init_subclass__(**options)
+        _forget_class_variables(cls)
+
+
+def _forget_class_variables(model: type[Frozen]) -> None:
+    """Drop the annotations of class variables: pydantic would evaluate them again for every subclass."""
+    annotations = vars(model).get("__annotations__", {})
+    for name in model.__class_vars__ & annotations.keys():
+        del annotations[name]
+
+
+_forget_class_variables(Frozen)
+
 
 class PlacedText(Frozen):
     """A text in parts that have places, such as the words on a page. Who looks for something in it reads `text`."""
