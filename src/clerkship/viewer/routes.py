@@ -1,4 +1,7 @@
-"""The routes of the viewer: a method and a path below the prefix, with the function that answers."""
+"""The routes of the viewer: a method and a path below the prefix, with the function that answers.
+
+See docs/decisions/0047-viewer.md.
+"""
 
 import re
 from collections.abc import Callable, Sequence
