@@ -25,7 +25,7 @@ def on_task(task_item, sandboxes):
     ask(url, token, "GET", "/files/inbox%2Fa.csv")
     ask(url, token, "POST", "/rename", b'{"from": "inbox/a.csv"}')
     for _ in range(3):
-        ask(url, "guess", "DELETE", "/files/inbox/a.csv?token=guess")
+        ask(url, "guessed-token", "DELETE", "/files/inbox/a.csv?token=guess")
     ask(url.replace("/pg", "/gone"), token, "GET", "/files")
     return "done"
 """
@@ -65,4 +65,4 @@ def test_show_and_report_print_requests_including_unauthenticated_ones(capsys: p
         assert line in " ".join(shown.split()), line
         assert line in page, line
     assert '"body":"{\\"from\\": \\"inbox/a.csv\\"}"' in page
-    assert "guess" not in shown + page
+    assert "guessed-token" not in shown + page

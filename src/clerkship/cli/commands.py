@@ -251,7 +251,7 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
             ),
             "label": CommandEntry(
                 "clerkship.cli.judge:label",
-                "Label the verdict of a judge as right or wrong, for `calibrate`.",
+                "Label the verdict of a judge as right or wrong, for `clerkship judge calibrate`.",
             ),
         },
     ),
