@@ -6,8 +6,10 @@ export type JsonMap = { [name: string]: Json };
 /** What a page says of a run, without its trials. */
 export interface RunData {
   run: string;
-  /** The beginning of a command line, such as `clerkship`. */
+  /** The beginning of a command line, such as `clerkship`; empty if the reader has none for the store. */
   command: string;
+  /** What a command needs to name the store. */
+  store_option?: string;
   /** The word and the meaning of each outcome, the most urgent first. */
   outcomes: Record<string, [string, string]>;
 }

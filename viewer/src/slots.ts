@@ -10,8 +10,8 @@ export interface MomentProps {
   trial: OpenTrial;
   /** The event behind which everything is shown; null if none is selected. */
   seq: number | null;
-  /** Selects an event everywhere: its mark, its row in the timeline and the address. */
-  choose: (seq: number) => void;
+  /** Called with the moment that is shown, which the lanes mark; null if none is. */
+  moved: (seq: number | null) => void;
 }
 
 /** A part inside a criterion that a model judged. */

@@ -1,6 +1,7 @@
 """`clerkship show`: a stored run, or one task of it."""
 
 import shlex
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -44,6 +45,13 @@ def show(
     run: RunReference = "latest",
     task: Annotated[str | None, typer.Argument(help="Name of a task, or part of it.")] = None,
     failed: Annotated[bool, typer.Option("--failed", help="Only tasks that did not pass.")] = False,
+    search: Annotated[
+        str | None,
+        typer.Option(
+            metavar="WORDS",
+            help="Only trials that have all these words, in conversations, evidence, requests or pages.",
+        ),
+    ] = None,
     events: Annotated[bool, typer.Option("--events", help="Print the log of the task.")] = False,
     kind: Annotated[
         str | None, typer.Option(metavar="KIND", help="With --events: only this kind; `*` is a wildcard.")
@@ -70,7 +78,7 @@ def show(
 
     Examples:
 
-        clerkship show latest --failed
+        clerkship show latest --failed --search "on hold"
 
         clerkship show run-20260302-0900 "Move an appointment" --events --criteria
 
@@ -100,6 +108,10 @@ def show(
             damaged, seals = shown.damaged, seals or shown.seals
         else:
             view = show_run(opened, run, failed=failed, seals=seals)
+            if search is not None:
+                view = load("clerkship.service.run_search:select_found")(
+                    partial(open_store, load_settings(), store), view, search
+                )
             view = view.redacted(build_run_redactor(opened, view.run))
             _show_run(view, json=json, held=opened.held(view.run.id), store=store)
             damaged, seals = view.damaged, view.seals

@@ -147,7 +147,7 @@ def print_run(console: Console, view: RunView, store_option: str = "") -> None:
     run, counts, task_runs = view.run, view.counts, view.task_runs
     console.print()
     if not task_runs:
-        console.print("[quiet]nothing failed[/]" if counts.done else "[quiet]no trial has finished[/]")
+        console.print("[quiet]no such trial[/]" if counts.done else "[quiet]no trial has finished[/]")
     whole = len(task_runs) == counts.done
     rates = group_rates(task_runs)
     if whole and len(task_runs) > len(rates):

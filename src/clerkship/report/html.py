@@ -11,7 +11,7 @@ from clerkship.model.seals import SealCheck
 from clerkship.model.snapshot import GRADING_VERSION
 from clerkship.report.detail import TaskDetail
 from clerkship.report.judging_summary import NOT_IN_VERDICT, JudgingSummary
-from clerkship.report.labels import describe_isolation, percent, rerun_command
+from clerkship.report.labels import average_axes, describe_axes, describe_isolation, percent, rerun_command
 from clerkship.report.outcome import (
     CHANGED_OUTCOME,
     GRADED,
@@ -55,6 +55,8 @@ class LinkedPage(NamedTuple):
     """Whether the reader can sign out."""
     is_active: bool
     """Whether trials are still added, so that what is counted would soon be out of date."""
+    store_option: str | None
+    """What commands need to name the store; None if the reader has no command line for it."""
 
 
 def fit_to_budget(
@@ -215,11 +217,15 @@ def _render(
         bar=_bar(counts),
         bar_width=max(sum(count_outcomes(counts).values()), 1),
         tally=_list_tally(count_outcomes(counts)),
+        axes=describe_axes(average_axes([rate.axes for rate in group_rates(task_runs).values()])),
         curves=list_curves(repeated) if repeated is not None else (),
         breakdowns=summary.overview.list_breakdowns(),
         notes=_notes(run, counts),
         templates=TemplateRates(task_runs).rates(),
         again=rerun_command(run),
+        show=f"{get_command_prefix()} show {run.id}{linked.store_option}"
+        if linked is not None and linked.store_option is not None
+        else "",
         isolation=describe_isolation(run),
         grading=f"by the rules of version {run.grading}; this program has {GRADING_VERSION}"
         if run.grading != GRADING_VERSION

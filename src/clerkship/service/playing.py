@@ -26,6 +26,7 @@ from clerkship.model.redaction import Redactor
 from clerkship.model.run import TaskRun
 from clerkship.playground.failure import SimulatorBroken, guard
 from clerkship.playground.playground import Playground
+from clerkship.report.labels import rerun_command
 from clerkship.report.outcome import OUTCOMES, describe_ending, outcome
 from clerkship.sandbox.handle import Dropped, Incomplete
 from clerkship.sandbox.request import Refusal, Reply
@@ -78,7 +79,7 @@ class PlaySession:
     def __init__(self, time_limit: float | None = None) -> None:
         self.time_limit = DEFAULT_TIME_LIMIT if time_limit is None else time_limit
         self.solver = HumanSolver(self.time_limit, self._watch)
-        self.task = ""
+        self.task = self.command = ""
         self._agent = self.solver.agent
         self._playground: Playground | None = None
         self._redactor = Redactor({})
@@ -96,6 +97,7 @@ class PlaySession:
     def begin(self, plan: RunPlan, redactor: Redactor) -> None:
         """Take the name of the task, and what hides the values of its variables."""
         self.task, self._redactor = plan.snapshots[0].task.name, redactor
+        self.command = redactor.text(rerun_command(plan.run))
 
     def finish(self, task_run: TaskRun) -> None:
         """Take the graded trial, to be shown."""
@@ -116,6 +118,7 @@ class PlaySession:
         data = {
             "state": state,
             "task": self.task,
+            "command": self.command,
             "time_limit": self.time_limit,
             "seconds_left": max(self._deadline - monotonic(), 0.0) if playground is not None else self.time_limit,
             "now": playground.now.astimezone(playground.zone).isoformat() if playground is not None else None,

@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
 
@@ -17,6 +18,7 @@ from clerkship.report.detail import TaskDetail
 from clerkship.report.trial_card import build_body
 from clerkship.service.exporting import load_detail
 from clerkship.service.log_redaction import LogRedactor
+from clerkship.service.reading import RunView
 from clerkship.store.contract import Store
 
 OpenStore = Callable[[], AbstractContextManager[Store]]
@@ -117,6 +119,13 @@ class RunSearch:
             ]
         return SearchAnswer(trials, indexed, total, self._problems.get(run_id, ""))
 
+    def search_whole(self, run_id: str, query: str) -> SearchAnswer:
+        """Read all trials of a run first, and search them."""
+        with self._open_store() as store:
+            missing = [each[:3] for each in store.outcomes(run_id)]
+        self._read(run_id, missing)
+        return self.search(run_id, query)
+
     def close(self) -> None:
         """Stop reading and delete the index."""
         self._is_closed = True
@@ -207,6 +216,17 @@ class RunSearch:
                 if room <= 0:
                     break
             self._database.execute("COMMIT")
+
+
+def select_found(open_store: OpenStore, view: RunView, query: str) -> RunView:
+    """Return a view with the trials that have all words. Raise ClerkshipError if one cannot be read."""
+    search = RunSearch(open_store)
+    answer = search.search_whole(view.run.id, query)
+    search.close()
+    if answer.problem:
+        raise ClerkshipError(answer.problem)
+    names = {(found.task, found.trial) for found in answer.trials}
+    return replace(view, task_runs=[each for each in view.task_runs if (each.task, each.trial) in names])
 
 
 def list_passages(detail: TaskDetail) -> Iterator[TrialPassage]:

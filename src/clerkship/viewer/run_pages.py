@@ -123,6 +123,7 @@ def show_run(context: ViewerContext, request: Request, run: str) -> Reply:
             prefix=context.prefix,
             signs_out=context.signs_out,
             is_active=shown.is_active,
+            store_option=context.store_option,
         )
         data = {"run": shown.run.id, "data": f"{context.prefix}/data/runs/{quote(shown.run.id, safe='')}"}
         page = render_run_page(shown.summarize(), data, linked)
@@ -141,10 +142,9 @@ def read_rows(context: ViewerContext, request: Request, run: str) -> Reply:
     if not is_active:
         summary.add_facets(rows)
     progress = {"done": summary.counts.done, "total": summary.run.total}
-    return _reply(
-        summary.describe()
-        | {"trials": rows, "is_active": is_active, "progress": progress, "can_change": context.can_change}
-    )
+    commands = {"store_option": context.store_option or ""} | ({"command": ""} if context.store_option is None else {})
+    state = {"is_active": is_active, "progress": progress, "can_change": context.can_change}
+    return _reply(summary.describe() | commands | {"trials": rows} | state)
 
 
 def read_trial(context: ViewerContext, request: Request, run: str) -> Reply:

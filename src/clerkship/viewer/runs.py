@@ -1,6 +1,5 @@
 """The list of runs: filtered, sorted, a part at a time; labels and deletion."""
 
-import shlex
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import fields
@@ -85,6 +84,8 @@ def _select(context: ViewerContext, request: Request) -> dict[str, Any]:
             "all": len(visible),
             "choices": _list_choices(store, visible),
             "command": _describe_command(context, choice, min(len(chosen), int(after) + PAGE_SIZE)),
+            "program": get_command_prefix() if context.store_option is not None else "",
+            "store_option": context.store_option or "",
             "can_change": context.can_change,
             "damaged": damaged if context.can_change else [],
         }
@@ -158,9 +159,7 @@ def label(context: ViewerContext, request: Request, run: str) -> Reply:
     with context.open_store() as store:
         run_id = label_run(store, run, text)
         saved = store.labels().get(run_id, "")
-    command = f"{get_command_prefix()} label {run_id} {shlex.quote(saved)}{context.store_option}"
-    shown = command if context.store_option is not None else ""
-    return json_reply(200, {"run": run_id, "label": saved, "command": shown})
+    return json_reply(200, {"run": run_id, "label": saved})
 
 
 def delete(context: ViewerContext, request: Request, run: str) -> Reply:

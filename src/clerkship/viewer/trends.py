@@ -100,7 +100,7 @@ def show_tasks(context: ViewerContext, request: Request) -> Reply:
         trends=trends[:MAX_TASKS],
         left_out=max(len(trends) - MAX_TASKS, 0),
         size=(WIDTH, HEIGHT),
-        command=_describe_command(context, runs),
+        commands=_list_commands(context, choice, runs),
     )
     return reply_with_page(page)
 
@@ -129,8 +129,9 @@ def _list_agents(visible: list[ListedRun], choice: RunFilter) -> list[str]:
     return sorted({each.run.solver for each in visible if name_benchmark(each.run) == choice.benchmark})
 
 
-def _describe_command(context: ViewerContext, runs: list[BenchmarkRun]) -> str:
-    """Return the command that compares the last two runs."""
-    if len(runs) < 2 or context.store_option is None:
-        return ""
-    return f"{get_command_prefix()} compare {runs[-2].id} {runs[-1].id}{context.store_option}"
+def _list_commands(context: ViewerContext, choice: RunFilter, runs: list[BenchmarkRun]) -> list[str]:
+    """Return the command that lists the runs, and the one that compares the last two."""
+    if context.store_option is None or not runs:
+        return []
+    commands = [f"list -n {len(runs)}{choice.options()}", f"compare {runs[-2].id} {runs[-1].id}" if runs[1:] else ""]
+    return [f"{get_command_prefix()} {command}{context.store_option}" for command in commands if command]

@@ -1,5 +1,6 @@
 // Buttons that say whether a judge is right, for its calibration.
 import { useState } from "preact/hooks";
+import { Command } from "../parts/Command";
 import { useRun } from "../run/RunContext";
 import { sendJson, ServerSource } from "../server";
 import type { JudgementProps } from "../slots";
@@ -25,20 +26,20 @@ export function Judgement({ source, trial, criterion }: JudgementProps) {
       setProblem(error instanceof Error ? error.message : String(error));
     }
   };
-  const word = saved && saved.passed === criterion.passed ? "right" : "wrong";
+  const word = saved && (saved.passed === criterion.passed ? "right" : "wrong");
   return (
     <div class="judgement" role="group" aria-label="Is the judge right?">
       <span>Is the judge right?</span>
-      <button type="button" class="quiet" onClick={() => save(true)}>
+      <button type="button" class="quiet" aria-pressed={word === "right"} onClick={() => save(true)}>
         Right
       </button>
-      <button type="button" class="quiet" onClick={() => save(false)}>
+      <button type="button" class="quiet" aria-pressed={word === "wrong"} onClick={() => save(false)}>
         Wrong
       </button>
       <input type="text" value={note} placeholder="Reason, for later readers" aria-label="Reason, for later readers" onInput={(event) => setNote(event.currentTarget.value)} />
       <p role="status" class="muted">
         {saved && `Labelled ${word} in ${saved.file}. `}
-        {saved && run.command && <code>{`${run.command} judge label ${run.run} "${task}" "${criterion.label}" --${word}`}</code>}
+        {saved && <Command line={run.commandLine("judge label", task, criterion.label, `--${word}`, "--trial", String(trial.row.trial), ...(note ? ["--note", note] : []))} />}
       </p>
       {problem && <p role="alert">{problem}</p>}
     </div>

@@ -2,7 +2,8 @@
 import { Component, createRef } from "preact";
 import type { Self } from "../parts/self";
 import { clock } from "../parts/times";
-import { classes } from "../parts/words";
+import { Coded } from "../parts/Coded";
+import { classes, plural } from "../parts/words";
 import { timeOf, type OpenTrial } from "../trial";
 import { LaneAxis } from "./LaneAxis";
 import { LaneFront } from "./LaneFront";
@@ -36,6 +37,8 @@ interface LaneChartProps {
   chosen: number;
   choose: (place: number) => void;
   selected: number | null;
+  /** The event behind which time travel shows the sandboxes; null if it does not. */
+  moment: number | null;
   /** Selects an event, and opens the page that it sent. */
   open: (seq: number) => void;
 }
@@ -44,6 +47,7 @@ interface LaneChartState {
   width: number;
   zoom: number;
   offset: number;
+  isLinear: boolean;
   reached: number | null;
   listed: { lane: Lane; group: MarkGroup } | null;
 }
@@ -54,7 +58,7 @@ interface Drawing {
 }
 
 export class LaneChart extends Component<LaneChartProps, LaneChartState> {
-  override state: LaneChartState = { width: 0, zoom: 1, offset: 0, reached: null, listed: null };
+  override state: LaneChartState = { width: 0, zoom: 1, offset: 0, isLinear: false, reached: null, listed: null };
   private readonly scroll = createRef<HTMLDivElement>();
   private readonly inner = createRef<HTMLDivElement>();
   private readonly axis = createRef<HTMLDivElement>();
@@ -115,9 +119,10 @@ export class LaneChart extends Component<LaneChartProps, LaneChartState> {
   private scaleAt(zoom: number): { scale: LaneScale; groups: MarkGroup[][] } {
     const { trial, lanes, spans } = this.props;
     const room = this.state.width - LEFT_EDGE - RIGHT_EDGE - this.stepRoom;
-    const key = `${room} ${zoom}`;
+    const { isLinear } = this.state;
+    const key = `${room} ${zoom} ${isLinear}`;
     if (this.drawing?.key !== key || this.drawing.lanes !== lanes) {
-      const scale = buildLaneScale(trial.log, spans, room * zoom);
+      const scale = buildLaneScale(trial.log, spans, room * zoom, isLinear);
       this.drawing = { key, lanes, scale, groups: lanes.map((lane) => groupMarks(lane, scale)) };
     }
     return this.drawing;
@@ -159,6 +164,19 @@ export class LaneChart extends Component<LaneChartProps, LaneChartState> {
   private readonly reset = () => {
     if (this.focusedMark()) this.awaited = this.state.reached;
     this.setState({ zoom: 1, offset: 0 });
+  };
+
+  /** Changes the scale; the time in the middle stays there. */
+  private readonly toggleLinear = () => {
+    const before = this.draw();
+    if (!before) return;
+    const middle = before.view.width / 2;
+    const time = before.view.scale.time(before.view.offset + middle);
+    this.tip().hide();
+    this.setState({ isLinear: !this.state.isLinear }, () => {
+      const { scale } = this.scaleAt(this.state.zoom);
+      this.setState({ offset: this.state.zoom === 1 ? 0 : this.clamp(scale, scale.place(time) - middle) });
+    });
   };
 
   private clamp(scale: LaneScale, offset: number): number {
@@ -249,6 +267,14 @@ export class LaneChart extends Component<LaneChartProps, LaneChartState> {
 
   // Drawing
 
+  /** Where the moment of time travel is; null if it is not shown. */
+  private momentPlace(view: LaneView): number | null {
+    const { moment, trial } = this.props;
+    if (moment === null) return null;
+    const event = trial.bySeq.get(moment);
+    return event ? view.scale.place(timeOf(event)) : moment === 0 ? LEFT_EDGE : null;
+  }
+
   /** The events that the chosen criterion cites. */
   private get evidence(): Set<number> {
     const criterion = this.props.trial.body.criteria[this.props.chosen];
@@ -264,12 +290,20 @@ export class LaneChart extends Component<LaneChartProps, LaneChartState> {
     const isReachable = view && this.state.reached !== null && trial.bySeq.has(this.state.reached) && isEventInSight(view, trial.bySeq.get(this.state.reached)!);
     const reached = isReachable ? this.state.reached : view ? this.firstReached(drawing!) : null;
     const { zone } = trial.body;
+    const place = view && this.momentPlace(view);
+    const criterion = trial.body.criteria[this.props.chosen];
     return (
       <section class="sandbox-lanes">
         <div class="heading">
           <h3>Sandboxes over time</h3>
           <SequencePicker sequences={sequences} chosen={this.props.sequence} choose={choose} />
-          <ZoomButtons isWhole={zoom === 1} isMost={zoom >= this.mostZoom} zoom={this.zoomBy} reset={this.reset} />
+          <span class="lane-tools push">
+            <label class="lane-linear" title="Time in which nothing happens is drawn as long as it was">
+              <input type="checkbox" checked={this.state.isLinear} onChange={this.toggleLinear} />
+              True to scale
+            </label>
+            <ZoomButtons isWhole={zoom === 1} isMost={zoom >= this.mostZoom} zoom={this.zoomBy} reset={this.reset} />
+          </span>
         </div>
         <div
           class="lane-chart"
@@ -315,6 +349,7 @@ export class LaneChart extends Component<LaneChartProps, LaneChartState> {
               </div>
               <div class="lane-back" aria-hidden="true">
                 {view?.scale.breaks.filter(({ x, width }) => isInSight(view, x, x + width)).map(({ x, width }) => <i class="lane-break" style={inChart(view, x, width)} />)}
+                {place !== null && view && isInSight(view, place) && <i class="lane-moment" style={inChart(view, place)} />}
               </div>
               <div class="lane-front" aria-hidden="true">
                 <LaneFront trial={trial} lanes={lanes} sequence={sequence} selected={selected} view={view} tip={this.tip} />
@@ -326,7 +361,15 @@ export class LaneChart extends Component<LaneChartProps, LaneChartState> {
         <p class="lane-range muted" role="status">
           {view && zoom > 1 && `${clock(zone, view.scale.time(view.offset))} to ${clock(zone, view.scale.time(view.offset + view.width))} of the run. Drag to move.`}
         </p>
-        <LaneLegend trial={trial} spans={spans} hasEvidence={evidence.size > 0} />
+        {criterion && (
+          <p class="lane-evidence">
+            {evidence.size ? `${plural(evidence.size, "event")} cited by ` : "No event is cited by "}
+            <a href={`#t${trial.number}k${this.props.chosen}`}>
+              <Coded text={criterion.label} />
+            </a>
+          </p>
+        )}
+        <LaneLegend trial={trial} spans={spans} hasEvidence={evidence.size > 0} hasMoment={place !== null} isLinear={this.state.isLinear} />
         <div class="lane-group">{listed && <MarkList trial={trial} lane={listed.lane} group={listed.group} close={() => this.setState({ listed: null })} />}</div>
         <div class="lane-words">{sequence && <SequenceWords trial={trial} sequence={sequence} />}</div>
       </section>

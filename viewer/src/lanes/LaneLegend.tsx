@@ -10,9 +10,11 @@ interface LaneLegendProps {
   trial: OpenTrial;
   spans: Span[];
   hasEvidence: boolean;
+  hasMoment: boolean;
+  isLinear: boolean;
 }
 
-export function LaneLegend({ trial, spans, hasEvidence }: LaneLegendProps) {
+export function LaneLegend({ trial, spans, hasEvidence, hasMoment, isLinear }: LaneLegendProps) {
   const left = trial.body.events - trial.log.length;
   return (
     <p class="legend muted">
@@ -21,7 +23,8 @@ export function LaneLegend({ trial, spans, hasEvidence }: LaneLegendProps) {
       <Key name="by-both">by both</Key>
       {trial.log.some(hasPages) && <Key name="pages">with pages</Key>}
       <Key name="several">several events: press for the list</Key>
-      <Key name="lane-break">time passes, drawn short</Key>
+      {!isLinear && <Key name="lane-break">time passes, drawn short</Key>}
+      {hasMoment && <Key name="is-moment">moment of time travel</Key>}
       {spans.some(({ sort }) => sort === "hold") && <Key name="is-hold">on hold</Key>}
       {trial.body.marks.some(({ passed }) => !passed) && <Key name="is-cited">cited by a failed criterion</Key>}
       {hasEvidence && <Key name="is-evidence">evidence of the chosen criterion</Key>}

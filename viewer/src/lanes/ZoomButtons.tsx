@@ -7,7 +7,7 @@ interface ZoomButtonsProps {
 
 export function ZoomButtons({ isWhole, isMost, zoom, reset }: ZoomButtonsProps) {
   return (
-    <span class="lane-zoom push" role="group" aria-label="Zoom of the lanes">
+    <span class="lane-zoom" role="group" aria-label="Zoom of the lanes">
       <button type="button" class="quiet" aria-label="Zoom out" title="Key −" disabled={isWhole} onClick={() => zoom(1 / 2)}>
         −
       </button>

@@ -1,5 +1,6 @@
 // Places of times in pixels. A time in which nothing happens for much longer than usual is a break of fixed width. Other
 // times are to scale, and each with an event keeps some room, so that seconds of work stay readable beside minutes.
+// A linear scale has neither breaks nor rooms: a minute is as wide as every other.
 import type { LogEvent } from "../data";
 import { timeOf } from "../trial";
 import type { Span } from "./lanes";
@@ -21,6 +22,7 @@ export class LaneScale {
     readonly times: Float64Array,
     readonly places: Float64Array,
     readonly breaks: Break[],
+    readonly isLinear = false,
   ) {}
 
   get end(): number {
@@ -51,9 +53,13 @@ function interpolate(keys: Float64Array, values: Float64Array, key: number): num
   return values[low]! + share * (values[high]! - values[low]!);
 }
 
-export function buildLaneScale(events: LogEvent[], spans: Span[], width: number): LaneScale {
+export function buildLaneScale(events: LogEvent[], spans: Span[], width: number, isLinear = false): LaneScale {
   const sources = new Map(events.map((event) => [timeOf(event), event.source]));
   const times = Float64Array.from(new Set([...sources.keys(), ...spans.flatMap(({ start, end }) => [start, end])])).sort();
+  if (isLinear) {
+    const [first, last] = [times[0] ?? 0, times.at(-1) ?? 0];
+    return new LaneScale(times, times.map((time) => LEFT_EDGE + ((time - first) / (last - first || 1)) * width), [], true);
+  }
   const gaps = times.slice(1).map((time, place) => (time - times[place]!) / 1000);
   const median = gaps.slice().sort()[gaps.length >> 1] || 1;
   const quiet = Math.min(Math.max(8 * median, LEAST_QUIET), MOST_QUIET);

@@ -11,11 +11,13 @@ interface SandboxPanelProps {
   onSeq: (seq: number) => void;
 }
 
-/** The records of one sandbox by group. */
+/** The records of one sandbox by group, the groups with changes first. */
 export function SandboxPanel({ id, name, sandbox, seq, isChangedOnly, loadRecord, onSeq }: SandboxPanelProps) {
   const records = isChangedOnly ? sandbox.records.filter((record) => record.change !== null) : sandbox.records;
   const groups = new Map<string, StateRecord[]>();
-  for (const record of records) groups.set(record.group, [...(groups.get(record.group) ?? []), record]);
+  // What changed comes first, in its own groups and within them.
+  const changedFirst = [...records].sort((a, b) => Number(b.change !== null) - Number(a.change !== null));
+  for (const record of changedFirst) groups.set(record.group, [...(groups.get(record.group) ?? []), record]);
   const { created, updated, deleted, unchanged } = sandbox.counts;
   return (
     <div class="moment-panel" role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-tab-${name}`} tabIndex={0}>

@@ -7,7 +7,7 @@ import type { MomentProps } from "../slots";
 import type { LoadRecord, LoadState, MomentState, RecordData } from "./data";
 import { Moment } from "./Moment";
 
-export function TrialMoment({ source, trial, seq }: MomentProps) {
+export function TrialMoment({ source, trial, seq, moved }: MomentProps) {
   const server = source as ServerSource;
   const [isOpen, setOpen] = useState(false);
   const events = useMemo(
@@ -19,6 +19,7 @@ export function TrialMoment({ source, trial, seq }: MomentProps) {
   useEffect(() => {
     if (seq !== null) setMoment(seq);
   }, [seq]);
+  useEffect(() => moved(isOpen ? moment : null), [isOpen, moment]);
   const loadState = useCallback<LoadState>((at, signal) => getJson<MomentState>(server.addressOf("state", trial, { seq: at }), signal), [server, trial]);
   const loadRecord = useCallback<LoadRecord>((at, sandbox, key) => getJson<RecordData>(server.addressOf("state", trial, { seq: at, sandbox, key })), [server, trial]);
   const format = useCallback((at: string) => momentWords(trial.body.zone, at), [trial]);

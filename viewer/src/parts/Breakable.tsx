@@ -1,4 +1,4 @@
-// A path that goes on in the next line behind a dot or a slash, rather than inside a word.
+// A path that goes on in the next line behind a dot, a colon or a slash, rather than inside a word.
 import { Coded } from "./Coded";
 
 export function Breakable({ path }: { path: string }) {
@@ -6,7 +6,7 @@ export function Breakable({ path }: { path: string }) {
 }
 
 function broken(text: string) {
-  return text.split(/(?<=[./])/).map((part) => (
+  return text.split(/(?<=[./:])/).map((part) => (
     <>
       {part}
       <wbr />

@@ -1,5 +1,6 @@
 // A task that a person does: the task, the sandboxes, the clock, and in the end the verdict.
 import { useCallback, useEffect, useRef, useState } from "preact/hooks";
+import { Command } from "../parts/Command";
 import { AnswerForm } from "./AnswerForm";
 import { CallContext } from "./calls";
 import { Clock } from "./Clock";
@@ -123,6 +124,11 @@ export function Play({ prefix, title }: { prefix: string; title: string }) {
             </section>
           )}
           <OwnLog events={events} />
+          {state.command && (
+            <p class="command">
+              The same on the command line: <Command line={state.command} />
+            </p>
+          )}
         </div>
       </div>
     </CallContext.Provider>

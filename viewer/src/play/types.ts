@@ -83,6 +83,7 @@ export interface Result {
 export interface State {
   state: "starting" | "task" | "turn" | "busy" | "over";
   task: string;
+  command: string;
   time_limit: number;
   seconds_left: number;
   now: string | null;

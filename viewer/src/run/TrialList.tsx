@@ -1,5 +1,6 @@
 // The list: a row for each task, which opens to its trials. It can be sorted, filtered and searched.
 import { Component, createRef } from "preact";
+import { Command } from "../parts/Command";
 import type { Self } from "../parts/self";
 import type { Trial } from "../trial";
 import { WindowedRows } from "../windowed/WindowedRows";
@@ -83,6 +84,7 @@ export class TrialList extends Component<TrialListProps> {
         <p class="shown" role="status">
           {run.status()}
         </p>
+        {run.search.found !== null && !run.source.isEmbedded && <Command line={run.commandLine("show", "--search", run.words)} />}
         <div class={`trials columns-${columns.length}`} role="table" aria-label="Tasks and their trials" aria-rowcount={run.rows.length + 1}>
           <ColumnHeads run={run} columns={columns} />
           <WindowedRows self={this.rows} tag="div" class="trials-body" items={run.rows} keyOf={keyOfRow} row={this.row} guess={ROW_HEIGHT} least={MOST_DRAWN} scrolls="box" pinned={this.placeOf(run.selected)} />

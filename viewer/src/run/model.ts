@@ -1,5 +1,6 @@
 // The state of a page about a run: its trials, what the list shows, and which trial is selected. It draws nothing.
 import type { Facet } from "../data";
+import { quoteShell } from "../parts/shell";
 import { plural } from "../parts/words";
 import type { RunRows, SearchReply, Source } from "../source";
 import { Trial, type TrialContent } from "../trial";
@@ -35,6 +36,7 @@ export class RunModel {
   problem = "";
   run = "";
   command = "";
+  private storeOption = "";
   outcomes: RunRows["outcomes"] = {};
   private rank = new Map<string, number>();
   private open = new Set<string>();
@@ -52,6 +54,7 @@ export class RunModel {
     const known = new Map(this.trials.map((trial) => [nameOf(trial.row), trial]));
     this.run = rows.run;
     this.command = rows.command;
+    this.storeOption = rows.store_option ?? "";
     this.outcomes = rows.outcomes;
     this.rank = new Map(Object.keys(rows.outcomes).map((outcome, place) => [outcome, place]));
     this.isActive = rows.is_active ?? false;
@@ -74,6 +77,18 @@ export class RunModel {
     this.groups = groupTrials(this.trials, this.rankOf, this.open);
     sortGroups(this.groups, this.sorting, this.rankOf);
     this.rowsNow = null;
+  }
+
+  /** The line of a command about this run; empty if the reader has no command line. */
+  commandLine(command: string, ...words: string[]): string {
+    if (!this.command) return "";
+    return `${[this.command, command, this.run, ...words.map(quoteShell)].join(" ")}${this.storeOption}`;
+  }
+
+  /** The line that shows a trial. */
+  showCommand({ row }: Trial, ...options: string[]): string {
+    const number = row.trial > 1 || this.trials.some(({ row: other }) => other.task === row.task && other.trial > 1);
+    return this.commandLine("show", row.task_name ?? row.task, ...(number ? ["--trial", String(row.trial)] : []), ...options);
   }
 
   readonly rankOf = (outcome: string): number => this.rank.get(outcome) ?? -1;

@@ -1,5 +1,6 @@
 // The table of runs.
 import type { JSX } from "preact";
+import { Breakable } from "../parts/Breakable";
 import { type Figures, type RunRow, prefix } from "./data";
 import { RunRate } from "./RunRate";
 import { dollars, duration, instant } from "./words";
@@ -96,7 +97,11 @@ function Row({ run, figures, chosen, canChange, onChoose, onFilter, onLabel, onD
           ))}
         </div>
       </th>
-      <td>{link("agent", run.agent)}</td>
+      <td class="run-agent">
+        <FilterLink name="agent" value={run.agent} onFilter={onFilter}>
+          <Breakable path={run.agent} />
+        </FilterLink>
+      </td>
       <td class="run-rate">
         <RunRate run={run} />
       </td>

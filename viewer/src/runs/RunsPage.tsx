@@ -1,5 +1,7 @@
 // The page of all runs.
 import { useCallback, useEffect, useState } from "preact/hooks";
+import { Command } from "../parts/Command";
+import { quoteShell } from "../parts/shell";
 import { DeleteDialog } from "./DeleteDialog";
 import { Filters } from "./Filters";
 import { LabelDialog } from "./LabelDialog";
@@ -65,6 +67,7 @@ export function RunsPage({ initial }: { initial: RunList }) {
       (error: Error) => setProblem(error.message),
     );
   };
+  const commandLine = (...words: string[]) => list.program && `${[list.program, ...words.map(quoteShell)].join(" ")}${list.store_option}`;
   const done = (after: RunRow[]) => {
     setOpened(null);
     setList({ ...list, runs: after });
@@ -102,12 +105,13 @@ export function RunsPage({ initial }: { initial: RunList }) {
       )}
       {list.command && (
         <p class="command">
-          The same on the command line: <code class="copy">{list.command}</code>
+          The same on the command line: <Command line={list.command} />
         </p>
       )}
       {opened?.kind === "label" && (
         <LabelDialog
           run={opened.run}
+          command={(label) => commandLine("label", opened.run.id, label)}
           onClose={() => setOpened(null)}
           onSaved={(label) => done(list.runs.map((run) => (run.id === opened.run.id ? { ...run, label } : run)))}
         />
@@ -115,6 +119,7 @@ export function RunsPage({ initial }: { initial: RunList }) {
       {opened?.kind === "delete" && (
         <DeleteDialog
           run={opened.run}
+          command={commandLine("delete", opened.run.id, "--yes")}
           onClose={() => setOpened(null)}
           onDeleted={() => {
             setChosen((now) => now.filter((id) => id !== opened.run.id));

@@ -29,6 +29,9 @@ export interface RunList {
   all: number;
   choices: Record<string, string[]>;
   command: string;
+  /** The beginning of a command line and what names the store; empty if the reader has no command line. */
+  program: string;
+  store_option: string;
   can_change: boolean;
   damaged: string[];
 }

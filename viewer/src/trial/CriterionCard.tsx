@@ -13,6 +13,9 @@ import { criterionOutcome, CRITERION_WORDS } from "./criterion_outcome";
 import { Evidence, isJudged } from "./Evidence";
 import { Linked } from "./Linked";
 
+/** A sentence that may be scrolled, so that keys must reach it. */
+const LONG_SENTENCE = 240;
+
 interface CriterionCardProps {
   trial: OpenTrial;
   criterion: Criterion;
@@ -27,10 +30,21 @@ export function CriterionCard({ trial, criterion, place, isChosen, choose }: Cri
   const outcome = criterionOutcome(criterion);
   const decides = !trial.body.undecided; // else it is folded away, and without a colour
   const shown = decides ? outcome : "skipped";
+  const showOnLanes = () => {
+    choose(place);
+    const lanes = document.querySelector(".sandbox-lanes");
+    lanes?.scrollIntoView({ block: "start" });
+    lanes?.querySelector<HTMLElement>(".lane-evidence a")?.focus({ preventScroll: true });
+  };
   return (
     <details id={`t${trial.number}k${place}`} class={classes("criterion", `is-${shown}`, isChosen && "is-chosen")} open={decides && outcome !== "pass"}>
-      {/* Enter and the space bar click a head, too. */}
-      <summary onClick={() => choose(isChosen ? -1 : place)}>
+      {/* Enter and the space bar click a head, too. The first click on an open one chooses it, the next folds it. */}
+      <summary
+        onClick={(event) => {
+          if (!isChosen && event.currentTarget.parentElement?.hasAttribute("open")) event.preventDefault();
+          choose(isChosen ? -1 : place);
+        }}
+      >
         <Icon name={shown} />
         <span class="label">
           <span class="word">{decides ? CRITERION_WORDS[outcome] : "Not judged"}</span> <Coded text={criterion.label} />
@@ -41,7 +55,7 @@ export function CriterionCard({ trial, criterion, place, isChosen, choose }: Cri
       </summary>
       <div class="inside">
         {criterion.detail && (
-          <p class="sentence">
+          <p class="sentence" tabIndex={criterion.detail.length > LONG_SENTENCE ? 0 : undefined}>
             <Linked text={criterion.detail} trial={trial} />
           </p>
         )}
@@ -51,6 +65,11 @@ export function CriterionCard({ trial, criterion, place, isChosen, choose }: Cri
         {Judgement && isJudged(criterion) && <Judgement source={source} trial={trial} criterion={criterion} place={place} />}
         <p class="assertion muted">
           Assertion <code>{criterion.assertion}</code>
+          {criterion.evidence.some(({ seq }) => seq !== null && trial.bySeq.has(seq)) && (
+            <button type="button" class="quiet" onClick={showOnLanes}>
+              Show on the lanes
+            </button>
+          )}
         </p>
       </div>
     </details>

@@ -2,12 +2,16 @@
 import type { ComponentChildren } from "preact";
 import type { Body, Json } from "../data";
 import { Coded } from "../parts/Coded";
+import { Command } from "../parts/Command";
 import { CopyButton } from "../parts/CopyButton";
 import { plainValue } from "../parts/values";
 import { lasting, plural } from "../parts/words";
+import { useRun } from "../run/RunContext";
 import type { OpenTrial } from "../trial";
 
-export function Facts({ trial: { body } }: { trial: OpenTrial }) {
+export function Facts({ trial }: { trial: OpenTrial }) {
+  const { body } = trial;
+  const command = useRun().showCommand(trial, "--criteria");
   const entries: [string, ComponentChildren][] = [
     ["Status", body.status],
     ["Ending", body.ending],
@@ -24,6 +28,7 @@ export function Facts({ trial: { body } }: { trial: OpenTrial }) {
     </>
   );
   entries.push(["Log", log]);
+  if (command) entries.push(["The same on the command line", <Command line={command} />]);
   const hasAxes = body.axes.length > 1 || (body.axes[0] && body.axes[0].name !== "__default__");
   return (
     <div class="about">

@@ -35,6 +35,7 @@ export function TrialBody({ trial, content, aim, drawn }: TrialBodyProps) {
   const [sequence, setSequence] = useState(first);
   const [chosen, setChosen] = useState(-1);
   const [page, setPage] = useState<number | null>(null);
+  const [moment, setMoment] = useState<number | null>(null);
   const sequences = useMemo(() => listSequences(trial), [content]);
   const lanes = useMemo(() => listLanes(trial), [content]);
   const spans = useMemo(() => listSpans(trial, lanes), [lanes]);
@@ -61,8 +62,8 @@ export function TrialBody({ trial, content, aim, drawn }: TrialBodyProps) {
       <Facts trial={trial} />
       <BriefSection trial={trial} />
       <CriteriaSection trial={trial} chosen={chosen} choose={choose} />
-      {hasLanes && <LaneChart trial={trial} lanes={lanes} spans={spans} sequences={sequences} sequence={sequence} chosen={chosen} choose={choose} selected={selected} open={open} />}
-      {Moment && trial.log.length > 0 && <Moment source={source} trial={trial} seq={selected} choose={open} />}
+      {hasLanes && <LaneChart trial={trial} lanes={lanes} spans={spans} sequences={sequences} sequence={sequence} chosen={chosen} choose={choose} selected={selected} moment={moment} open={open} />}
+      {Moment && trial.log.length > 0 && <Moment source={source} trial={trial} seq={selected} moved={setMoment} />}
       <QualitySection trial={trial} />
       <ConversationSection trial={trial} />
       <CallsSection trial={trial} />
