@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from clerkship.actors.python import PythonSolver
+from clerkship.cli.app import run
 from clerkship.model.errors import PlatformError
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
@@ -118,6 +119,17 @@ def test_damaged_trial_is_reported_and_the_others_stay_searchable(
     monkeypatch.setattr("clerkship.service.run_search.load_detail", fail)
     wait_until(lambda: search.search(run_id, "café").problem != "")
     assert search.search(run_id, "café").problem == "the log is damaged"
+
+
+def test_show_prints_only_trials_that_have_the_words(
+    bench: Workbench, run_id: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = {}
+    for words in ("Z-17", "nowhere"):
+        assert run(["show", run_id, "--search", words, "--store", str(bench.store.path)]) == 0
+        shown[words] = capsys.readouterr().out
+    assert ("Note the code" in shown["Z-17"], "Note the café" in shown["Z-17"]) == (True, False)
+    assert "no such trial" in shown["nowhere"]
 
 
 def test_text_of_a_page_has_the_values_of_its_fields_and_no_scripts() -> None:
