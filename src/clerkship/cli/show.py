@@ -123,6 +123,14 @@ def show(
         raise typer.Exit(2)
 
 
+def _search(view: RunView, words: str, store: Path | None) -> RunView:
+    """Return a view with the trials that have all words."""
+    found: RunView = load("clerkship.service.run_search:select_found")(
+        partial(open_store, load_settings(), store), view, words
+    )
+    return found
+
+
 def _only_task(store: Store, run: str) -> str:
     """Return the only task of a run; raise InputError if there are several."""
     names = list(group_rates(store.task_runs(store.run(run).id, damaged=[])))

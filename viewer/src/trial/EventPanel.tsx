@@ -1,6 +1,7 @@
 // What an event holds: who did it, what led to what, the request and the reply, and the payload.
 import type { ComponentChildren } from "preact";
 import type { Json, JsonMap, LogEvent } from "../data";
+import { moment } from "../parts/times";
 import { plural } from "../parts/words";
 import type { OpenTrial } from "../trial";
 import { doerOf } from "./doer";
@@ -36,7 +37,7 @@ export function EventPanel({ trial, event }: { trial: OpenTrial; event: LogEvent
 function listFacts(trial: OpenTrial, event: LogEvent): [string, ComponentChildren][] {
   const facts: [string, ComponentChildren][] = [
     ["By", doerOf(event)],
-    ["At", `${event.at} (simulated)`],
+    ["At", `${moment(trial.body.zone, event.at)}, in the log ${event.at} (simulated)`],
   ];
   if (event.cause) facts.push(["Because of", <EventLink trial={trial} seq={event.cause} />]);
   const effects = trial.effectsOf(event.seq);

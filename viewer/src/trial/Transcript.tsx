@@ -45,7 +45,7 @@ function Row({ trial, moments }: { trial: OpenTrial; moments: CallMoment[] }) {
     <tr id={momentId(trial, moment)} class={`moment sort-${moment.sort} ${moment.is_by_agent ? "by-agent" : "far"}`}>
       <td class="number">{moment.start}</td>
       <td class="number">{end === moment.start ? "" : end}</td>
-      <th scope="row">{isNamed ? moment.speaker : ""}</th>
+      {isNamed ? <th scope="row">{moment.speaker}</th> : <td />}
       <td>
         {wordsOf(trial, moments)}
         {moment.note && moment.sort !== "node" && <span class="muted">{` (${moment.note})`}</span>} {moment.sort !== "node" && <Flags moments={[moment]} />}{" "}
