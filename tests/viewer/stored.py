@@ -21,24 +21,30 @@ from tests.report import made_up
 START = datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 
-def build_log(events: int) -> tuple[bytes, str]:
-    """Return the log of an agent that reads so many files, a second each, and its head."""
+def build_log(events: int, sandboxes: Sequence[str] = ("drop",)) -> tuple[bytes, str]:
+    """Return the log of an agent that reads so many files, a second each, from sandboxes in turn, and its head."""
     log, writer = open_log()
     for number in range(events):
         payload = FileRead(path=f"inbox/{number}.txt", size=number)
-        writer.append("drop", payload, actor="agent", at=START + timedelta(seconds=number))
+        writer.append(sandboxes[number % len(sandboxes)], payload, actor="agent", at=START + timedelta(seconds=number))
     return log.data(), log.head
 
 
 def save_run(
-    path: Path, trials: Sequence[TaskRun], events: int = 5, *, status: str = "completed", into: str = ""
+    path: Path,
+    trials: Sequence[TaskRun],
+    events: int = 5,
+    *,
+    status: str = "completed",
+    into: str = "",
+    sandboxes: Sequence[str] = ("drop",),
 ) -> str:
     """Save made-up trials with equal logs as a sealed run, or into one that is not ended; return its id."""
-    environment = Environment(name="desk", simulators={"drop": Simulator(kind="files")})
+    environment = Environment(name="desk", simulators={name: Simulator(kind="files") for name in sandboxes})
     snapshot = Snapshot(task=Task(name="Any"), environment=environment, timeout=1)
     plan = Plan(snapshots=(snapshot.hash,), seed=0, trials=max(trial.trial for trial in trials))
     run = build_run(plan, [snapshot], "agent", name="stored").model_copy(update={"total": len(trials)})
-    data, head = build_log(events)
+    data, head = build_log(events, sandboxes)
     with SqliteStore(path) as store:
         if into:
             run = store.run(into)
