@@ -6,11 +6,14 @@ The index is a temporary file of this process. Each run is indexed in the backgr
 import re
 import sqlite3
 import threading
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any, NamedTuple
+
+import orjson
 
 from clerkship.model.errors import ClerkshipError
 from clerkship.model.run import TaskRun
@@ -113,10 +116,8 @@ class RunSearch:
         with self._lock:
             [(indexed,)] = self._database.execute("SELECT count(*) FROM trials WHERE run = ?", (run_id,))
             found = self._find_trials(run_id, terms) if terms else []
-            trials = [
-                FoundTrial(task, trial, self._find_hits(id, terms) if number < MAX_TRIALS_SHOWN else [])
-                for number, (id, task, trial) in enumerate(found)
-            ]
+            hits = self._find_hits(run_id, {id for id, _, _ in found[:MAX_TRIALS_SHOWN]}, terms)
+            trials = [FoundTrial(task, trial, hits.get(id, [])) for id, task, trial in found]
         return SearchAnswer(trials, indexed, total, self._problems.get(run_id, ""))
 
     def search_whole(self, run_id: str, query: str) -> SearchAnswer:
@@ -140,15 +141,30 @@ class RunSearch:
         query = f"SELECT id, task, trial FROM trials WHERE run = ? {every} ORDER BY task, trial"
         return self._database.execute(query, (run_id, *map(_to_match, terms))).fetchall()
 
-    def _find_hits(self, trial: int, terms: list[str]) -> list[SearchHit]:
-        """Return the passages of a trial with any of the words, best first."""
+    def _find_hits(self, run_id: str, trials: set[int], terms: list[str]) -> Mapping[int, list[SearchHit]]:
+        """Return the passages of trials with any of the words, best first. The passages are searched once for all."""
+        best = defaultdict[int, list[int]](list)
+        if not trials:
+            return {}
+        words = " OR ".join(map(_to_match, terms))
         query = (
-            f"SELECT label, address, snippet(passages, 0, '{MARK_START}', '{MARK_END}', '…', {SNIPPET_TOKENS})"
-            " FROM passages JOIN places ON places.id = passages.rowid"
-            " WHERE passages MATCH ? AND places.trial_id = ? ORDER BY rank, places.id LIMIT ?"
+            "SELECT places.id, places.trial_id FROM passages JOIN places ON places.id = passages.rowid"
+            " JOIN trials ON trials.id = places.trial_id WHERE passages MATCH ? AND trials.run = ?"
+            " ORDER BY rank, places.id"
         )
-        rows = self._database.execute(query, (" OR ".join(map(_to_match, terms)), trial, MAX_HITS))
-        return [SearchHit(*row) for row in rows]
+        for place, trial in self._database.execute(query, (words, run_id)):
+            if trial in trials and len(best[trial]) < MAX_HITS:
+                best[trial].append(place)
+        # With `+`, the passages with the words are read once; without, they would be for each place.
+        cut = (
+            "SELECT places.id, label, address,"
+            f" snippet(passages, 0, '{MARK_START}', '{MARK_END}', '…', {SNIPPET_TOKENS})"
+            " FROM passages JOIN places ON places.id = passages.rowid"
+            " WHERE passages MATCH ? AND +passages.rowid IN (SELECT value FROM json_each(?))"
+        )
+        chosen = orjson.dumps([place for places in best.values() for place in places]).decode()
+        shown = {place: SearchHit(*hit) for place, *hit in self._database.execute(cut, (words, chosen))}
+        return {trial: [shown[place] for place in places] for trial, places in best.items()}
 
     def _read_new_trials(self, run_id: str) -> int:
         """Read trials that are not in the index in a thread; return how many the run has."""
