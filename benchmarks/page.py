@@ -45,6 +45,7 @@ BENCHMARKS: dict[str, Sequence[str]] = {
     "fax": (),
     "voice": (),
     "portal": (),
+    "viewer": (),
     "profiles": (),
 }
 """By name of the module: its arguments."""

@@ -22,6 +22,8 @@ class Span(NamedTuple):
 
     begin: float
     end: float
+    cpu: float = 0.0
+    """Processor time of its thread."""
 
     @property
     def seconds(self) -> float:
@@ -65,10 +67,9 @@ class PageTrace:
             if event["name"] in _PAINTS and event["ph"] == "X" and _thread_of(event) == _thread_of(first)
         )
         after = sorted(span for span in spans if span.begin >= first["ts"] / _MICROSECONDS)
-        commit = next((span for span in after), None)
-        if commit is None:
+        if not after:
             raise TraceIncomplete(f"nothing was painted after {mark}")
-        return commit.end
+        return after[0].end
 
     def find_request(self, part: str) -> Span:
         """Return the first request whose address has a part: from sending it to the end of the reply."""
@@ -97,7 +98,8 @@ def _thread_of(event: dict[str, Any]) -> tuple[int, int]:
 
 
 def _span_of(event: dict[str, Any]) -> Span:
-    return Span(event["ts"] / _MICROSECONDS, (event["ts"] + event.get("dur", 0)) / _MICROSECONDS)
+    begin, taken, cpu = (event.get(name, 0) / _MICROSECONDS for name in ("ts", "dur", "tdur"))
+    return Span(begin, begin + taken, cpu)
 
 
 def record(browser: Browser, page: Page, work: Callable[[], object]) -> PageTrace:

@@ -19,7 +19,7 @@ from tests.memory import get_memory, return_free_memory, share_pool_of_memory
 from tests.waiting import time_limit
 from tests.workbench import Workbench
 
-pytest_plugins = ["tests.durations"]
+pytest_plugins = ["tests.durations", "tests.chromium"]
 os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, messages name the command alike
 
 ROOT = Path(__file__).parent.parent

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 
 from clerkship.report.trial_card import is_by_agent_itself
 from clerkship.service.exporting import write_reports
 from clerkship.service.report_targets import ReportTargets
 from tests.report import made_up
-from tests.report.browser import PROGRAM, Browser
+from tests.report.browser import ScriptedPage
 from tests.simulators.voice.office_phone import LINES, MAILBOXES, MENU
 from tests.workbench import Workbench, written
 
@@ -43,15 +44,29 @@ def press_one(task_item: Any, sandboxes: Any) -> None:
     phone.hang_up(call)
 
 
-def test_what_a_phone_menu_says_within_a_request_is_not_the_agents(bench: Workbench, tmp_path: Path) -> None:
+def read_events(page: Path) -> list[dict[str, Any]]:
+    """Return the events of the trial in a report."""
+    data = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
+    assert data is not None
+    events: list[dict[str, Any]] = json.loads(data[1])["trials"][0]["log"]
+    return events
+
+
+@pytest.fixture(scope="module")
+def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a trial that calls the office."""
+    bench = Workbench(tmp_path_factory.mktemp("called"))
     bench.write("a.yml", SUITE)
     task_run = bench.run_one(press_one)
     assert [criterion.passed for criterion in written(task_run)] == [True, True]
-    page = tmp_path / "r.html"
+    page = bench.folder / "r.html"
     write_reports(bench.store, task_run.run, ReportTargets(html=page))
-    data = re.search(r'<script[^>]*id="data"[^>]*>(.*?)</script>', page.read_text(), re.DOTALL)
-    assert data is not None
-    events = json.loads(data[1])["trials"][0]["log"]
+    bench.store.close()
+    return page
+
+
+def test_what_a_phone_menu_says_within_a_request_is_not_the_agents(report: Path) -> None:
+    events = read_events(report)
     pressed = next(place for place, event in enumerate(events) if event["kind"] == "voice.digits.sent")
     within = {event["kind"]: event for event in events[pressed:] if event["actor"] == "agent"}
     assert within["voice.digits.sent"]["by_agent"]
@@ -60,12 +75,12 @@ def test_what_a_phone_menu_says_within_a_request_is_not_the_agents(bench: Workbe
     own = [event["kind"] for event in events if event.get("by_agent")]
     sent = {"voice.call.started", "voice.call.heard", "voice.digits.sent", "voice.call.ended"}
     assert set(own) == sent | {"voice.speech.cut", "agent.answered"}
-    if PROGRAM is not None:
-        with Browser(tmp_path / "profile") as browser:
-            browser.open(page)
-            dots = browser.evaluate(DOTS)
-        filled = [f"t1e{event['seq']}" for event in events if event.get("by_agent")]
-        assert [row for is_filled, row in dots if is_filled] == filled
+
+
+def test_only_what_the_agent_did_has_a_filled_dot(report: Path, browser: ScriptedPage) -> None:
+    browser.open(report)
+    filled = [f"t1e{event['seq']}" for event in read_events(report) if event.get("by_agent")]
+    assert [row for is_filled, row in browser.evaluate(DOTS) if is_filled] == filled
 
 
 def test_decisions_and_answers_within_a_request_are_not_the_agents() -> None:

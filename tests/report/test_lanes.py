@@ -1,6 +1,5 @@
 """The sandboxes of a trial over time in the HTML report, with the steps of sequences, in Chromium."""
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 from clerkship.report.detail import TaskDetail
 from clerkship.report.html import render_html
 from tests.report import made_up, made_up_calls, made_up_lanes
-from tests.report.browser import PROGRAM, Browser
+from tests.report.browser import PROGRAM, ScriptedPage
 from tests.report.made_up_lanes import CALLED, CHART_READ, FAXED, FILED, four_sandboxes, sequence
 from tests.report.test_calls import call_of
 from tests.simulators.voice.call_log_builder import CallLogBuilder
@@ -29,14 +28,7 @@ BADGES = """[...document.querySelectorAll('.lane-front .step-badge')].map((badge
 SETTLED = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => setTimeout(done))))"
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Start Chromium once for all tests of this module."""
-    with Browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
-
-
-def open_trial(browser: Browser, folder: Path, detail: TaskDetail) -> None:
+def open_trial(browser: ScriptedPage, folder: Path, detail: TaskDetail) -> None:
     """Open a report about one trial, and wait until its lanes are drawn."""
     page = folder / "report.html"
     page.write_text(render_html(made_up.RUN.model_copy(update={"total": 1}), made_up.counts([detail]), [detail]))
@@ -45,7 +37,7 @@ def open_trial(browser: Browser, folder: Path, detail: TaskDetail) -> None:
     browser.evaluate(SETTLED)
 
 
-def open_sequence(browser: Browser, folder: Path, log: CallLogBuilder, *steps: Any) -> None:
+def open_sequence(browser: ScriptedPage, folder: Path, log: CallLogBuilder, *steps: Any) -> None:
     """Open a report about a trial with one `sequencing` criterion."""
     open_trial(browser, folder, made_up_lanes.trial(log, sequence(log, "In this order", *steps)))
 
@@ -60,7 +52,7 @@ def test_call_has_its_length_and_holds_in_seconds() -> None:
 
 
 @in_browser
-def test_each_sandbox_has_a_lane_in_the_order_of_the_environment(browser: Browser, tmp_path: Path) -> None:
+def test_each_sandbox_has_a_lane_in_the_order_of_the_environment(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
     assert browser.evaluate(LANES) == [
         "ehr: fhir · 3 events",
@@ -74,13 +66,15 @@ def test_each_sandbox_has_a_lane_in_the_order_of_the_environment(browser: Browse
 
 
 @in_browser
-def test_conversation_in_one_sandbox_has_no_lanes(browser: Browser, tmp_path: Path) -> None:
+def test_conversation_in_one_sandbox_has_no_lanes(browser: ScriptedPage, tmp_path: Path) -> None:
     open_trial(browser, tmp_path, made_up.detail(made_up.task_run("talk"), made_up.chatter(4)))
     assert browser.evaluate("document.querySelector('.sandbox-lanes')") is None
 
 
 @in_browser
-def test_missing_step_is_in_the_lane_of_its_sandbox_behind_the_step_before(browser: Browser, tmp_path: Path) -> None:
+def test_missing_step_is_in_the_lane_of_its_sandbox_behind_the_step_before(
+    browser: ScriptedPage, tmp_path: Path
+) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ, CALLED, FILED, FAXED)
     badges = browser.evaluate(BADGES)
     assert [(outcome, lane) for outcome, lane, _ in badges] == [
@@ -104,7 +98,7 @@ def test_missing_step_is_in_the_lane_of_its_sandbox_behind_the_step_before(brows
 
 
 @in_browser
-def test_found_steps_are_above_their_events(browser: Browser, tmp_path: Path) -> None:
+def test_found_steps_are_above_their_events(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(), CHART_READ, CALLED, FILED, FAXED)
     assert [lane for _, lane, _ in browser.evaluate(BADGES)] == ["ehr", "phone", "portal", "fax"]
     away = """[...document.querySelectorAll('.lane-front .step-badge')].map((badge) => {
@@ -116,7 +110,7 @@ def test_found_steps_are_above_their_events(browser: Browser, tmp_path: Path) ->
 
 
 @in_browser
-def test_step_that_came_too_early_is_joined_to_its_event(browser: Browser, tmp_path: Path) -> None:
+def test_step_that_came_too_early_is_joined_to_its_event(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(), CALLED, CHART_READ)
     assert [(outcome, lane) for outcome, lane, _ in browser.evaluate(BADGES)] == [("pass", "phone"), ("fail", "ehr")]
     assert browser.evaluate("document.querySelectorAll('line.is-elsewhere').length") == 1
@@ -125,7 +119,7 @@ def test_step_that_came_too_early_is_joined_to_its_event(browser: Browser, tmp_p
 
 
 @in_browser
-def test_first_failed_sequence_is_chosen_and_another_can_be(browser: Browser, tmp_path: Path) -> None:
+def test_first_failed_sequence_is_chosen_and_another_can_be(browser: ScriptedPage, tmp_path: Path) -> None:
     log = four_sandboxes()
     found, missing = sequence(log, "Good order", CHART_READ, CALLED), sequence(log, "Bad order", FAXED, FILED)
     open_trial(browser, tmp_path, made_up_lanes.trial(log, found, missing))
@@ -139,7 +133,7 @@ def test_first_failed_sequence_is_chosen_and_another_can_be(browser: Browser, tm
 
 
 @in_browser
-def test_hours_without_events_are_drawn_short_and_say_how_long(browser: Browser, tmp_path: Path) -> None:
+def test_hours_without_events_are_drawn_short_and_say_how_long(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
     gaps = "[...document.querySelectorAll('.lane-gap')].map((gap) => [gap.textContent, gap.clientWidth])"
     [(text, width)] = browser.evaluate(gaps)
@@ -150,7 +144,7 @@ def test_hours_without_events_are_drawn_short_and_say_how_long(browser: Browser,
 
 
 @in_browser
-def test_calls_and_holds_are_bars(browser: Browser, tmp_path: Path) -> None:
+def test_calls_and_holds_are_bars(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(), CHART_READ)
     bars = browser.evaluate("[...document.querySelectorAll('.lane-bar')].map((bar) => [bar.ariaLabel, bar.hash])")
     assert bars[:2] == [["Call to +15550100300, 5 min 7 s", "#t1c6"], ["on hold, 5 min", "#t1c6"]]
@@ -158,7 +152,7 @@ def test_calls_and_holds_are_bars(browser: Browser, tmp_path: Path) -> None:
 
 
 @in_browser
-def test_mark_leads_to_its_event_and_opens_a_page_as_sent(browser: Browser, tmp_path: Path) -> None:
+def test_mark_leads_to_its_event_and_opens_a_page_as_sent(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
     browser.evaluate(f"document.querySelector('.lane-mark.pages').click(), {SETTLED}")
     assert browser.evaluate("location.hash") == "#t1e7"
@@ -168,7 +162,7 @@ def test_mark_leads_to_its_event_and_opens_a_page_as_sent(browser: Browser, tmp_
 
 
 @in_browser
-def test_arrow_keys_move_between_marks_and_show_what_they_stand_for(browser: Browser, tmp_path: Path) -> None:
+def test_arrow_keys_move_between_marks_and_show_what_they_stand_for(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
     press = "document.activeElement.dispatchEvent(new KeyboardEvent('keydown', {{key: '{}', bubbles: true}}))".format
     assert browser.evaluate("document.querySelectorAll('.lane-mark[tabindex=\"0\"]').length") == 1
@@ -184,7 +178,7 @@ def test_arrow_keys_move_between_marks_and_show_what_they_stand_for(browser: Bro
 
 
 @in_browser
-def test_refusal_has_a_shape_and_a_word(browser: Browser, tmp_path: Path) -> None:
+def test_refusal_has_a_shape_and_a_word(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(calls=False), CHART_READ)
     assert (
         browser.evaluate("document.querySelector('.lane-mark.refused use').getAttribute('href')") == "#icon-cancelled"
@@ -193,7 +187,7 @@ def test_refusal_has_a_shape_and_a_word(browser: Browser, tmp_path: Path) -> Non
 
 
 @in_browser
-def test_many_events_share_marks_that_list_them(browser: Browser, tmp_path: Path) -> None:
+def test_many_events_share_marks_that_list_them(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(reads=3000), CHART_READ, CALLED)
     assert len(browser.evaluate(LABELS)) < 60
     assert browser.evaluate("performance.getEntriesByType('navigation')[0].loadEventEnd") < 2000
@@ -207,7 +201,7 @@ def test_many_events_share_marks_that_list_them(browser: Browser, tmp_path: Path
 
 @in_browser
 @pytest.mark.parametrize("width", [1400, 800])
-def test_nothing_is_wider_than_the_window(browser: Browser, tmp_path: Path, width: int) -> None:
+def test_nothing_is_wider_than_the_window(browser: ScriptedPage, tmp_path: Path, width: int) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(), CALLED, CHART_READ, FAXED)
     browser.send("Emulation.setDeviceMetricsOverride", width=width, height=900, deviceScaleFactor=1, mobile=False)
     browser.evaluate(SETTLED)
@@ -226,7 +220,7 @@ ZOOM = "[...document.querySelectorAll('.lane-zoom button')]"
 RANGE = "document.querySelector('.lane-range').textContent"
 
 
-def press(browser: Browser, key: str, selector: str = ".lane-scroll", **more: Any) -> None:
+def press(browser: ScriptedPage, key: str, selector: str = ".lane-scroll", **more: Any) -> None:
     """Press a key on an element of the lanes, and wait until they are drawn."""
     options = ", ".join(f"{name}: {str(value).lower()}" for name, value in more.items())
     browser.evaluate(
@@ -236,7 +230,7 @@ def press(browser: Browser, key: str, selector: str = ".lane-scroll", **more: An
 
 
 @in_browser
-def test_buttons_and_keys_zoom_from_the_whole_run_to_seconds(browser: Browser, tmp_path: Path) -> None:
+def test_buttons_and_keys_zoom_from_the_whole_run_to_seconds(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(reads=300), CHART_READ)
     whole = browser.evaluate(LABELS)
     assert browser.evaluate(f"{ZOOM}.map((button) => button.disabled)") == [True, False, True]
@@ -259,7 +253,7 @@ def test_buttons_and_keys_zoom_from_the_whole_run_to_seconds(browser: Browser, t
 
 
 @in_browser
-def test_wheel_with_ctrl_zooms_around_the_pointer(browser: Browser, tmp_path: Path) -> None:
+def test_wheel_with_ctrl_zooms_around_the_pointer(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(reads=300), CHART_READ)
     browser.evaluate(
         f"""(() => {{
@@ -275,7 +269,7 @@ def test_wheel_with_ctrl_zooms_around_the_pointer(browser: Browser, tmp_path: Pa
 
 
 @in_browser
-def test_arrow_keys_and_dragging_move_a_zoomed_drawing(browser: Browser, tmp_path: Path) -> None:
+def test_arrow_keys_and_dragging_move_a_zoomed_drawing(browser: ScriptedPage, tmp_path: Path) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(reads=300), CHART_READ)
     browser.evaluate("document.querySelector('.lane-mark[tabindex=\"0\"]').focus()")
     for _ in range(5):
@@ -296,7 +290,9 @@ def test_arrow_keys_and_dragging_move_a_zoomed_drawing(browser: Browser, tmp_pat
 
 
 @in_browser
-def test_focus_stays_on_its_event_while_zooming_and_moves_on_out_of_sight(browser: Browser, tmp_path: Path) -> None:
+def test_focus_stays_on_its_event_while_zooming_and_moves_on_out_of_sight(
+    browser: ScriptedPage, tmp_path: Path
+) -> None:
     open_sequence(browser, tmp_path, four_sandboxes(reads=300), CHART_READ)
     focused = "Number(document.activeElement.dataset.seq)"
     browser.evaluate("document.querySelector('.lane-mark[tabindex=\"0\"]').focus()")
@@ -316,7 +312,7 @@ def test_focus_stays_on_its_event_while_zooming_and_moves_on_out_of_sight(browse
 
 
 @in_browser
-def test_chosen_criterion_lights_up_its_evidence_and_its_steps(browser: Browser, tmp_path: Path) -> None:
+def test_chosen_criterion_lights_up_its_evidence_and_its_steps(browser: ScriptedPage, tmp_path: Path) -> None:
     log = four_sandboxes(calls=False)
     order = sequence(log, "In this order", CHART_READ, FILED, FAXED)
     other = made_up_calls.cite("Reads the chart", ("read", 4, True), ("read", 5, True))
@@ -334,7 +330,7 @@ def test_chosen_criterion_lights_up_its_evidence_and_its_steps(browser: Browser,
 
 
 @in_browser
-def test_selected_event_is_linked_with_its_cause_and_effects(browser: Browser, tmp_path: Path) -> None:
+def test_selected_event_is_linked_with_its_cause_and_effects(browser: ScriptedPage, tmp_path: Path) -> None:
     log = four_sandboxes(calls=False)
     shown = made_up_lanes.trial(log, sequence(log, "In this order", CHART_READ))
     for seq, cause in ((6, 3), (9, 6), (12, 9)):

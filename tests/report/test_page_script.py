@@ -1,6 +1,5 @@
 """The script of the HTML report in Chromium: filters, groups, sorting, search, keys and code."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from clerkship.model.usage import Usage
 from clerkship.report.detail import TaskDetail
 from clerkship.report.html import render_html
 from tests.report import made_up
-from tests.report.browser import PROGRAM, Browser
+from tests.report.browser import PROGRAM, ScriptedPage
 
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
 
@@ -21,13 +20,6 @@ SEEN_TASKS = """[...document.querySelectorAll('.trials-body > [role=row]:not([hi
 OPEN_TRIALS = "[...document.querySelectorAll('.inner:not([hidden]) .name')].map((name) => name.textContent)"
 STATUS = "document.querySelector('.shown').textContent"
 SELECTED = "document.querySelector('#trial h2').textContent"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Start Chromium once for all tests of this module."""
-    with Browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
 
 
 def trial(task: str, number: int = 1, said: str = "Good morning.", **changes: Any) -> TaskDetail:
@@ -52,7 +44,7 @@ def desk() -> list[TaskDetail]:
     ]
 
 
-def open_page(browser: Browser, folder: Path, details: list[TaskDetail]) -> None:
+def open_page(browser: ScriptedPage, folder: Path, details: list[TaskDetail]) -> None:
     """Open a report about these trials."""
     run = made_up.RUN.model_copy(update={"total": len(details), "trials": 2})
     page = folder / "report.html"
@@ -60,12 +52,12 @@ def open_page(browser: Browser, folder: Path, details: list[TaskDetail]) -> None
     browser.open(page)
 
 
-def click(browser: Browser, selector: str) -> None:
+def click(browser: ScriptedPage, selector: str) -> None:
     """Click an element, and let the page handle a change of its address."""
     browser.evaluate(f"document.querySelector({selector!r}).click(), new Promise((done) => setTimeout(done))")
 
 
-def search(browser: Browser, text: str) -> None:
+def search(browser: ScriptedPage, text: str) -> None:
     """Type words into the search field, and wait until the search has ended."""
     browser.evaluate(
         f"""(async () => {{
@@ -79,7 +71,7 @@ def search(browser: Browser, text: str) -> None:
     )
 
 
-def test_trials_are_grouped_by_task_with_the_first_failure_open(browser: Browser, tmp_path: Path) -> None:
+def test_trials_are_grouped_by_task_with_the_first_failure_open(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     assert browser.evaluate(SEEN_TASKS) == ["Bad one", "Flaky one", "All good"]
     assert browser.evaluate(OPEN_TRIALS) == ["Trial 1", "Trial 2"]
@@ -93,13 +85,13 @@ def test_trials_are_grouped_by_task_with_the_first_failure_open(browser: Browser
     assert browser.errors == []
 
 
-def test_failed_trials_of_a_task_come_before_passed_ones(browser: Browser, tmp_path: Path) -> None:
+def test_failed_trials_of_a_task_come_before_passed_ones(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, [trial("Coin", 1), trial("Coin", 2, verdict="fail"), trial("Coin", 3)])
     assert browser.evaluate(OPEN_TRIALS) == ["Trial 2", "Trial 1", "Trial 3"]
     assert browser.evaluate("document.querySelector('#trial .verdict strong').textContent") == "Fail"
 
 
-def test_task_row_opens_and_closes(browser: Browser, tmp_path: Path) -> None:
+def test_task_row_opens_and_closes(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     click(browser, ".row-of-task.is-flaky button")
     assert browser.evaluate(OPEN_TRIALS) == ["Trial 1", "Trial 2"] * 2
@@ -108,7 +100,7 @@ def test_task_row_opens_and_closes(browser: Browser, tmp_path: Path) -> None:
     assert browser.evaluate(OPEN_TRIALS) == ["Trial 1", "Trial 2"]
 
 
-def test_every_count_of_the_overview_shows_exactly_that_many_trials(browser: Browser, tmp_path: Path) -> None:
+def test_every_count_of_the_overview_shows_exactly_that_many_trials(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, [*desk(), *made_up.every_outcome()])
     counted = browser.evaluate(
         """[...document.querySelectorAll('.tally button, .row-button')].map((button) => {
@@ -128,7 +120,7 @@ def test_every_count_of_the_overview_shows_exactly_that_many_trials(browser: Bro
     assert browser.errors == []
 
 
-def test_filters_combine_and_can_be_removed(browser: Browser, tmp_path: Path) -> None:
+def test_filters_combine_and_can_be_removed(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     click(browser, ".breakdown[data-by=criterion] button")
     assert browser.evaluate(STATUS) == "3 of 6 trials of 2 tasks."
@@ -166,7 +158,7 @@ def test_filters_combine_and_can_be_removed(browser: Browser, tmp_path: Path) ->
     ],
 )
 def test_columns_sort_the_tasks_and_say_so(
-    browser: Browser, tmp_path: Path, column: str, orders: list[tuple[str, list[str]]]
+    browser: ScriptedPage, tmp_path: Path, column: str, orders: list[tuple[str, list[str]]]
 ) -> None:
     open_page(browser, tmp_path, desk())
     for direction, tasks in orders:
@@ -189,7 +181,7 @@ def test_columns_sort_the_tasks_and_say_so(
     ],
 )
 def test_search_finds_words_in_conversations_evidence_events_and_tags(
-    browser: Browser, tmp_path: Path, text: str, tasks: list[str]
+    browser: ScriptedPage, tmp_path: Path, text: str, tasks: list[str]
 ) -> None:
     open_page(browser, tmp_path, desk())
     search(browser, text)
@@ -197,7 +189,7 @@ def test_search_finds_words_in_conversations_evidence_events_and_tags(
     assert browser.errors == []
 
 
-def test_search_shows_the_place_and_links_to_it(browser: Browser, tmp_path: Path) -> None:
+def test_search_shows_the_place_and_links_to_it(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     search(browser, "monday")
     snippet = ".snippet:not([hidden])"
@@ -217,7 +209,7 @@ def test_search_shows_the_place_and_links_to_it(browser: Browser, tmp_path: Path
     assert browser.evaluate("document.querySelector('.hits').hidden")
 
 
-def test_search_of_many_trials_ends_and_says_what_is_not_in_the_page(browser: Browser, tmp_path: Path) -> None:
+def test_search_of_many_trials_ends_and_says_what_is_not_in_the_page(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, [*made_up.many(1_000), trial("The last", said="A zebra.", verdict="fail")])
     search(browser, "zebra")
     assert browser.evaluate(SEEN_TASKS) == ["The last"]
@@ -226,7 +218,7 @@ def test_search_of_many_trials_ends_and_says_what_is_not_in_the_page(browser: Br
     assert browser.errors == []
 
 
-def test_search_works_in_slices_and_lets_other_work_run_between_them(browser: Browser, tmp_path: Path) -> None:
+def test_search_works_in_slices_and_lets_other_work_run_between_them(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     reports = browser.evaluate(
         """new Promise((finish) => {
@@ -253,7 +245,7 @@ def test_search_works_in_slices_and_lets_other_work_run_between_them(browser: Br
     ]
 
 
-def test_text_in_backticks_is_code_everywhere_in_the_trial(browser: Browser, tmp_path: Path) -> None:
+def test_text_in_backticks_is_code_everywhere_in_the_trial(browser: ScriptedPage, tmp_path: Path) -> None:
     said = "Use `a<b>` and ```\nx\ny```."
     check = FieldCheck(path="before `fax.sent`", expected={"in": ["`one`"]}, actual="`two` by agent", passed=False)
     failed = made_up.criterion("Books `it`", detail="#3 is not `booked`", evidence=(check,))
@@ -266,7 +258,7 @@ def test_text_in_backticks_is_code_everywhere_in_the_trial(browser: Browser, tmp
     assert browser.evaluate("document.querySelectorAll('#trial b b').length") == 0
 
 
-def test_keys_move_through_trials_in_the_order_of_the_list(browser: Browser, tmp_path: Path) -> None:
+def test_keys_move_through_trials_in_the_order_of_the_list(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     press = """document.body.dispatchEvent(new KeyboardEvent('keydown', { key: 'j', bubbles: true })),
         new Promise((done) => setTimeout(done))"""
@@ -279,7 +271,7 @@ def test_keys_move_through_trials_in_the_order_of_the_list(browser: Browser, tmp
     assert browser.evaluate(OPEN_TRIALS) == ["Trial 1", "Trial 2"] * 2
 
 
-def test_arrow_down_on_a_task_selects_its_first_trial(browser: Browser, tmp_path: Path) -> None:
+def test_arrow_down_on_a_task_selects_its_first_trial(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     browser.evaluate(
         """(() => {
@@ -294,7 +286,7 @@ def test_arrow_down_on_a_task_selects_its_first_trial(browser: Browser, tmp_path
     assert browser.evaluate("document.activeElement.ariaCurrent") == "true"
 
 
-def test_chip_for_all_trials_removes_every_filter(browser: Browser, tmp_path: Path) -> None:
+def test_chip_for_all_trials_removes_every_filter(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     click(browser, ".breakdown[data-by=tag] button")
     click(browser, ".tally .is-fail button")
@@ -304,7 +296,7 @@ def test_chip_for_all_trials_removes_every_filter(browser: Browser, tmp_path: Pa
     assert browser.evaluate(STATUS) == "6 trials of 3 tasks."
 
 
-def test_page_without_trials_raises_no_error(browser: Browser, tmp_path: Path) -> None:
+def test_page_without_trials_raises_no_error(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, [])
     search(browser, "word")
     for place, key in (("body", "j"), ("#list input", "Enter"), ("#list input", "Escape")):
@@ -316,7 +308,7 @@ def test_page_without_trials_raises_no_error(browser: Browser, tmp_path: Path) -
     assert browser.evaluate(STATUS) == "0 trials."
 
 
-def test_hostile_strings_raise_no_error_and_add_no_element(browser: Browser, tmp_path: Path) -> None:
+def test_hostile_strings_raise_no_error_and_add_no_element(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, made_up.hostile())
     search(browser, "alert")
     assert browser.errors == []
@@ -324,7 +316,7 @@ def test_hostile_strings_raise_no_error_and_add_no_element(browser: Browser, tmp
     assert browser.evaluate(STATUS) == "1 trial."
 
 
-def test_address_of_the_failure_leads_to_the_first_failed_criterion(browser: Browser, tmp_path: Path) -> None:
+def test_address_of_the_failure_leads_to_the_first_failed_criterion(browser: ScriptedPage, tmp_path: Path) -> None:
     criteria = (made_up.criterion("Passes", passed=True), made_up.criterion("Fails"))
     open_page(browser, tmp_path, [trial("All good"), trial("Bad one", verdict="fail", criteria=criteria)])
     browser.evaluate("location.hash = '#failed', new Promise((done) => setTimeout(done))")
@@ -333,14 +325,14 @@ def test_address_of_the_failure_leads_to_the_first_failed_criterion(browser: Bro
     assert browser.evaluate("document.activeElement.getBoundingClientRect().top < innerHeight / 2")
 
 
-def test_path_breaks_only_after_dots_and_slashes(browser: Browser, tmp_path: Path) -> None:
+def test_path_breaks_only_after_dots_and_slashes(browser: ScriptedPage, tmp_path: Path) -> None:
     check = FieldCheck(path="entry.0/resource", expected="a", actual="b", passed=False)
     open_page(browser, tmp_path, [trial("Bad one", verdict="fail", criteria=(made_up.criterion(evidence=(check,)),))])
     path = "document.querySelector('.evidence tbody th > span:last-child').innerHTML"
     assert browser.evaluate(path) == "entry.<wbr>0/<wbr>resource<wbr>"
 
 
-def open_address(browser: Browser, page: Path, query: str) -> None:
+def open_address(browser: ScriptedPage, page: Path, query: str) -> None:
     """Open a report with a query in its address."""
     browser.send("Page.navigate", url=f"{page.as_uri()}{query}")
     browser.evaluate(
@@ -351,7 +343,7 @@ def open_address(browser: Browser, page: Path, query: str) -> None:
     )
 
 
-def test_filters_stand_in_the_address_and_hold_when_it_is_opened(browser: Browser, tmp_path: Path) -> None:
+def test_filters_stand_in_the_address_and_hold_when_it_is_opened(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     click(browser, ".tally .is-fail button")
     click(browser, ".breakdown[data-by=tag] button")
@@ -374,7 +366,7 @@ def test_filters_stand_in_the_address_and_hold_when_it_is_opened(browser: Browse
     assert browser.errors == []
 
 
-def test_going_back_restores_the_filters_of_that_time(browser: Browser, tmp_path: Path) -> None:
+def test_going_back_restores_the_filters_of_that_time(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     click(browser, ".tally .is-fail button")
     filtered = browser.evaluate(STATUS)
@@ -387,13 +379,13 @@ def test_going_back_restores_the_filters_of_that_time(browser: Browser, tmp_path
     assert browser.evaluate(STATUS) == filtered
 
 
-def test_unknown_row_in_the_address_is_left_out(browser: Browser, tmp_path: Path) -> None:
+def test_unknown_row_in_the_address_is_left_out(browser: ScriptedPage, tmp_path: Path) -> None:
     open_page(browser, tmp_path, desk())
     open_address(browser, tmp_path / "report.html", "?tag=nowhere&outcome=pass")
     assert browser.evaluate(STATUS) == "3 of 6 trials of 2 tasks."
 
 
-def drawn_rows(browser: Browser) -> list[int]:
+def drawn_rows(browser: ScriptedPage) -> list[int]:
     """Return the numbers of the rows that are elements."""
     rows = "[...document.querySelectorAll('.trials-body > [role=row]')].map((row) => Number(row.ariaRowIndex))"
     numbers: list[int] = browser.evaluate(rows)
@@ -415,7 +407,7 @@ def many_trials(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return page
 
 
-def test_only_rows_in_sight_of_ten_thousand_are_elements(browser: Browser, many_trials: Path) -> None:
+def test_only_rows_in_sight_of_ten_thousand_are_elements(browser: ScriptedPage, many_trials: Path) -> None:
     browser.open(many_trials)
     assert browser.evaluate("document.querySelector('[role=table]').ariaRowCount") == "10001"
     rows = drawn_rows(browser)
@@ -435,7 +427,7 @@ def test_only_rows_in_sight_of_ten_thousand_are_elements(browser: Browser, many_
     assert browser.errors == []
 
 
-def test_keys_go_to_rows_out_of_sight(browser: Browser, many_trials: Path) -> None:
+def test_keys_go_to_rows_out_of_sight(browser: ScriptedPage, many_trials: Path) -> None:
     browser.open(many_trials)
     browser.evaluate(f"location.hash = '#t9000', {FRAME}")
     current = "document.querySelector('.trials-body [aria-current]').hash"
@@ -459,7 +451,7 @@ def test_keys_go_to_rows_out_of_sight(browser: Browser, many_trials: Path) -> No
     assert len(drawn_rows(browser)) < 200
 
 
-def test_long_log_has_few_rows_and_shows_any_event(browser: Browser, tmp_path: Path) -> None:
+def test_long_log_has_few_rows_and_shows_any_event(browser: ScriptedPage, tmp_path: Path) -> None:
     run = made_up.task_run("it goes on", verdict="fail", score=0.0, criteria=(made_up.criterion(),), events=5_000)
     open_page(browser, tmp_path, [made_up.detail(run, made_up.chatter(5_000))])
     events = "document.querySelectorAll('.event').length"

@@ -1,6 +1,5 @@
 """Times of the HTML report: in the zone of each trial's environment, with its name."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -12,16 +11,9 @@ from clerkship.report.html import render_html
 from clerkship.report.trial_card import build_body
 from tests.model.test_duration import FOR_PEOPLE
 from tests.report import made_up
-from tests.report.browser import PROGRAM, Browser
+from tests.report.browser import PROGRAM, ScriptedPage
 
 TIMES = "[...document.querySelectorAll('#trial time')].map((time) => [time.textContent, time.title])"
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Start Chromium once for all tests of this module."""
-    with Browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
 
 
 def detail_in_zone(now: str) -> TaskDetail:
@@ -48,7 +40,9 @@ def test_body_of_a_trial_has_the_zone_of_its_environment() -> None:
         ("2026-03-03T01:00:00+11:00", "2026-03-03 01:00:01", "UTC+11:00"),
     ],
 )
-def test_page_shows_times_of_the_environment(browser: Browser, tmp_path: Path, now: str, first: str, zone: str) -> None:
+def test_page_shows_times_of_the_environment(
+    browser: ScriptedPage, tmp_path: Path, now: str, first: str, zone: str
+) -> None:
     details = [detail_in_zone(now)]
     page = tmp_path / "report.html"
     page.write_text(render_html(made_up.RUN, made_up.counts(details), details), encoding="utf-8")
@@ -62,7 +56,7 @@ def test_page_shows_times_of_the_environment(browser: Browser, tmp_path: Path, n
 
 
 @pytest.mark.skipif(PROGRAM is None, reason="Chromium is not installed")
-def test_page_writes_durations_as_the_program_does(browser: Browser, tmp_path: Path) -> None:
+def test_page_writes_durations_as_the_program_does(browser: ScriptedPage, tmp_path: Path) -> None:
     page = tmp_path / "r.html"
     shortest = 0.0005  # the list has whole milliseconds
     trials = {f"took {seconds!r}": seconds for seconds in FOR_PEOPLE if not 0 < seconds < shortest}

@@ -31,16 +31,18 @@ from tests.service.test_speech_redaction import interrupt
 from tests.workbench import CATALOG, Workbench
 
 SUITES = Path(__file__).parent.parent.parent / "suites"
-TASKS = (
-    ("chart", "Act on a result that arrives while you work"),
-    ("phone", "Authorize a refill on the prescriber line of a pharmacy"),
-    ("fax", "Answer two requests for records by their authorizations"),
-    ("messages", "Answer portal messages that the chart has as Communications"),
-    ("prior-auth", "Answer a payer that wants to know more about a request"),
-    ("feeds", "A result arrives late, and is no cause for alarm"),
-    ("revenue", "Check the coverage of tomorrow's patients in one batch"),
-    ("equipment", "Extend a loan once"),
-)
+TASKS = {
+    "chart": "Act on a result that arrives while you work",
+    "phone": "Authorize a refill on the prescriber line of a pharmacy",
+    "fax": "Answer two requests for records by their authorizations",
+    "messages": "Answer portal messages that the chart has as Communications",
+    "prior-auth": "Answer a payer that wants to know more about a request",
+    "feeds": "A result arrives late, and is no cause for alarm",
+    "revenue": "Check the coverage of tomorrow's patients in one batch",
+    "equipment": "Extend a loan once",
+}
+QUICK = ("chart", "phone")
+"""Suites of `make test`; `make test-all` takes all."""
 TALK = """\
 environment: {name: desk, simulators: {chat: {kind: chat}}}
 task:
@@ -53,18 +55,29 @@ task:
   criteria: [{label: says yes, assertion: {bot_uttered: {text_matches: Yes}}}]
 """
 FILES_AND_CHART = "{drop: {kind: files}, chart: {kind: fhir}}"
-each_suite = pytest.mark.parametrize("suite", [suite for suite, _ in TASKS])
+each_suite = pytest.mark.parametrize(
+    "suite", [suite if suite in QUICK else pytest.param(suite, marks=pytest.mark.slow) for suite in TASKS]
+)
 VALUE = "Adaeze Okafor 4471902"
 
 
+class SuiteTrials(dict[str, TaskRun]):
+    """A trial of one task of each suite, by its reference solution; run when a test first asks for it."""
+
+    def __init__(self, bench: Workbench) -> None:
+        super().__init__()
+        self._bench = bench
+
+    def __missing__(self, suite: str) -> TaskRun:
+        self._bench.folder = SUITES / suite
+        [self[suite]] = self._bench.run("oracle", only=frozenset({TASKS[suite]}))
+        return self[suite]
+
+
 @pytest.fixture(scope="module")
-def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workbench, dict[str, TaskRun]]]:
-    """A trial of one task of each suite, by its reference solution."""
-    bench, trials = Workbench(tmp_path_factory.mktemp("moments")), dict[str, TaskRun]()
-    for suite, task in TASKS:
-        bench.folder = SUITES / suite
-        [trials[suite]] = bench.run("oracle", only=frozenset({task}))
-    yield bench, trials
+def trials(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Workbench, SuiteTrials]]:
+    bench = Workbench(tmp_path_factory.mktemp("moments"))
+    yield bench, SuiteTrials(bench)
     bench.store.close()
 
 
@@ -109,7 +122,7 @@ def ask(bench: Workbench, task_run: TaskRun, may_see: bool = True, **query: obje
 
 @pytest.mark.long
 @each_suite
-def test_end_of_a_trial_is_what_grading_sees(trials: tuple[Workbench, dict[str, TaskRun]], suite: str) -> None:
+def test_end_of_a_trial_is_what_grading_sees(trials: tuple[Workbench, SuiteTrials], suite: str) -> None:
     bench, task_runs = trials
     task_run = task_runs[suite]
     components, events = build_cold(bench, task_run)
@@ -120,7 +133,7 @@ def test_end_of_a_trial_is_what_grading_sees(trials: tuple[Workbench, dict[str, 
 
 @pytest.mark.long
 @each_suite
-def test_start_has_no_changes_and_the_end_has(trials: tuple[Workbench, dict[str, TaskRun]], suite: str) -> None:
+def test_start_has_no_changes_and_the_end_has(trials: tuple[Workbench, SuiteTrials], suite: str) -> None:
     bench, task_runs = trials
     moments = open_moments(bench, task_runs[suite])
     start = moments.show(0)
@@ -135,9 +148,7 @@ def test_start_has_no_changes_and_the_end_has(trials: tuple[Workbench, dict[str,
 
 @pytest.mark.long
 @each_suite
-def test_moments_in_any_order_equal_a_rebuild_from_the_start(
-    trials: tuple[Workbench, dict[str, TaskRun]], suite: str
-) -> None:
+def test_moments_in_any_order_equal_a_rebuild_from_the_start(trials: tuple[Workbench, SuiteTrials], suite: str) -> None:
     bench, task_runs = trials
     task_run, choose = task_runs[suite], random.Random(suite)
     moments, (components, events) = open_moments(bench, task_run), build_cold(bench, task_run)
@@ -149,7 +160,7 @@ def test_moments_in_any_order_equal_a_rebuild_from_the_start(
 
 
 @pytest.mark.long
-def test_created_resource_is_absent_before_its_event(trials: tuple[Workbench, dict[str, TaskRun]]) -> None:
+def test_created_resource_is_absent_before_its_event(trials: tuple[Workbench, SuiteTrials]) -> None:
     bench, task_runs = trials
     moments = open_moments(bench, task_runs["chart"])
     created = [event for event in bench.events(task_runs["chart"]) if event["kind"] == "fhir.resource.created"]
@@ -165,7 +176,7 @@ def test_created_resource_is_absent_before_its_event(trials: tuple[Workbench, di
 
 @pytest.mark.long
 def test_chart_shows_the_patients_of_the_trial_and_not_the_whole_dataset(
-    trials: tuple[Workbench, dict[str, TaskRun]],
+    trials: tuple[Workbench, SuiteTrials],
 ) -> None:
     bench, task_runs = trials
     sandbox = open_moments(bench, task_runs["chart"]).show(0)["sandboxes"]["ehr"]
@@ -176,7 +187,7 @@ def test_chart_shows_the_patients_of_the_trial_and_not_the_whole_dataset(
 
 
 @pytest.mark.long
-def test_call_says_where_it_is_at_each_moment(trials: tuple[Workbench, dict[str, TaskRun]]) -> None:
+def test_call_says_where_it_is_at_each_moment(trials: tuple[Workbench, SuiteTrials]) -> None:
     bench, task_runs = trials
     moments = open_moments(bench, task_runs["phone"])
     states = []

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import orjson
@@ -18,8 +18,6 @@ from clerkship.settings import Settings
 from clerkship.viewer.answering import describe_refusal
 from clerkship.viewer.context import ViewerContext
 from clerkship.viewer.routes import answer
-from scripts.portal_screenshots import open_browser
-from tests.report.browser import PROGRAM
 from tests.workbench import Workbench
 
 ROOT = Path(__file__).parent.parent.parent
@@ -61,16 +59,8 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    if PROGRAM is None:
-        pytest.skip("Chromium is not installed")
-    with open_browser() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def trial(tmp_path_factory: pytest.TempPathFactory, script: str) -> tuple[Workbench, TaskRun]:
-    """A trial; it is run before the browser starts."""
+    """A trial."""
     bench = Workbench(tmp_path_factory.mktemp("trial"))
     bench.write("datasets/notes.yml", "dataset: {name: notes, type: files, files: {a.txt: one, b.txt: two}}")
     bench.write("a.yml", SUITE)
@@ -80,7 +70,7 @@ def trial(tmp_path_factory: pytest.TempPathFactory, script: str) -> tuple[Workbe
 class Site:
     """A page with time travel over a trial, and what its script asked for and reported."""
 
-    def __init__(self, browser: Browser, script: str, trial: tuple[Workbench, TaskRun], **options: Any) -> None:
+    def __init__(self, page: Page, script: str, trial: tuple[Workbench, TaskRun]) -> None:
         self.bench, self.task_run = trial
         self.events = self.bench.events(self.task_run)
         self.context = ViewerContext(Settings(), lambda: nullcontext(self.bench.store))
@@ -88,7 +78,7 @@ class Site:
         self.fails = False
         self.errors: list[str] = []
         self.script = script
-        self.page: Page = browser.new_page(**options)
+        self.page = page
         self.page.on("pageerror", lambda error: self.errors.append(str(error)))
         self.page.on("dialog", lambda dialog: self.errors.append(dialog.message))
         self.page.route(f"{SITE}/**", self._reply)
@@ -141,13 +131,23 @@ class Site:
         expect(self.page.get_by_role("status")).to_contain_text(words)
 
 
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """Return one page for all tests of this module."""
+    page = browser.new_page()
+    yield page
+    page.close()
+
+
 @pytest.fixture
-def site(trial: tuple[Workbench, TaskRun], script: str, browser: Browser) -> Iterator[Site]:
-    site = Site(browser, script, trial, viewport={"width": 1200, "height": 900})
+def site(trial: tuple[Workbench, TaskRun], script: str, page: Page) -> Iterator[Site]:
+    page.set_viewport_size({"width": 1200, "height": 900})
+    page.emulate_media(color_scheme="light")
+    site = Site(page, script, trial)
     site.wait(0)
     yield site
     assert site.errors == []
-    site.page.close()
+    page.unroute_all()
 
 
 @pytest.mark.long
@@ -248,17 +248,14 @@ def test_error_is_said_and_the_last_picture_stays(site: Site) -> None:
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_page_fits_a_phone(
-    trial: tuple[Workbench, TaskRun], script: str, browser: Browser, scheme: str, tmp_path: Path
-) -> None:
-    site = Site(browser, script, trial, viewport={"width": 390, "height": 844}, color_scheme=scheme)
+@pytest.mark.parametrize("scheme", ["light", pytest.param("dark", marks=pytest.mark.slow)])
+def test_page_fits_a_phone(site: Site, scheme: Literal["light", "dark"], tmp_path: Path) -> None:
+    page = site.page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme=scheme)
     site.go_to(len(site.events))
-    for summary in site.page.locator(".moment-record summary").all()[:3]:
+    for summary in page.locator(".moment-record summary").all()[:3]:
         summary.click()
-    expect(site.page.locator(".moment-record pre").first).to_be_visible()
-    assert site.page.evaluate("document.documentElement.scrollWidth") <= 390
-    site.page.screenshot(path=tmp_path / "moment.png", full_page=True)
-    assert site.errors == []
-    site.page.close()
+    expect(page.locator(".moment-record pre").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    page.screenshot(path=tmp_path / "moment.png", full_page=True)

@@ -57,28 +57,34 @@ class PlayedPage(NamedTuple):
         return match[1]
 
 
+@pytest.fixture(scope="module")
+def page(browser: Browser) -> Iterator[Page]:
+    """Return one page for all tests of this module."""
+    page = browser.new_page()
+    yield page
+    page.close()
+
+
 @contextmanager
 def open_play(
-    browser: Browser, folder: Path, suite: Path, task: str | None = None, width: int = DESKTOP_WIDTH
+    page: Page, folder: Path, suite: Path, task: str | None = None, width: int = DESKTOP_WIDTH
 ) -> Iterator[PlayedPage]:
     """Open the page of a task. At the end, the console of the browser must have no errors."""
     with play(folder, suite, task) as played:
-        page = browser.new_page(viewport={"width": width, "height": 900})
+        page.set_viewport_size({"width": width, "height": 900})
         errors: list[str] = []
         page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: errors.append(str(error)))
-        try:
-            page.goto(played.viewer.url)
-            expect(page.get_by_role("heading", level=1)).to_have_text(played.session.task)
-            yield PlayedPage(played, page)
-            assert errors == []
-        finally:
-            page.close()
+        page.goto(played.viewer.url)
+        expect(page.get_by_role("heading", level=1)).to_have_text(played.session.task)
+        yield PlayedPage(played, page)
+        assert errors == []
+        page.goto("about:blank")  # it asks the program for news
 
 
-@pytest.mark.parametrize("width", [DESKTOP_WIDTH, PHONE_WIDTH])
-def test_chart_task_is_solved_by_hand(browser: Browser, tmp_path: Path, width: int) -> None:
-    with open_play(browser, tmp_path, write_suite(tmp_path), width=width) as opened:
+@pytest.mark.parametrize("width", [PHONE_WIDTH, pytest.param(DESKTOP_WIDTH, marks=pytest.mark.slow)])
+def test_chart_task_is_solved_by_hand(page: Page, tmp_path: Path, width: int) -> None:
+    with open_play(page, tmp_path, write_suite(tmp_path), width=width) as opened:
         page = opened.page
         expect(page.locator(".instruction")).to_have_text("What is the potassium?")
         assert opened.find("", "Observation", "Potassium", r"value ([\d.]+)") == "2.8"
@@ -99,8 +105,8 @@ def test_chart_task_is_solved_by_hand(browser: Browser, tmp_path: Path, width: i
         assert store.run(task_run.run).solver == "human"
 
 
-def test_resources_are_created_and_changed_by_hand(browser: Browser, tmp_path: Path) -> None:
-    with open_play(browser, tmp_path, write_suite(tmp_path)) as opened:
+def test_resources_are_created_and_changed_by_hand(page: Page, tmp_path: Path) -> None:
+    with open_play(page, tmp_path, write_suite(tmp_path)) as opened:
         page = opened.page
         page.get_by_role("button", name="New resource").click()
         editor = page.get_by_label("New resource, as JSON")
@@ -126,8 +132,8 @@ def test_resources_are_created_and_changed_by_hand(browser: Browser, tmp_path: P
     assert opened.played.get_result().verdict == "fail"
 
 
-def test_conversation_is_held_by_hand(browser: Browser, tmp_path: Path) -> None:
-    with open_play(browser, tmp_path, write_suite(tmp_path, TALK)) as opened:
+def test_conversation_is_held_by_hand(page: Page, tmp_path: Path) -> None:
+    with open_play(page, tmp_path, write_suite(tmp_path, TALK)) as opened:
         page = opened.page
         expect(page.locator(".bubbles .theirs")).to_have_text("personWhen do you open?")
         page.get_by_text("Report what you decided").click()
@@ -147,8 +153,8 @@ def test_conversation_is_held_by_hand(browser: Browser, tmp_path: Path) -> None:
     assert opened.played.get_result().verdict == "pass"
 
 
-def test_phone_task_is_solved_by_hand(browser: Browser, tmp_path: Path) -> None:
-    with open_play(browser, tmp_path, write_suite(tmp_path, PHONE)) as opened:
+def test_phone_task_is_solved_by_hand(page: Page, tmp_path: Path) -> None:
+    with open_play(page, tmp_path, write_suite(tmp_path, PHONE)) as opened:
         page = opened.page
         page.get_by_label("Number").fill("+15550100150")
         page.get_by_role("button", name="Call", exact=True).click()
@@ -168,8 +174,8 @@ def test_phone_task_is_solved_by_hand(browser: Browser, tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_shipped_phone_task_is_solved_by_hand(browser: Browser, tmp_path: Path) -> None:
-    with open_play(browser, tmp_path, SUITES / "phone", "Ask by telephone about an authorization") as opened:
+def test_shipped_phone_task_is_solved_by_hand(page: Page, tmp_path: Path) -> None:
+    with open_play(page, tmp_path, SUITES / "phone", "Ask by telephone about an authorization") as opened:
         page = opened.page
         page.get_by_label("MRN").fill("4374529")
         page.get_by_role("button", name="Find patients").click()

@@ -6,11 +6,12 @@ from pathlib import Path
 from time import monotonic
 
 import pytest
+from playwright.sync_api import Browser as Chromium
 
 from clerkship.sandbox.request import Refusal
 from clerkship.store.sqlite import SqliteStore
 from clerkship.viewer import run_pages
-from tests.report.browser import PROGRAM, Browser, ScriptFailed
+from tests.report.browser import PROGRAM, ScriptedPage, ScriptFailed, open_page
 from tests.viewer.page_server import PageServer
 from tests.viewer.stored import build_context, list_trials, save_run
 
@@ -22,13 +23,13 @@ TIMELINE = "document.querySelector('.timeline') !== null"
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
-    """Start Chromium once for all tests of this module."""
-    with Browser(tmp_path_factory.mktemp("profile")) as started:
-        yield started
+def browser(browser: Chromium) -> Iterator[ScriptedPage]:
+    """Return one page for all tests of this module."""
+    with open_page(browser) as page:
+        yield page
 
 
-def visit(browser: Browser, address: str, sign_in: str = "") -> None:
+def visit(browser: ScriptedPage, address: str, sign_in: str = "") -> None:
     """Open an address and wait until the page is loaded; with the address that has the token, sign in first."""
     if sign_in:
         browser.send("Page.navigate", url=sign_in)
@@ -38,7 +39,7 @@ def visit(browser: Browser, address: str, sign_in: str = "") -> None:
     wait(browser, "document.readyState === 'complete' && location.href !== 'about:blank'")
 
 
-def wait(browser: Browser, condition: str) -> None:
+def wait(browser: ScriptedPage, condition: str) -> None:
     """Wait until an expression is true, at most ten seconds. The page may be loaded again meanwhile."""
     end = monotonic() + 10
     while monotonic() < end:
@@ -48,7 +49,7 @@ def wait(browser: Browser, condition: str) -> None:
     raise AssertionError(f"{condition}; the list says {browser.evaluate(STATUS)!r}")
 
 
-def test_trials_are_read_when_they_are_opened(browser: Browser, tmp_path: Path) -> None:
+def test_trials_are_read_when_they_are_opened(browser: ScriptedPage, tmp_path: Path) -> None:
     run = save_run(tmp_path / "s.db", list_trials(300))
     with PageServer(build_context(tmp_path / "s.db")) as server:
         visit(browser, f"{server.url}/view/runs/{run}", server.sign_in)
@@ -69,7 +70,7 @@ def test_trials_are_read_when_they_are_opened(browser: Browser, tmp_path: Path) 
 
 
 def test_trial_that_cannot_be_read_says_why_and_can_be_tried_again(
-    browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    browser: ScriptedPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     run = save_run(tmp_path / "s.db", list_trials(12))
     with PageServer(build_context(tmp_path / "s.db")) as server:
@@ -88,7 +89,7 @@ def _refuse(self: object, query: object) -> None:
     raise Refusal(500, "damaged", "the record is damaged")
 
 
-def test_events_of_a_long_log_follow(browser: Browser, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_events_of_a_long_log_follow(browser: ScriptedPage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(run_pages, "MAX_EVENTS", 100)
     monkeypatch.setattr(run_pages, "MAX_MORE_EVENTS", 150)
     run = save_run(tmp_path / "s.db", list_trials(1), 500)
@@ -100,7 +101,7 @@ def test_events_of_a_long_log_follow(browser: Browser, tmp_path: Path, monkeypat
     assert browser.errors == []
 
 
-def test_run_in_progress_gets_new_trials_and_keeps_what_is_selected(browser: Browser, tmp_path: Path) -> None:
+def test_run_in_progress_gets_new_trials_and_keeps_what_is_selected(browser: ScriptedPage, tmp_path: Path) -> None:
     trials = list_trials(40)
     run = save_run(tmp_path / "s.db", trials[:20], status="active")
     with PageServer(build_context(tmp_path / "s.db")) as server, SqliteStore(tmp_path / "s.db") as store:
@@ -119,7 +120,7 @@ def test_run_in_progress_gets_new_trials_and_keeps_what_is_selected(browser: Bro
     assert browser.errors == []
 
 
-def test_program_that_does_not_answer_is_said(browser: Browser, tmp_path: Path) -> None:
+def test_program_that_does_not_answer_is_said(browser: ScriptedPage, tmp_path: Path) -> None:
     run = save_run(tmp_path / "s.db", list_trials(12))
     with PageServer(build_context(tmp_path / "s.db")) as server:
         visit(browser, f"{server.url}/view/runs/{run}", server.sign_in)

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Literal, NamedTuple
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from clerkship.settings import Settings
 from clerkship.store.sqlite import SqliteStore, open_store
@@ -16,7 +16,10 @@ from clerkship.viewer.application import LocalViewer
 from clerkship.viewer.context import ViewerContext
 from tests.viewer.made_up import make_store
 
-PHONE = {"width": 390, "height": 844}
+Scheme = Literal["dark", "light"]
+DESKTOP = ViewportSize(width=1280, height=720)
+PHONE = ViewportSize(width=390, height=844)
+BACKGROUNDS = {"dark": "rgb(18, 21, 26)", "light": "rgb(245, 246, 248)"}
 PAGES = ("", "tasks", "agents", "compare")
 
 
@@ -39,25 +42,33 @@ class Visit(NamedTuple):
         self.page.goto(f"{self.viewer.address}{name}{query}")
 
 
-def visit(browser: Browser, path: Path, **options: Any) -> Iterator[Visit]:
-    """Open the viewer of a made-up store in a browser of its own."""
+def visit(context: BrowserContext, path: Path) -> Iterator[Visit]:
+    """Open the viewer of a made-up store in the first page of a context."""
     ids = make_store(path, 9)
     settings = Settings(store=path)
-    context = browser.new_context(**options)
+    page, messages = context.pages[0], list[str]()
+    page.set_default_timeout(10_000)
+    page.on("console", lambda message: messages.append(message.text))
+    page.on("pageerror", lambda error: messages.append(str(error)))
     with LocalViewer(partial(respond, ViewerContext(settings, partial(open_store, settings)))) as viewer:
-        page, messages = context.new_page(), list[str]()
-        page.set_default_timeout(10_000)
-        page.on("console", lambda message: messages.append(message.text))
-        page.on("pageerror", lambda error: messages.append(str(error)))
         page.goto(viewer.url)
         yield Visit(page, viewer, path, ids, messages)
-        context.close()
-    assert messages == []
+        assert messages == []
+        page.goto("about:blank")
+
+
+@pytest.fixture(scope="module")
+def desktop(browser: Browser) -> Iterator[BrowserContext]:
+    """Return one context with a page for all tests of this module that need no other."""
+    context = browser.new_context()
+    context.new_page()
+    yield context
+    context.close()
 
 
 @pytest.fixture
-def visited(browser: Browser, tmp_path: Path) -> Iterator[Visit]:
-    yield from visit(browser, tmp_path / "store.db")
+def visited(desktop: BrowserContext, tmp_path: Path) -> Iterator[Visit]:
+    yield from visit(desktop, tmp_path / "store.db")
 
 
 def test_list_is_filtered_by_links_that_keep_their_address(visited: Visit) -> None:
@@ -136,27 +147,30 @@ def test_run_at_work_updates_itself(visited: Visit) -> None:
         expect(page.get_by_role("button", name=f"Delete {run_id}")).to_be_enabled()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_no_serious_violation(browser: Browser, tmp_path: Path, scheme: str) -> None:
-    for visited in visit(browser, tmp_path / "store.db", color_scheme=scheme, bypass_csp=True):
+@pytest.mark.parametrize("scheme", ["dark", pytest.param("light", marks=pytest.mark.slow)])
+def test_axe_finds_no_serious_violation_and_pages_fit_a_phone(browser: Browser, tmp_path: Path, scheme: Scheme) -> None:
+    context = browser.new_context(color_scheme=scheme, bypass_csp=True)
+    context.new_page()
+    for visited in visit(context, tmp_path / "store.db"):
+        page = visited.page
         for name in PAGES:
+            page.set_viewport_size(DESKTOP)
             visited.go(name)
             if not name:
-                visited.page.get_by_label(f"Choose {visited.ids[0]}").check()
-                expect(visited.page.locator(".run-axes dd").first).to_be_visible()
-            found = Axe().run(visited.page).response["violations"]
+                page.get_by_label(f"Choose {visited.ids[0]}").check()
+                expect(page.locator(".run-axes dd").first).to_be_visible()
+            found = Axe().run(page).response["violations"]
             serious = [each for each in found if each["impact"] in ("serious", "critical")]
             assert [(each["id"], each["nodes"][0]["html"]) for each in serious] == [], name
-
-
-def test_pages_fit_a_phone_and_show_their_color_scheme(browser: Browser, tmp_path: Path) -> None:
-    for visited in visit(browser, tmp_path / "store.db", viewport=PHONE, color_scheme="dark"):
-        for name in PAGES:
-            visited.go(name)
-            assert visited.page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
-            assert visited.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(18, 21, 26)"
+            page.set_viewport_size(PHONE)
+            assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"], name
+            assert page.evaluate("getComputedStyle(document.body).backgroundColor") == BACKGROUNDS[scheme]
+    context.close()
 
 
 def test_list_without_scripts_names_the_runs(browser: Browser, tmp_path: Path) -> None:
-    for visited in visit(browser, tmp_path / "store.db", java_script_enabled=False):
+    context = browser.new_context(java_script_enabled=False)
+    context.new_page()
+    for visited in visit(context, tmp_path / "store.db"):
         expect(visited.page.get_by_role("link", name=visited.ids[0])).to_be_visible()
+    context.close()

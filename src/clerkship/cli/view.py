@@ -6,6 +6,7 @@ import webbrowser
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from pathlib import Path
+from threading import Thread
 from typing import Annotated
 
 import typer
@@ -65,6 +66,7 @@ def view(
             out().print(f"[bold]Clerkship[/] shows [place]{escape(source or str(settings.store))}[/]", soft_wrap=True)
             out().print(f"[quiet]open[/]  {escape(viewer.url)}", soft_wrap=True)
             out().print("[quiet]stop[/]  Ctrl-C", soft_wrap=True)
+        Thread(target=load("clerkship.viewer.routes:import_handlers"), name="imports").start()
         if not json and not no_open and sys.stdout.isatty():
             webbrowser.open(viewer.url)
         while not stopped.wait(_POLL_SECONDS):

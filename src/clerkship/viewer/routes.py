@@ -56,6 +56,12 @@ def _compile(path: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\\\{(\w+)\\\}", r"(?P<\1>[^/]+)", re.escape(path)))
 
 
+def import_handlers() -> None:
+    """Import the modules of all handlers, so that the first request need not."""
+    for route in ROUTES:
+        load(route.handler)
+
+
 def answer(context: ViewerContext, request: Request) -> Reply:
     """Answer a request of a reader who is known. The path begins with the prefix and is decoded."""
     path = request.path.removeprefix(PREFIX) or "/"

@@ -27,8 +27,8 @@ from clerkship.viewer.context import ViewerContext
 from clerkship.viewer.static import link
 
 JSON = "application/json"
-MAX_EVENTS = 10_000
-"""Events that come with a trial."""
+MAX_EVENTS = 2_000
+"""Events that come with a trial, so that it is shown soon; the others follow."""
 MAX_MORE_EVENTS = 50_000
 """Events in one further reply."""
 _SPANNING = (b'"kind":"voice.', b'"kind":"fax.')
