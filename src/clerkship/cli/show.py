@@ -107,11 +107,7 @@ def show(
             task_shown.print_task(shown, events=events, criteria=criteria, json=json)
             damaged, seals = shown.damaged, seals or shown.seals
         else:
-            view = show_run(opened, run, failed=failed, seals=seals)
-            if search is not None:
-                view = load("clerkship.service.run_search:select_found")(
-                    partial(open_store, load_settings(), store), view, search
-                )
+            view = _search(show_run(opened, run, failed=failed, seals=seals), search, store)
             view = view.redacted(build_run_redactor(opened, view.run))
             _show_run(view, json=json, held=opened.held(view.run.id), store=store)
             damaged, seals = view.damaged, view.seals
@@ -125,6 +121,16 @@ def show(
 
 def _search(view: RunView, words: str, store: Path | None) -> RunView:
     """Return a view with the trials that have all words."""
+    found: RunView = load("clerkship.service.run_search:select_found")(
+        partial(open_store, load_settings(), store), view, words
+    )
+    return found
+
+
+def _search(view: RunView, words: str | None, store: Path | None) -> RunView:
+    """Return a run with only the trials in which some words occur; unchanged without words."""
+    if words is None:
+        return view
     found: RunView = load("clerkship.service.run_search:select_found")(
         partial(open_store, load_settings(), store), view, words
     )
