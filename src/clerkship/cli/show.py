@@ -48,8 +48,7 @@ def show(
     search: Annotated[
         str | None,
         typer.Option(
-            metavar="WORDS",
-            help="Only trials that have all these words, in conversations, evidence, requests or pages.",
+            metavar="WORDS", help="Only trials with all words, in conversations, evidence, requests or pages."
         ),
     ] = None,
     events: Annotated[bool, typer.Option("--events", help="Print the log of the task.")] = False,

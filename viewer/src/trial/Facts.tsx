@@ -11,7 +11,9 @@ import type { OpenTrial } from "../trial";
 
 export function Facts({ trial }: { trial: OpenTrial }) {
   const { body } = trial;
-  const command = useRun().showCommand(trial, "--criteria");
+  const run = useRun();
+  // The run of a report may be in no store of its reader.
+  const command = run.source.isEmbedded ? "" : run.showCommand(trial, "--criteria");
   const entries: [string, ComponentChildren][] = [
     ["Status", body.status],
     ["Ending", body.ending],
