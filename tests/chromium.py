@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.report.browser import PROGRAM
+from tests.waiting import DEADLINE
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -60,10 +61,13 @@ pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = _enter
 @pytest.fixture(scope="session")
 def browser() -> "Iterator[Browser]":
     """Return Chromium; tests that need it are skipped where it is missing."""
-    from scripts.portal_screenshots import open_browser  # noqa: PLC0415  (most tests need no Playwright)
+    from playwright.sync_api import expect  # noqa: PLC0415  (most tests need no Playwright)
+
+    from scripts.portal_screenshots import open_browser  # noqa: PLC0415
 
     if PROGRAM is None:
         pytest.skip("Chromium is not installed")
+    expect.set_options(timeout=DEADLINE * 1000)
     with ExitStack() as opened:
         yield opened.enter_context(open_browser())
         with enter_playwright():  # the last test may be one without the browser

@@ -125,6 +125,7 @@ def test_run_is_labelled_as_text_and_deleted(visited: Visit) -> None:
     page.reload()
     expect(page.locator(f"#{ids[0]} .run-label")).to_have_text(label)
     page.get_by_role("button", name=f"Delete {ids[0]}").click()
+    expect(page.get_by_role("dialog")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
     page.get_by_role("button", name=f"Delete {ids[0]}").click()
