@@ -275,3 +275,31 @@ def test_nightly_job_without_a_model_fails_and_opens_no_request(path: Path, runn
         assert "code=2" in runner.output.read_text(encoding="utf-8")  # by which the offer is not made
     else:
         assert "clerkship/recordings" not in runner.sh(f"git --git-dir {shlex.quote(str(runner.origin))} branch").stdout
+
+
+def get_guide_recipe(file: str) -> str:
+    """Return the recipe that the guide shows for a file."""
+    blocks = re.findall(r"^```yaml\n(.*?)^```", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    [block] = [block for block in blocks if block.startswith(f"# file: {file}\n")]
+    return str(block)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("file", "name"), [(".github/workflows/shards.yml", "shards.yml"), (".gitlab-ci.yml", "gl.yml")]
+)
+def test_recipes_that_divide_a_run_merge_its_shards(file: str, name: str, runner: Runner, tmp_path: Path) -> None:
+    recipe = tmp_path / name
+    recipe.write_text(get_guide_recipe(file).replace("-k 10", "-k 2"), encoding="utf-8")
+    given = {"INSTALL_CLERKSHIP_FROM": "vendor/clerkship", "CI_NODE_TOTAL": "4"}
+    for number in range(1, 5):
+        for text in steps(recipe, "shard"):
+            script = text.replace("${{ matrix.shard }}", str(number))
+            assert runner.sh(script, CI_NODE_INDEX=str(number), **given).returncode == 0
+    merged = [runner.sh(text, **given) for text in steps(recipe, "verdict")]
+    assert codes(merged) == [0] * len(merged), merged[-1].stdout + merged[-1].stderr
+    assert 'failures="0"' in (runner.folder / "out" / "junit.xml").read_text(encoding="utf-8")
+    (runner.folder / "shard-2.db").unlink()
+    (runner.folder / "all.db").unlink()
+    failed = runner.sh(steps(recipe, "verdict")[-1], **given)
+    assert (failed.returncode, "1 shard is missing: 2/4" in failed.stderr) == (2, True)

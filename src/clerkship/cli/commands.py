@@ -51,6 +51,7 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "Export stored runs: results as CSV, trajectories in ATIF, or logs of Inspect.",
     ),
     "resume": CommandEntry("clerkship.cli.run:resume", "Finish an interrupted run."),
+    "merge": CommandEntry("clerkship.cli.merge:merge", "Make one run of the runs of its shards."),
     "rerun": CommandEntry(
         "clerkship.cli.run:rerun",
         "Run the snapshots of a stored run again.",

@@ -70,7 +70,8 @@ class RunPresenter:
         count = len(plan.snapshots)
         limit = "at most " if plan.plan.until_sure else ""
         repetitions = f" × {limit}{plan.run.trials}" if plan.run.trials > 1 else ""
-        description = description or f"{count} task{'s' * (count != 1)}{repetitions}"
+        shard = f"  shard {plan.run.shard}: {plan.run.total} trials" if plan.run.shard is not None else ""
+        description = description or f"{count} task{'s' * (count != 1)}{repetitions}{shard}"
         agent = f"[quiet]agent[/] {escape(plan.run.solver)}  [quiet]seed {plan.run.seed}[/]"
         option_words = shlex.join(plan.run.options)
         options = f"  [quiet]{escape(option_words)}[/]" if option_words else ""

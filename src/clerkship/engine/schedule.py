@@ -6,11 +6,26 @@ from clerkship.engine.build import BuiltTask
 from clerkship.engine.spec import FinishedTrial, TrialSpec
 from clerkship.kit.rng import shuffle
 from clerkship.kit.statistics import side_of_threshold
-from clerkship.model.run import Status, TrialOutcome, Verdict
+from clerkship.model.run import Shard, Status, TrialOutcome, Verdict
 from clerkship.model.snapshot import Plan
 
 ROUND_SIZE = 5
 """Trials of a task between two checks of its pass rate. Fixed, so that the result does not depend on concurrency."""
+
+
+def choose_shard(plan: Plan, tasks: Sequence[str], shard: Shard) -> frozenset[tuple[str, int]]:
+    """Return the trials of a shard, by task and number. They depend on the plan alone.
+
+    Trials are dealt out in an order drawn from the seed, so that those of a slow task are in many shards. With
+    `until_sure` all trials of a task are in one shard, because later ones depend on earlier ones.
+    """
+    numbers = range(1, plan.trials + 1)
+    if plan.until_sure is not None:
+        groups = [[(task, number) for number in numbers] for task in tasks]
+    else:
+        groups = [[(task, number)] for number in numbers for task in tasks]
+    dealt = shuffle(groups, f"shards of {plan.seed}")[shard.number - 1 :: shard.count]
+    return frozenset(trial for group in dealt for trial in group)
 
 
 class TrialSchedule:
@@ -26,11 +41,14 @@ class TrialSchedule:
         run: str,
         known: Iterable[TrialOutcome] = (),
         repeated_statuses: Collection[Status] = frozenset({"cancelled"}),
+        *,
+        shard: Shard | None = None,
     ) -> None:
         self._tasks = {built.snapshot.task.name: built for built in tasks}
         self._plan = plan
         self._run = run
         self._repeated_statuses = repeated_statuses
+        self._chosen = choose_shard(plan, tuple(self._tasks), shard) if shard is not None else None
         self._attempts: dict[tuple[str, int], int] = {}
         self._settled: dict[str, dict[int, Verdict | None]] = {name: {} for name in self._tasks}
         self._scheduled = dict.fromkeys(self._tasks, 0)
@@ -68,7 +86,9 @@ class TrialSchedule:
                 break
             last = min(self._scheduled[name] + round_size, self._plan.trials)
             jobs = [
-                self._build_trial(name, trial) for trial in range(len(scheduled) + 1, last + 1) if trial not in settled
+                self._build_trial(name, trial)
+                for trial in range(len(scheduled) + 1, last + 1)
+                if trial not in settled and (self._chosen is None or (name, trial) in self._chosen)
             ]
             self._scheduled[name] = last
         return jobs

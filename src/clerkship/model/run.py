@@ -362,6 +362,26 @@ class ForkOrigin(Frozen):
     """Whether the agent answers the earlier messages again, instead of receiving them as history."""
 
 
+class Shard(Frozen):
+    """One of several parts of a run's trials, each run by itself. Together they are the whole run."""
+
+    number: int
+    """From 1 on."""
+    count: int
+
+    def __str__(self) -> str:
+        return f"{self.number}/{self.count}"
+
+
+class MergedShard(Frozen):
+    """A shard that is part of a merged run."""
+
+    run: str
+    """The id of the shard's own run."""
+    trials: str
+    """SHA-256 over the seals of its trials, in hexadecimal."""
+
+
 class BenchmarkRun(Frozen):
     """The record of one execution of some tasks with one agent."""
 
@@ -418,6 +438,10 @@ class BenchmarkRun(Frozen):
     """Whether it was saved with seals; False for runs of versions that had none."""
     commit: str = ""
     """The git commit of the folder in which it was started, if that is known; a replay has none."""
+    shard: Shard | None = None
+    """The part of the plan's trials that it runs; None if it runs all of them."""
+    shards: tuple[MergedShard, ...] = ()
+    """The runs that it was merged from, in the order of their shards."""
 
     @property
     def is_replayed(self) -> bool:
@@ -426,9 +450,11 @@ class BenchmarkRun(Frozen):
 
     @property
     def lineage(self) -> str:
-        """The run that it was made from, in words, such as `rerun of r-12`; empty for a new run."""
+        """What it was made from, or is a part of, in words, such as `rerun of r-12`; empty for a new, whole run."""
         turn = f" at turn {self.fork.turn}" if self.fork is not None and self.made_by == "fork" else ""
-        return f"{self.made_by} of {self.origin}{turn}" if self.origin else ""
+        part = f"shard {self.shard}" if self.shard is not None else ""
+        merged = f"merged from {len(self.shards)} shard{'s' * (len(self.shards) != 1)}" if self.shards else ""
+        return ", ".join(filter(None, [f"{self.made_by} of {self.origin}{turn}" if self.origin else "", part, merged]))
 
     def count_missing(self, counts: "Counts") -> int:
         """Return the number of trials that were planned and not done; 0 for a completed run, which may have stopped
@@ -445,8 +471,8 @@ class BenchmarkRun(Frozen):
         return counts.exit_code()
 
     def is_ungraded(self, counts: "Counts") -> bool:
-        """Return whether there are criteria and none was judged in any trial."""
-        return self.criteria > 0 and counts.verdicts.get("ungraded", 0) > 0 and not counts.graded
+        """Return whether there are criteria and none was judged in any trial. Of a shard, the merged run decides."""
+        return self.shard is None and self.criteria > 0 and counts.verdicts.get("ungraded", 0) > 0 and not counts.graded
 
 
 class Counts(Frozen):

@@ -23,6 +23,7 @@ def rerun_command(run: BenchmarkRun) -> str:
     """Return the command that repeats a run, in the folder in which it was started."""
     program = get_command_prefix()
     trials = f" --trials {run.trials}" if run.trials > 1 else ""
+    trials += f" --shard {run.shard}" if run.shard is not None else ""
     if run.fork is not None:
         which = f"{run.fork.run} {shlex.quote(run.fork.task)} --at-turn {run.fork.turn} --trial {run.fork.trial}"
         return f"{program} fork {which} --agent {shlex.quote(run.solver)}{trials}{_options(run)}"

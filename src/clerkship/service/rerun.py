@@ -36,5 +36,6 @@ def plan_rerun(
         ModelRequest(run=run),
         record=same | {"made_by": "rerun", "origin": run.id},
         prefix=load_fork_point(store, run, catalog),
+        shard=run.shard,
     )
     return build_plan(frozen, choose_models(frozen))

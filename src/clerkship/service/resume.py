@@ -123,7 +123,7 @@ def resume(
             store.mark(run.id, "active", now().isoformat(), ledger)
         cut_short = _build_interrupted_trials(plan, built, hold.begun, store.outcomes(run.id))
         ledger.add(store.save(cut_short, ledger.last))
-        schedule = TrialSchedule(built, plan.plan, run.id, store.outcomes(run.id), resumed.again)
+        schedule = TrialSchedule(built, plan.plan, run.id, store.outcomes(run.id), resumed.again, shard=run.shard)
         plan = replace(plan, used=_sum_calls(store, run.id)) if plan.call_limits.are_set else plan
         return run_schedule(plan, schedule, store, hold, ledger, watch)
 

@@ -82,9 +82,8 @@ def execute(plan: RunPlan, store: Store, catalog: RegisteredCatalog, watch: Iter
     built = plan.build(catalog)
     with store.hold(plan.run.id) as hold:
         store.open_run(plan.run, plan.frozen())
-        return run_schedule(
-            plan, TrialSchedule(built, plan.plan, plan.run.id), store, hold, store.ledger(plan.run.id), watch
-        )
+        schedule = TrialSchedule(built, plan.plan, plan.run.id, shard=plan.run.shard)
+        return run_schedule(plan, schedule, store, hold, store.ledger(plan.run.id), watch)
 
 
 def run_schedule(

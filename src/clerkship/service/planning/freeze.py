@@ -20,11 +20,12 @@ from clerkship.kit.command_option import words_of
 from clerkship.model.dataset import Dataset
 from clerkship.model.environment import Environment
 from clerkship.model.errors import InputError, InputProblem
-from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions, to_metrics_scope
+from clerkship.model.run import BenchmarkRun, IsolationLevel, ModelOptions, Shard, to_metrics_scope
 from clerkship.model.snapshot import Plan, Snapshot, UntilSure
 from clerkship.model.usage import NO_LIMITS
 from clerkship.service.isolating import find_task_files, get_solver_paths
 from clerkship.service.planning.load import LoadedSuite
+from clerkship.service.planning.options import parse_shard
 from clerkship.service.planning.published import compare_with_published, refuse_recording, require_solutions
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.planning.select import SelectedTasks
@@ -83,6 +84,8 @@ class FrozenRun(FrozenTasks):
     concurrency: int
     record: Mapping[str, Any] = field(default_factory=dict)
     """Fields for the record of a new run: its name, path, options, origin."""
+    shard: Shard | None = None
+    """The part of the trials that is run; None for all of them."""
     resumed: BenchmarkRun | None = None
     """The record of the run, if it is resumed."""
     prefix: "ForkPoint | None" = None
@@ -131,6 +134,7 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
         CassetteConfig(recordings, request.trial_count, restarts_damaged=request.tape == "record"),
         sources={task.task.name: task.file for task in selected.tasks},
         plan=_build_plan(request, settings, snapshots),
+        shard=parse_shard(request.shard) if request.shard is not None else None,
         catalog=loaded.catalog,
         solver=loaded.solver,
         isolation=loaded.isolation,

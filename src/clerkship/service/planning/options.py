@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 
 from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
+from clerkship.model.run import Shard
 from clerkship.model.run_options import (
     MAX_TOKEN_LIMIT,
     MAX_VOTES,
@@ -23,6 +24,7 @@ from clerkship.sandbox.faults.registry import PROFILES
 
 MAX_TIMEOUT = 86_400
 MAX_TURN_LIMIT = 10_000
+MAX_SHARDS = 10_000
 MAX_TRIALS_UNTIL_SURE = 50
 """The default maximum of trials per task with `until_sure`."""
 _DURATION: Any = {"metavar": "TIME", "is_duration": True}
@@ -205,6 +207,15 @@ class ExecutionOptions:
     shuffle: Annotated[
         bool, _execution(("--shuffle",), "Run the trials in random order, by the seed.", is_kept=False)
     ] = False
+    shard: Annotated[
+        str | None,
+        _execution(
+            ("--shard",),
+            "Run one part of the trials, such as 3/10: the third of ten. `clerkship merge` makes one run of all parts.",
+            "I/N",
+            is_kept=False,
+        ),
+    ] = None
     chaos: Annotated[
         str | None,
         _execution(
@@ -432,6 +443,15 @@ class TraceOptions:
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class RepeatedRunOptions(TraceOptions, CallLimitOptions, NetworkOptions, ResourceOptions):
     """How the trials of a stored run are run again."""
+
+
+def parse_shard(text: str) -> Shard:
+    """Return the shard of a text such as 3/10. Raise InputError for another text."""
+    number, slash, count = text.partition("/")
+    if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= MAX_SHARDS):
+        expected = f"such as 3/10: a number from 1 on, and how many there are, at most {MAX_SHARDS:,}"
+        raise InputError.of(f"invalid --shard `{text}` (expected: {expected})")
+    return Shard(number=int(number), count=int(count))
 
 
 def check_model_limits(max_tokens: int | None, model_timeout: float | None) -> None:

@@ -12,12 +12,13 @@ from clerkship.engine.build import BuiltTask, build_tasks, find_plugins_used, op
 from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.engine.model_resolver import find_missing_models, find_missing_person, resolve_agent, resolve_models
 from clerkship.engine.models import ModelSelection
+from clerkship.engine.schedule import choose_shard
 from clerkship.kit.command_option import drop_words, is_any_given, words_of
 from clerkship.kit.secrets import new_name
 from clerkship.kit.wall import now
 from clerkship.model.calibration import Calibration, JudgeIdentity, find_nearest_calibration
 from clerkship.model.errors import InputError, InputProblem
-from clerkship.model.run import BenchmarkRun
+from clerkship.model.run import BenchmarkRun, Shard
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
 from clerkship.model.usage import NO_LIMITS, ModelLimits
 from clerkship.recording.cassette import content_key
@@ -54,7 +55,8 @@ def with_replay_identity(
     who, asking = [run.solver, *choices], run.asking.model_dump(mode="json", exclude=_LIMITS)
     mark = content_key([plan.hash, who, asking, cassettes, run.made_by, run.origin])
     began = min(snapshot.environment.now for snapshot in snapshots)
-    return run.model_copy(update={"id": f"replay-{mark[:12]}", "started_at": began.astimezone(UTC).isoformat()})
+    part = f"-{run.shard.number}-of-{run.shard.count}" if run.shard is not None else ""
+    return run.model_copy(update={"id": f"replay-{mark[:12]}{part}", "started_at": began.astimezone(UTC).isoformat()})
 
 
 def with_free_id(run: BenchmarkRun, store: Store) -> BenchmarkRun:
@@ -173,6 +175,7 @@ def _build_record(frozen: FrozenRun, models: ModelSelection, solver: Solver) -> 
         frozen.plan,
         frozen.snapshots,
         solver.name,
+        frozen.shard,
         plugins=find_plugins_used(frozen.snapshots, solver.name, frozen.catalog),
         isolation=frozen.isolation,
         bot_format=getattr(solver, "bot_format", None),
@@ -190,9 +193,14 @@ def _find_calibration(file: Path | None, judge: JudgeIdentity | None) -> Calibra
     return calibration.model_copy(update={"criteria": {}}) if calibration is not None else None
 
 
-def build_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: Any) -> BenchmarkRun:
+def build_run(
+    plan: Plan, snapshots: Iterable[Snapshot], solver: str, shard: Shard | None = None, **about: Any
+) -> BenchmarkRun:
     """Return the record of a run that starts now."""
     started, snapshots = now(), tuple(snapshots)
+    total = len(plan.snapshots) * plan.trials
+    if shard is not None:
+        total = len(choose_shard(plan, [snapshot.task.name for snapshot in snapshots], shard))
     return BenchmarkRun(
         id=new_name(f"run-{started:%Y%m%d-%H%M%S}")[:-10],
         plan=plan.hash,
@@ -201,7 +209,8 @@ def build_run(plan: Plan, snapshots: Iterable[Snapshot], solver: str, **about: A
         trials=plan.trials,
         until_sure=plan.until_sure.threshold if plan.until_sure else None,
         started_at=started.isoformat(),
-        total=len(plan.snapshots) * plan.trials,
+        total=total,
+        shard=shard,
         criteria=sum(bool(one.weight or one.gate) for snapshot in snapshots for one in snapshot.task.criteria),
         grading=GRADING_VERSION,
         clerkship=__version__,

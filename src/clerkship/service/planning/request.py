@@ -27,6 +27,7 @@ from clerkship.service.planning.options import (
     Trials,
     check_model_limits,
     check_votes,
+    parse_shard,
 )
 from clerkship.transports.outbound.policy import LOCAL_ONLY, OutboundPolicy
 
@@ -141,6 +142,11 @@ class RunRequest(
         check_model_limits(self.max_tokens, self.model_timeout)
         if self.until_sure is not None and not 0 < self.until_sure < 1:
             raise InputError.of("--threshold must be between 0 and 1")
+        if self.shard is not None:
+            parse_shard(self.shard)
+            if self.tape in ("record", "refresh"):
+                hint = "record without --shard; shards can be replayed"
+                raise InputError.of("recordings are written by one run of all trials, not by shards", hint=hint)
 
 
 def split_case(path: Path) -> tuple[Path, str | None]:
