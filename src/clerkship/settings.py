@@ -85,6 +85,9 @@ class Settings:
         DEFAULT_MAX_TURNS, "maximum number of turns of a conversation that sets none", _POSITIVE_INTEGER
     )
     concurrency: int = _setting(4, "number of trials that run at the same time", _POSITIVE_INTEGER)
+    worker_timeout: float = _setting(
+        15.0, "time without a sign of life after which a trial on Temporal is given to another worker", _SECONDS
+    )
     seed: int = _setting(0, "number from which ids and all random choices follow", _SEED)
     isolate: IsolationMode = _setting(  # noqa: RUF009  (a field)
         "auto",

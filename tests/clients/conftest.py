@@ -37,6 +37,13 @@ ROUND_TRIPS = {
     "test_sftp.py": ("test_sftp_puts_gets_renames_and_removes",),
     "browser_agents/test_browser_agents.py": ("test_playwright_in_node_passes", "test_the_guide_quotes_the_examples"),
     "cds_judges/test_sandbox_service.py": ("test_judge_accepts_the_discovery_document",),
+    "temporal/test_temporal.py": (
+        "test_run_on_temporal_equals_a_local_run_although_a_worker_and_the_server_are_killed",
+        "test_runs_that_need_this_machine_are_refused",
+        "test_server_that_does_not_answer_is_named",
+        "test_address_names_server_and_namespace",
+        "test_other_addresses_are_refused",
+    ),
     "fax_tools/test_libtiff.py": ("test_tiffinfo_decodes_each_page_as_group_4_fax",),
     "fax_tools/test_poppler.py": ("test_pdfinfo_gives_the_size_of_each_page_on_paper",),
     "mail_clients/test_nodemailer.py": ("test_nodemailer_sends_and_is_refused",),

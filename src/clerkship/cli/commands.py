@@ -121,6 +121,10 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.push:pull",
         "Fetch the folder of a benchmark from a server, byte for byte.",
     ),
+    "worker": CommandEntry(
+        "clerkship.cli.worker:worker",
+        "Run trials of `clerkship run --on temporal://…` on this machine, until Ctrl-C.",
+    ),
     "backup": CommandEntry("clerkship.cli.backup:backup", "Back up the data of a server, which may run meanwhile."),
     "restore": CommandEntry("clerkship.cli.backup:restore", "Restore a backup of a server into a new data folder."),
     "keys": GroupEntry(

@@ -54,7 +54,8 @@ class ServerOptions:
             "--on",
             metavar="URL",
             help="Run a published version of this server, such as chart@1. The agent works here, all else there. "
-            "Options about people, models, limits and recordings have no effect there and are refused.",
+            "Options about people, models, limits and recordings have no effect there and are refused. "
+            "With temporal://HOST[:PORT][/NAMESPACE], run the trials on the workers of a Temporal server.",
             rich_help_panel="Server",
         ),
     ] = None
@@ -96,6 +97,13 @@ def run(
 
         clerkship run chart@1 --on https://tests.example.org --key-file solver.key --agent python:my_agent:Agent
     """
+    if server.on is not None and server.on.startswith("temporal:"):
+        others = {"--watch": repeat.watch, "--last-failed": repeat.last_failed}
+        others |= {"--key-file": server.key_file is not None, "--scored": server.scored}
+        refuse_together("--on temporal://", others)
+        show = load("clerkship.cli.running:run_and_show")
+        result, _ = show(request, output, results, verbose=verbose, on=server.on)
+        raise typer.Exit(result.exit_code())
     if server.on is not None:
         others = {"--watch": repeat.watch, "--last-failed": repeat.last_failed, "--results": results is not None}
         refuse_together("--on", others)
@@ -151,6 +159,12 @@ def resume(
         str | None,
         typer.Option("--agent", "-a", metavar="AGENT", help="The same agent, if its name was not stored completely."),
     ] = None,
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on", metavar="URL", help="Run the trials on the workers of a Temporal server: temporal://HOST[:PORT]."
+        ),
+    ] = None,
     resources: RepeatedRunOptions,
     headers: AgentHeaders = (),
     output: OutputOptions,
@@ -166,7 +180,7 @@ def resume(
     """
     raise typer.Exit(
         load("clerkship.cli.running_stored:resume_and_show")(
-            run, agent, headers, resources, output, retry_errored=errored
+            run, agent, headers, resources, output, retry_errored=errored, on=on
         )
     )
 

@@ -10,6 +10,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from clerkship.by_name import load
 from clerkship.cli.agent_console import agents_print_to_stderr
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json, print_report_paths, print_unrecorded_trials, print_warning
@@ -31,7 +32,8 @@ from clerkship.service.planning.plan import RunPlan
 from clerkship.service.reading import RunView, show_run
 from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import ReportTargets
-from clerkship.service.running import RunResult, TrialObserver, execute
+from clerkship.service.running import HERE, Executor, RunResult, TrialObserver, execute
+from clerkship.service.temporal.address import TemporalAddress, require_temporal
 from clerkship.settings import Settings, get_command_prefix, load_settings, override_isolation, override_settings
 from clerkship.store.contract import Store
 from clerkship.store.sqlite import open_store
@@ -55,13 +57,18 @@ class RunPresenter:
     catalog: RegisteredCatalog
     _: KW_ONLY
     json: bool = False
+    executor: Executor = HERE
+    """Runs the trials."""
     verbose: bool = False
     """Whether to name the files that were skipped."""
 
     def execute(self, plan: RunPlan, description: str = "") -> tuple[RunResult, RunView]:
         """Announce a plan, execute it with progress, and show the result."""
         self.announce(plan, description)
-        return self.follow(plan, plan.expected(), lambda watch: execute(plan, self.store, self.catalog, [watch]))
+        return self.follow(plan, plan.expected(), self._execute(plan))
+
+    def _execute(self, plan: RunPlan) -> Callable[[TrialObserver], RunResult]:
+        return lambda watch: execute(plan, self.store, self.catalog, [watch], self.executor)
 
     def announce(self, plan: RunPlan, description: str = "") -> None:
         """Print what is about to run, and the warnings."""
@@ -181,7 +188,7 @@ def print_unmatched_requests(console: Console, result: RunResult) -> None:
 
 @contextmanager
 def open_stored_run(
-    reference: str, resources: RepeatedRunOptions, output: OutputOptions
+    reference: str, resources: RepeatedRunOptions, output: OutputOptions, on: str | None = None
 ) -> Iterator[tuple[RunPresenter, Settings]]:
     """Open the store of a run that another starts from, with the settings of the options and of that run."""
     settings, targets = override_isolation(load_settings(), resources.isolate), output.reports()
@@ -189,7 +196,19 @@ def open_stored_run(
     path = output.store or settings.store
     with open_store(settings, path) as store:
         limits = override_settings(settings, concurrency=resources.concurrency or store.run(reference).concurrency)
-        yield RunPresenter(store, path, targets, build_catalog(), json=output.json), limits
+        catalog = build_catalog()
+        executor = build_executor(on, catalog)
+        yield RunPresenter(store, path, targets, catalog, json=output.json, executor=executor), limits
+
+
+def build_executor(on: str | None, catalog: RegisteredCatalog) -> Executor:
+    """Return what runs trials: this process, or the Temporal server at an address."""
+    if on is None:
+        return HERE
+    address = TemporalAddress.parse(on, "--on")
+    require_temporal("--on temporal://")
+    executor: Executor = load("clerkship.service.temporal.executor:TemporalExecutor")(address, catalog)
+    return executor
 
 
 def print_recording(console: Console, report: RecordingReport | None) -> None:

@@ -7,7 +7,7 @@ from rich.markup import escape
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json
 from clerkship.cli.report_options import OutputOptions
-from clerkship.cli.run_output import RunPresenter
+from clerkship.cli.run_output import RunPresenter, build_executor
 from clerkship.service.planning.plan import plan_run
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.reading import RunView
@@ -19,7 +19,12 @@ from clerkship.store.sqlite import open_store
 
 
 def run_and_show(
-    request: RunRequest, output: OutputOptions, results: str | None = None, *, verbose: bool = False
+    request: RunRequest,
+    output: OutputOptions,
+    results: str | None = None,
+    *,
+    verbose: bool = False,
+    on: str | None = None,
 ) -> tuple[RunResult, RunView]:
     """Plan a run, execute it, print it and write its reports."""
     targets, settings, catalog = (
@@ -30,7 +35,15 @@ def run_and_show(
     plan = plan_run(request, settings, catalog)
     check_results_writable(targets, plan.run.path)
     with open_store(settings, create=True) as store:
-        presenter = RunPresenter(store, settings.store, targets, catalog, json=output.json, verbose=verbose)
+        presenter = RunPresenter(
+            store,
+            settings.store,
+            targets,
+            catalog,
+            json=output.json,
+            verbose=verbose,
+            executor=build_executor(on, catalog),
+        )
         return presenter.execute(plan)
 
 

@@ -39,9 +39,10 @@ def resume_and_show(
     output: OutputOptions,
     *,
     retry_errored: bool,
+    on: str | None = None,
 ) -> int:
     """Finish a run, print it, and return the exit code."""
-    with open_stored_run(run, resources, output) as (presenter, settings):
+    with open_stored_run(run, resources, output, on) as (presenter, settings):
         store, catalog = presenter.store, presenter.catalog
         resumed = plan_resume(
             store, run, catalog, add_headers(headers, settings), agent=agent, retry_errored=retry_errored
@@ -52,7 +53,10 @@ def resume_and_show(
             out().print(f"[quiet]{escape(plan.run.id)} has no trials left to run[/]")
             return plan.run.exit_code(store.counts(plan.run.id))
         presenter.announce(plan, f"{resumed.left} of {plan.run.total} trials left")
-        result, _ = presenter.follow(plan, resumed.left, lambda watch: resume_run(resumed, store, catalog, [watch]))
+        executor = presenter.executor
+        result, _ = presenter.follow(
+            plan, resumed.left, lambda watch: resume_run(resumed, store, catalog, [watch], executor)
+        )
     return result.exit_code()
 
 

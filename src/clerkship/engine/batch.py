@@ -65,7 +65,7 @@ class TrialBatch:
         self._unfinished = len(self.jobs)
         try:
             self._start_worker()
-            while self._unfinished and not self._stopping:
+            while self._has_work() and not self._stopping:
                 self._process(self._collect(self._wait_seconds()))
                 self._watch()
                 self._repeat_alone()
@@ -74,6 +74,9 @@ class TrialBatch:
                 self._stop()
         finally:
             self._end_workers()
+
+    def _has_work(self) -> bool:
+        return self._unfinished > 0
 
     def stop(self) -> None:
         """Ask the batch to stop. Can be called from any thread, and by a signal handler.

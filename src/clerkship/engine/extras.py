@@ -94,3 +94,14 @@ def _describe_tasks(names: Sequence[str]) -> str:
         return f"{names[0]!r} needs it"
     listing = ", ".join(map(repr, names[:MAX_NAMED_TASKS])) + ("…" if len(names) > MAX_NAMED_TASKS else "")
     return f"{len(names)} tasks need it: {listing}"
+
+
+def find_used_extras(task: TaskInEnvironment, catalog: RegisteredCatalog) -> set[str]:
+    """Return the extras that are installed here and that the sandboxes of a task use.
+
+    Without one, a sandbox would do less, so that the log of a trial would differ.
+    """
+    specs = [catalog.simulator(kind) for kind in {each.kind for each in task.environment.simulators.values()}]
+    extras = {extra.name for spec in specs for extra in spec.extras}
+    extras |= {listener.extra for spec in specs for listener in spec.listeners if listener.extra}
+    return {extra for extra in extras if is_installed(extra)}

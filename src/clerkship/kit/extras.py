@@ -16,6 +16,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "sftp": ("asyncssh",),
     "sign": ("cryptography",),
     "smtp": ("aiosmtpd", "cryptography"),
+    "temporal": ("temporalio",),
     "websocket": ("websockets",),
 }
 """The modules that each extra of pyproject.toml installs."""

@@ -22,7 +22,7 @@ from clerkship.service.fork_points import load_fork_point
 from clerkship.service.isolating import choose_resumed_level
 from clerkship.service.planning.plan import RunPlan, build_plan, choose_models
 from clerkship.service.planning.stored import open_stored_run
-from clerkship.service.running import RunResult, TrialObserver, run_schedule
+from clerkship.service.running import HERE, Executor, HeldRun, RunResult, TrialObserver, run_schedule
 from clerkship.service.stored_runs import load_plan, load_snapshots, require_resumable
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
@@ -53,6 +53,22 @@ def plan_resume(
     """Plan the rest of a run that was killed or interrupted. Raise InputError if it cannot be resumed."""
     run = store.run(reference)
     _require_unfinished(store, run)
+    again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
+    left = sum(outcome.status in again for outcome in store.outcomes(run.id)) + run.count_missing(store.counts(run.id))
+    plan = plan_trials_left(store, run, catalog, settings, agent=agent, checks_agent=left > 0)
+    return ResumePlan(plan, left, again)
+
+
+def plan_trials_left(
+    store: Store,
+    run: BenchmarkRun,
+    catalog: RegisteredCatalog,
+    settings: Settings,
+    *,
+    agent: str | Solver | None = None,
+    checks_agent: bool = True,
+) -> RunPlan:
+    """Plan further trials of a run. Raise InputError unless agent, isolation and plug-ins are those it began with."""
     stored = open_stored_run(store, run, agent, settings, catalog)
     solver = stored.solver
     if solver.name != run.solver:
@@ -62,9 +78,7 @@ def plan_resume(
     stored = replace(stored, isolation=choose_resumed_level(run, solver, settings))
     snapshots = load_snapshots(store, run)
     _require_plugins(run, snapshots, catalog)
-    again: tuple[Status, ...] = ("cancelled", "errored") if retry_errored else ("cancelled",)
-    left = sum(outcome.status in again for outcome in store.outcomes(run.id)) + run.count_missing(store.counts(run.id))
-    if left:
+    if checks_agent:
         stored.check_agent()
     frozen = stored.freeze(
         snapshots,
@@ -73,7 +87,7 @@ def plan_resume(
         resumed=run.model_copy(update={"isolation": stored.isolation}),
         prefix=load_fork_point(store, run, catalog),
     )
-    return ResumePlan(build_plan(frozen, choose_models(frozen)), left, again)
+    return build_plan(frozen, choose_models(frozen))
 
 
 def _require_unfinished(store: Store, run: BenchmarkRun) -> None:
@@ -105,7 +119,11 @@ def _format_plugins(plugins: Mapping[str, str]) -> str:
 
 
 def resume(
-    resumed: ResumePlan, store: Store, catalog: RegisteredCatalog, watch: Iterable[TrialObserver] = ()
+    resumed: ResumePlan,
+    store: Store,
+    catalog: RegisteredCatalog,
+    watch: Iterable[TrialObserver] = (),
+    executor: Executor = HERE,
 ) -> RunResult:
     """Finish a run. A trial that was started but not saved is stored as an interrupted attempt.
 
@@ -115,6 +133,7 @@ def resume(
     if not resumed.left and run.status == "completed":
         return RunResult(run, store.counts(run.id))
     check_limit()
+    executor.check(plan)
     built = plan.build(catalog)
     with store.hold(run.id) as hold:
         require_resumable(store, run.id)
@@ -125,7 +144,7 @@ def resume(
         ledger.add(store.save(cut_short, ledger.last))
         schedule = TrialSchedule(built, plan.plan, run.id, store.outcomes(run.id), resumed.again, shard=run.shard)
         plan = replace(plan, used=_sum_calls(store, run.id)) if plan.call_limits.are_set else plan
-        return run_schedule(plan, schedule, store, hold, ledger, watch)
+        return run_schedule(plan, schedule, HeldRun(store, hold, ledger), watch, executor)
 
 
 def _sum_calls(store: Store, run_id: str) -> CallUse:

@@ -1,10 +1,11 @@
 """Execute a plan: run its trials, save each one, and end the run."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, cast, runtime_checkable
 
 from clerkship.by_name import load
 from clerkship.engine.batch import TrialBatch
@@ -28,6 +29,7 @@ from clerkship.store.contract import RunLock, Store
 from clerkship.store.seal import Ledger
 
 if TYPE_CHECKING:
+    from clerkship.playground.playground import Playground
     from clerkship.traces.exporter import TraceExporter
 
 TrialObserver = Callable[[TaskRun], None]
@@ -74,40 +76,53 @@ class RunResult:
         return 2 if self.tape is not None and self.tape.failed and code in (0, 1) else code
 
 
-def execute(plan: RunPlan, store: Store, catalog: RegisteredCatalog, watch: Iterable[TrialObserver] = ()) -> RunResult:
-    """Run a plan to its end, or until Ctrl-C. Each finished trial is saved before observers see it."""
-    check_limit()
-    commit = "" if plan.run.is_replayed else read_commit(Path.cwd())
-    plan = replace(plan, run=with_free_id(plan.run, store).model_copy(update={"commit": commit}))
-    built = plan.build(catalog)
-    with store.hold(plan.run.id) as hold:
-        store.open_run(plan.run, plan.frozen())
-        schedule = TrialSchedule(built, plan.plan, plan.run.id, shard=plan.run.shard)
-        return run_schedule(plan, schedule, store, hold, store.ledger(plan.run.id), watch)
+class BatchOutcome(NamedTuple):
+    """How the work on the trials of a run ended."""
+
+    is_cancelled: bool
+    unplaced: dict[str, Any] | None = None
+    """Requests that belong to no running trial."""
+    untraced: str = ""
+    """Why traces could not be sent."""
 
 
-def run_schedule(
-    plan: RunPlan,
-    schedule: TrialSchedule,
-    store: Store,
-    hold: RunLock,
-    ledger: Ledger,
-    watch: Iterable[TrialObserver] = (),
-) -> RunResult:
-    """Run the scheduled trials of a run that is open and locked.
+@dataclass(frozen=True)
+class TrialWork:
+    """The trials of a run that are to be run, and what is called with those that begin and finish."""
 
-    The seals of saved trials are added to the ledger. The ledger is in memory, where an agent that writes to the
-    store cannot change it.
-    """
-    watchers, recording = tuple(watch), plan.models.session
+    plan: RunPlan
+    schedule: TrialSchedule
+    save: Callable[[list[FinishedTrial]], None]
+    """Saves trials. Called from the thread that began the work."""
+    begin: Callable[[Attempt], None]
+    """Records that a trial begins in this process. Called from any thread."""
+    store: Path
 
-    def save(finished: list[FinishedTrial]) -> None:
-        ledger.add(store.save(finished, ledger.last))
-        recording.trials_ended(item.task_run for item in finished)
-        for item in finished:
-            for tell in watchers:
-                tell(item.task_run)
 
+class Executor(Protocol):
+    """Runs the trials of a run: in this process, or on other machines."""
+
+    def check(self, plan: RunPlan) -> None:
+        """Raise InputError for a run that it cannot run."""
+
+    def run(self, work: TrialWork) -> AbstractContextManager[BatchOutcome]:
+        """Run trials until they are done or stopped. Inside the context, a stop signal raises no exception."""
+
+
+class HeldRun(NamedTuple):
+    """A run in a store, locked by this process."""
+
+    store: Store
+    lock: RunLock
+    ledger: Ledger
+    """The seals of its trials. They are in memory, where an agent that writes to the store cannot change them."""
+
+
+@contextmanager
+def open_context(
+    plan: RunPlan, begin: Callable[[Attempt], None], store: Path, watch: "Callable[[Playground], None] | None" = None
+) -> Iterator[BatchContext]:
+    """Open what all trials of a run in this process share: the gateway, listeners and models. Isolate its agents."""
     gateway = Gateway(plan.outbound)
     models = gateway.models = plan.models.open_proxy(plan.solver)
     if models is not None:
@@ -117,39 +132,110 @@ def run_schedule(
         plan.solver,
         gateway,
         http.url,
-        _build_start_hook(hold, watchers),
+        begin,
         models=plan.models,
         listeners=listeners,
         accepts_traces=plan.settings.traces == "on" and is_code(plan.solver),
         exporter=_open_exporter(plan),
-        watch=getattr(plan.solver, "watch", None),
+        watch=watch,
     )
-    exporter = context.exporter
-    batch = TrialBatch(schedule.first_trials(), context, limit_agents(plan.concurrency), save, schedule.next_trials)
-    with isolate_solver(plan.solver, plan.run.isolation, plan.hidden, store.path), batch.handle_stop_signals():
+    with isolate_solver(plan.solver, plan.run.isolation, plan.hidden, store):
         try:
-            batch.run()
+            yield context
         finally:
             listeners.close()
             http.close()
             if models is not None:
                 models.close()
             plan.models.close()
-            recording.save()
-            untraced = exporter.close() if exporter is not None else ""
-        is_cancelled = batch.cancelled or (models is not None and models.limits.has_stopped_trials)
-        end: dict[str, Any] = {"status": "cancelled" if is_cancelled else "completed"}
+            plan.models.session.save()
+
+
+class LocalExecutor:
+    """Runs trials in this process."""
+
+    def check(self, plan: RunPlan) -> None:
+        """Do nothing: this process can run all."""
+
+    @contextmanager
+    def run(self, work: TrialWork) -> Iterator[BatchOutcome]:
+        """Run trials in this process, until Ctrl-C."""
+        plan = work.plan
+        with ExitStack() as stack:
+            context = stack.enter_context(
+                open_context(plan, work.begin, work.store, getattr(plan.solver, "watch", None))
+            )
+            untraced = ""
+            first = work.schedule.first_trials()
+            batch = TrialBatch(first, context, limit_agents(plan.concurrency), work.save, work.schedule.next_trials)
+            with batch.handle_stop_signals():
+                try:
+                    batch.run()
+                finally:
+                    stack.close()
+                    untraced = context.exporter.close() if context.exporter is not None else ""
+                models = context.gateway.models
+                is_cancelled = batch.cancelled or (models is not None and models.limits.has_stopped_trials)
+                yield BatchOutcome(is_cancelled, context.gateway.unmatched.data(), untraced)
+
+
+HERE = LocalExecutor()
+
+
+def execute(
+    plan: RunPlan,
+    store: Store,
+    catalog: RegisteredCatalog,
+    watch: Iterable[TrialObserver] = (),
+    executor: Executor = HERE,
+) -> RunResult:
+    """Run a plan to its end, or until Ctrl-C. Each finished trial is saved before observers see it."""
+    check_limit()
+    executor.check(plan)
+    commit = "" if plan.run.is_replayed else read_commit(Path.cwd())
+    plan = replace(plan, run=with_free_id(plan.run, store).model_copy(update={"commit": commit}))
+    built = plan.build(catalog)
+    with store.hold(plan.run.id) as hold:
+        store.open_run(plan.run, plan.frozen())
+        schedule = TrialSchedule(built, plan.plan, plan.run.id, shard=plan.run.shard)
+        return run_schedule(plan, schedule, HeldRun(store, hold, store.ledger(plan.run.id)), watch, executor)
+
+
+def run_schedule(
+    plan: RunPlan,
+    schedule: TrialSchedule,
+    held: HeldRun,
+    watch: Iterable[TrialObserver] = (),
+    executor: Executor = HERE,
+) -> RunResult:
+    """Run the scheduled trials of a run that is open and locked.
+
+    The seals of saved trials are added to the ledger.
+    """
+    store, hold, ledger = held
+    watchers, recording = tuple(watch), plan.models.session
+
+    def save(finished: list[FinishedTrial]) -> None:
+        ledger.add(store.save(finished, ledger.last))
+        recording.trials_ended(item.task_run for item in finished)
+        for item in finished:
+            for tell in watchers:
+                tell(item.task_run)
+
+    work = TrialWork(plan, schedule, save, _build_start_hook(hold, watchers), store.path)
+    with executor.run(work) as outcome:
+        end: dict[str, Any] = {"status": "cancelled" if outcome.is_cancelled else "completed"}
         end["completed_at"] = _compute_end_time(plan.run)
         seals = end_run(store, plan.run.id, end["status"], end["completed_at"], ledger)
-    recorded = recording.finish(whole=not is_cancelled, known=plan.known, trials=plan.plan.trials)
+    recorded = recording.finish(whole=not outcome.is_cancelled, known=plan.known, trials=plan.plan.trials)
     return RunResult(
         plan.run.model_copy(update=end),
         ledger.counts(),
         recorded,
-        unplaced=gateway.unmatched.data(),
+        unplaced=outcome.unplaced,
         seals=seals,
         ledger=ledger,
-        untraced=untraced,
+        untraced=outcome.untraced,
     )
 
 
