@@ -58,6 +58,12 @@ class KillableProcess:
         wait_until(lambda: self._ready in self.output() or not self.is_running(), self.output(), within=60)
         assert self.is_running(), self.output()
 
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        assert self._process is not None
+        return self._process.pid
+
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 
@@ -82,16 +88,17 @@ class KillableProcess:
 
 
 class TemporalServer(KillableProcess):
-    """Temporal's own development server, with its data in a file that outlives it."""
+    """Temporal's own development server, with its data in a file that outlives it, or in memory."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, in_memory: bool = False) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         program = _find_program()
         self.port, http, metrics = _find_free_ports(3)
         self.address = f"127.0.0.1:{self.port}"
         command = [str(program), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(self.port)]
         command += ["--http-port", str(http), "--metrics-port", str(metrics), "--log-level", "error"]
-        super().__init__([*command, "--db-filename", str(folder / "temporal.db")], folder, {})
+        command += [] if in_memory else ["--db-filename", str(folder / "temporal.db")]
+        super().__init__(command, folder, {})
 
     def wait_ready(self) -> None:
         """Wait until it accepts connections."""
@@ -107,7 +114,7 @@ class TemporalServer(KillableProcess):
 class Fleet:
     """A server, its workers, and the ledger of their agents."""
 
-    def __init__(self, folder: Path, stack: ExitStack, *, pause: float = 0.1) -> None:
+    def __init__(self, folder: Path, stack: ExitStack, *, pause: float = 0.1, in_memory: bool = False) -> None:
         self.folder = folder
         folder.mkdir(parents=True, exist_ok=True)
         self._stack = stack
@@ -119,7 +126,7 @@ class Fleet:
             "PAUSE": str(pause),
             "CLERKSHIP_WORKER_TIMEOUT": f"{WORKER_TIMEOUT}",
         }
-        self.server = TemporalServer(folder / "server")
+        self.server = TemporalServer(folder / "server", in_memory=in_memory)
         stack.callback(self.server.end)
         self.server.start()
         self.workers: list[KillableProcess] = []
@@ -146,10 +153,10 @@ class Fleet:
 
 
 @contextmanager
-def open_fleet(folder: Path, *, pause: float = 0.1) -> Iterator[Fleet]:
+def open_fleet(folder: Path, *, pause: float = 0.1, in_memory: bool = False) -> Iterator[Fleet]:
     """Start a server; everything ends with the block."""
     with ExitStack() as stack:
-        yield Fleet(folder, stack, pause=pause)
+        yield Fleet(folder, stack, pause=pause, in_memory=in_memory)
 
 
 def _find_program() -> Path:

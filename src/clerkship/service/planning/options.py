@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 from clerkship.kit.command_option import Option
 from clerkship.model.errors import InputError
-from clerkship.model.run import Shard
 from clerkship.model.run_options import (
     MAX_TOKEN_LIMIT,
     MAX_VOTES,
@@ -445,13 +444,13 @@ class RepeatedRunOptions(TraceOptions, CallLimitOptions, NetworkOptions, Resourc
     """How the trials of a stored run are run again."""
 
 
-def parse_shard(text: str) -> Shard:
-    """Return the shard of a text such as 3/10. Raise InputError for another text."""
+def parse_shard(text: str) -> tuple[int, int]:
+    """Return the number of a shard and how many there are, such as 3/10. Raise InputError for another text."""
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= MAX_SHARDS):
         expected = f"such as 3/10: a number from 1 on, and how many there are, at most {MAX_SHARDS:,}"
         raise InputError.of(f"invalid --shard `{text}` (expected: {expected})")
-    return Shard(number=int(number), count=int(count))
+    return int(number), int(count)
 
 
 def check_model_limits(max_tokens: int | None, model_timeout: float | None) -> None:

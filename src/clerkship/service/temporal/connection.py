@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from temporalio.client import Client
 from temporalio.envconfig import ClientConfig
+from temporalio.runtime import LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.service import RPCError, RPCStatusCode
 
 from clerkship.kit.wall import monotonic
@@ -41,9 +42,15 @@ async def connect(address: TemporalAddress) -> Client:
     config = ClientConfig.load_client_connect_config()
     config["target_host"], config["namespace"] = address
     try:
-        return await Client.connect(**config)
+        return await Client.connect(**config, runtime=_build_runtime())
     except (RuntimeError, RPCError, OSError) as error:
         raise TemporalFailed(f"no Temporal server answers at {address.target}: {error}") from None
+
+
+def _build_runtime() -> Runtime:
+    """Return a runtime that logs errors alone: each retry while a server is away would be a line."""
+    levels = TelemetryFilter(core_level="ERROR", other_level="ERROR")
+    return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=levels)))
 
 
 def is_transient(error: RPCError) -> bool:

@@ -178,8 +178,8 @@ class TrialWorker:
         """Send signs of life."""
         limit = activity.info().heartbeat_timeout or timedelta(seconds=self.settings.worker_timeout)
         while True:
-            activity.heartbeat()
             await asyncio.sleep(limit.total_seconds() / BEATS)
+            activity.heartbeat()
 
     async def _run(self, trial: TrialInput) -> bytes:
         try:
