@@ -356,13 +356,19 @@ def clerkship_result(
     return result
 
 
+def _find_store(config: pytest.Config, given: str) -> Any:
+    """Return the place of the store that an option names."""
+    place = importlib.import_module("clerkship.model.store_place").parse_store_place(given)
+    return config.rootpath / place if isinstance(place, Path) else place
+
+
 @pytest.fixture
 def clerkship(request: pytest.FixtureRequest) -> Iterator[Clerkship]:
     """Run tasks with an agent: `assert clerkship.run("suites/clinic", agent=MyAgent).passed`."""
     config = request.config
     given = config.getoption("--clerkship-store") or config.getini("clerkship_store")
     folder = None if given else request.getfixturevalue("tmp_path") / ".clerkship"
-    store = config.rootpath / given if folder is None else folder / "store.db"
+    store = _find_store(config, given) if folder is None else folder / "store.db"
     testing = importlib.import_module("clerkship.service.testing")
     places = (config.rootpath, Path(request.path).parent)
     practice = testing.ClerkshipFixture(store, places, _open_suites(config))

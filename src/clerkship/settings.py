@@ -17,6 +17,7 @@ from clerkship.model.duration import parse_seconds
 from clerkship.model.errors import InputError
 from clerkship.model.model_choice import DEFAULT_MODEL_TIMEOUT
 from clerkship.model.run_options import MAX_TOKEN_LIMIT, IsolationMode, PersonFacts
+from clerkship.model.store_place import PostgresAddress, StorePlace, parse_store_place
 
 DEFAULT_MAX_TURNS = 50
 DEFAULT_TURN_TIMEOUT = 60.0
@@ -45,6 +46,7 @@ def _address(example: str) -> SettingKind:
     return SettingKind(str, f"an address such as {example}", lambda text: text.startswith(("http://", "https://")))
 
 
+_STORE = SettingKind(parse_store_place, "a path or postgresql://user@host/database")
 _TEXT, _PATH, _SECRET_TEXT = SettingKind(), SettingKind(Path, "a path"), SettingKind()
 _SECONDS = SettingKind(
     parse_seconds,
@@ -73,7 +75,9 @@ def _setting(default: T, about: str, kind: SettingKind = _TEXT, also: str = "") 
 class Settings:
     """All settings; each is read from the variable CLERKSHIP_ and its name."""
 
-    store: Path = _setting(Path(".clerkship/store.db"), "file in which runs are stored", _PATH)  # noqa: RUF009  (a field)
+    store: StorePlace = _setting(  # noqa: RUF009  (a field)
+        Path(".clerkship/store.db"), "file in which runs are stored, or the address of a PostgreSQL database", _STORE
+    )
     cache: Path | None = _setting(  # noqa: RUF009  (a field)
         None, "folder for validated datasets; by default `clerkship` in the user's cache folder", _PATH
     )
@@ -304,6 +308,8 @@ _SECRET_NAME = re.compile(r"(?i)(?:^|_)(?:api_?key|key|token|secret|password|pas
 def find_secrets(settings: Settings, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
     """Return the values to redact: settings that are secrets, and variables whose names look like secrets."""
     own = {item.name: getattr(settings, item.name) for item in fields(Settings) if not item.repr}
+    if isinstance(settings.store, PostgresAddress):
+        own["store"] = settings.store.password
     with suppress(InputError):  # a run reports invalid headers
         own |= find_header_secrets(parse_headers(settings.agent_headers))
     return own | {name: value.strip() for name, value in environ.items() if _SECRET_NAME.search(name)}

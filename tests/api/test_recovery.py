@@ -29,8 +29,8 @@ from clerkship.service.serving.refusals import RequestConflict
 from clerkship.service.serving.run_table import ServedTask
 from clerkship.service.serving.server import Server, open_server
 from clerkship.settings import Settings
-from clerkship.store.connection import WriteTransaction
 from clerkship.store.contract import StoreFailed
+from clerkship.store.database import WriteTransaction
 from tests.api.test_benchmark_runs import Hosted
 from tests.waiting import wait_until
 

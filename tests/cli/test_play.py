@@ -16,7 +16,7 @@ import pytest
 
 from clerkship.cli.app import run as cli
 from clerkship.settings import Settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 from tests.processes import start_process
 from tests.viewer.test_play_session import write_suite
 from tests.waiting import wait_until

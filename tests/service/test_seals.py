@@ -344,7 +344,7 @@ def test_trial_deleted_with_its_seal_is_detected(path: Path) -> None:
 def test_exchanged_parts_of_a_long_log_are_detected(
     suite: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("clerkship.store.sqlite.SEGMENT", 300)
+    monkeypatch.setattr("clerkship.store.sql.SEGMENT", 300)
     with SqliteStore(tmp_path / "store.db") as store:
         TamperingAgent().run(suite / "suite", store)
     assert not check(tmp_path / "store.db").is_changed

@@ -1,7 +1,7 @@
 """Deleting runs: everything of the run goes, and nothing of the others."""
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,9 @@ import pytest
 
 from clerkship.service.rescore import rescore
 from clerkship.store import deletion
+from clerkship.store.connection import connect
 from clerkship.store.contract import RunBusy, StoreFailed, UnknownRun
+from clerkship.store.database import Database
 from clerkship.store.sqlite import SqliteStore
 from tests.workbench import CATALOG, Workbench, unseal
 
@@ -123,13 +125,13 @@ def test_unknown_run_and_start_of_an_id_are_not_deleted(two: Workbench) -> None:
 def test_failed_deletion_changes_nothing(two: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure after most rows are gone rolls all of them back, as the end of the process does."""
     before = read_tables(two.store.path)
-    execute_many = deletion.delete_run
+    execute_many = deletion.delete_runs
 
-    def fails(database: sqlite3.Connection, run_id: str) -> None:
-        execute_many(database, run_id)
+    def fails(database: Database, run_ids: Sequence[str]) -> None:
+        execute_many(database, run_ids)
         raise sqlite3.OperationalError("disk I/O error")
 
-    monkeypatch.setattr(deletion, "delete_run", fails)
+    monkeypatch.setattr(deletion, "delete_runs", fails)
     with pytest.raises(StoreFailed):
         two.store.delete(two.store.run("latest").id)
     assert read_tables(two.store.path) == before
@@ -138,9 +140,9 @@ def test_failed_deletion_changes_nothing(two: Workbench, monkeypatch: pytest.Mon
 @pytest.fixture
 def killed(two: Workbench) -> Iterator[Path]:
     """A copy of the store's files in the middle of a deletion, as a killed process leaves them."""
-    with closing(sqlite3.connect(two.store.path, isolation_level=None)) as database:
+    with closing(connect(two.store.path)) as database:
         database.execute("BEGIN IMMEDIATE")
-        deletion.delete_run(database, two.store.run("latest").id)
+        deletion.delete_runs(database, [two.store.run("latest").id])
         copy = two.store.path.with_name("copy.db")
         for suffix in ("", "-wal"):
             copy.with_name(f"{copy.name}{suffix}").write_bytes(

@@ -210,7 +210,7 @@ def test_older_read_only_store_is_read_without_upgrade(open_folder: Path) -> Non
 
 
 def test_log_is_read_in_segments(bench: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clerkship.store.sqlite.SEGMENT", 300)
+    monkeypatch.setattr("clerkship.store.sql.SEGMENT", 300)
     bench.write("a.yml", TASK)
 
     def busy(task_item: Any, sandboxes: Any) -> None:

@@ -14,7 +14,7 @@ from clerkship.sandbox.request import Refusal
 from clerkship.service.playing import PlayRequest, PlaySession, plan_play
 from clerkship.service.running import RunResult, execute
 from clerkship.settings import Settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 from clerkship.viewer.answering import respond
 from clerkship.viewer.application import LocalViewer
 from clerkship.viewer.context import ViewerContext

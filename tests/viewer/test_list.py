@@ -11,7 +11,8 @@ import pytest
 from clerkship.kit.statistics import wilson_interval
 from clerkship.sandbox.request import QueryParams, Reply, Request
 from clerkship.settings import Settings
-from clerkship.store.sqlite import SqliteStore, open_store
+from clerkship.store.opening import open_store
+from clerkship.store.sqlite import SqliteStore
 from clerkship.viewer import figures, runs
 from clerkship.viewer.answering import respond
 from clerkship.viewer.context import ViewerContext

@@ -10,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page, expect
 
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 from tests.viewer.played import SUITES, PlayedTask, play
 from tests.viewer.test_play_session import PHONE, TALK, write_suite
 

@@ -14,7 +14,7 @@ from clerkship.report.labels import rerun_command
 from clerkship.sandbox.request import Refusal
 from clerkship.service.playing import PlayRequest, PlaySession, plan_play
 from clerkship.settings import Settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 from tests.viewer.played import PlayedTask, play
 from tests.waiting import wait_until
 

@@ -10,7 +10,8 @@ from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-unt
 from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 
 from clerkship.settings import Settings
-from clerkship.store.sqlite import SqliteStore, open_store
+from clerkship.store.opening import open_store
+from clerkship.store.sqlite import SqliteStore
 from clerkship.viewer.answering import respond
 from clerkship.viewer.application import LocalViewer
 from clerkship.viewer.context import ViewerContext

@@ -11,7 +11,8 @@ import pytest
 
 from clerkship.sandbox.request import Reply, Request
 from clerkship.settings import Settings
-from clerkship.store.sqlite import SqliteStore, open_store
+from clerkship.store.opening import open_store
+from clerkship.store.sqlite import SqliteStore
 from clerkship.viewer.answering import respond
 from clerkship.viewer.application import LocalViewer
 from clerkship.viewer.context import ViewerContext

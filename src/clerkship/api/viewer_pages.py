@@ -19,7 +19,7 @@ from clerkship.service.serving.refusals import ObjectNotFound
 from clerkship.service.serving.results import is_hidden
 from clerkship.service.serving.server import Server
 from clerkship.store.contract import RunBusy
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 from clerkship.viewer.answering import HTML, describe_refusal, is_public, respond, secure
 from clerkship.viewer.application import read_cookie
 from clerkship.viewer.context import PREFIX, ViewerContext
@@ -106,7 +106,7 @@ class ViewerPages:
         server, is_person = self._server, principal.kind == "person"
         return ViewerContext(
             settings=server.settings,
-            open_store=partial(open_store, server.settings, server.folder / "store.db"),
+            open_store=partial(open_store, server.settings, server.store.place),
             can_change=is_person,
             may_see=lambda run_id: is_person or self._may_see(principal, run_id, hidden=False),
             lists=lambda run_id: is_person or self._may_see(principal, run_id, hidden=True),

@@ -15,7 +15,7 @@ from clerkship.cli.console import (
     report_damage,
     warn_unset,
 )
-from clerkship.cli.options import Json, StorePath
+from clerkship.cli.options import Json, StoreOption
 from clerkship.cli.report_options import Markdown, MarkdownLimit, Report
 from clerkship.report.gates import GatedComparison
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES
@@ -23,7 +23,7 @@ from clerkship.service.comparing import compare_runs, write_comparison
 from clerkship.service.redacting import find_unset_variables
 from clerkship.service.report_targets import ReportTargets
 from clerkship.settings import load_settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 
 
 def compare(
@@ -42,7 +42,7 @@ def compare(
     report: Report = None,
     markdown: Markdown = None,
     markdown_limit: MarkdownLimit = MAX_COMMENT_BYTES,
-    store: StorePath = None,
+    store: StoreOption = None,
     json: Json = False,
 ) -> None:
     """Compare two runs by task, criterion and axis.

@@ -20,14 +20,14 @@ from clerkship.cli.console import (
     report_damage,
     text_column,
 )
-from clerkship.cli.options import Json, StorePath
+from clerkship.cli.options import Json, StoreOption
 from clerkship.cli.report_options import Report
 from clerkship.report.plain_text import to_one_line
 from clerkship.report.run_coverage import RunCoverage
 from clerkship.service.report_targets import STDOUT
 from clerkship.service.run_coverage import measure_run_coverage, write_run_coverage
 from clerkship.settings import load_settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 
 MAX_NAMES = 8
 
@@ -43,7 +43,7 @@ def coverage(
     ] = None,
     all_: Annotated[bool, typer.Option("--all", help="Print all names; otherwise long lists are cut.")] = False,
     report: Report = None,
-    store: StorePath = None,
+    store: StoreOption = None,
     json: Json = False,
 ) -> None:
     """Show what a set of stored runs exercised, and what never.

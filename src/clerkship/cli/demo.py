@@ -9,14 +9,14 @@ import typer
 from rich.markup import escape
 
 from clerkship.cli.console import out
-from clerkship.cli.options import StorePath
+from clerkship.cli.options import StoreOption
 from clerkship.cli.report_options import OutputOptions, Report
 from clerkship.cli.run_output import get_page_path
 from clerkship.cli.running import run_and_show
 from clerkship.cli.up import run_playground
 from clerkship.service.planning.request import RunRequest
 from clerkship.service.up import PlaygroundRequest
-from clerkship.settings import get_command_prefix, has_screen, load_settings, override_settings
+from clerkship.settings import get_command_prefix, has_screen, load_settings
 
 SUITE = Path(__file__).parent.parent / "demo"
 TASK = "Get an MRI authorized"
@@ -31,7 +31,7 @@ HASTY = replace(CAREFUL, agent="python:clerkship.demo.agent:HastyAgent", tasks=(
 def demo(
     *,
     report: Report = None,
-    store: StorePath = None,
+    store: StoreOption = None,
     opens: Annotated[bool, typer.Option("--open/--no-open", help="Open the report in a browser.")] = True,
     is_up: Annotated[
         bool, typer.Option("--up", help="Start the playground of the second task instead, to work it by hand.")
@@ -62,7 +62,7 @@ def demo(
         if result.run.status == "cancelled":
             raise typer.Exit(130)
         unexpected += [each.task for each in view.task_runs if each.verdict != expected]
-    page = report or get_page_path(override_settings(load_settings(), store=store).store, result.run.id)
+    page = report or get_page_path(output.place or load_settings().store, result.run.id)
     address = f"{page.resolve().as_uri()}#failed"
     _print_next_steps(unexpected, address)
     if opens and out().is_terminal and has_screen():

@@ -7,13 +7,13 @@ import typer
 from clerkship.by_name import load
 from clerkship.cli.console import err, print_report_paths, warn_unset
 from clerkship.cli.groups import grouped
-from clerkship.cli.options import StorePath
+from clerkship.cli.options import StoreOption
 from clerkship.cli.report_options import ExportOptions
 from clerkship.model.errors import InputError
 from clerkship.service.redacting import find_unset_variables
 from clerkship.service.report_targets import STDOUT, ReportTargets, check_writable
 from clerkship.settings import load_settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 
 
 @grouped
@@ -24,7 +24,7 @@ def export(
         typer.Argument(metavar="RUNS", help="Ids of runs or their starts, or `latest~1`. [default: latest]"),
     ] = None,
     formats: ExportOptions,
-    store: StorePath = None,
+    store: StoreOption = None,
 ) -> None:
     """Export stored runs: results as CSV, trajectories in ATIF, or logs of Inspect.
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import err, number_column, out, plain_table, print_json, print_warning, text_column
 from clerkship.cli.groups import grouped
-from clerkship.cli.options import Json, RunReference, StorePath
+from clerkship.cli.options import Json, RunReference, StoreOption
 from clerkship.cli.progress import ProgressBar
 from clerkship.cli.run_output import print_recording
 from clerkship.cli.verdicts import interval_cells, print_indented, print_judge_evidence, print_labelled
@@ -29,7 +29,7 @@ from clerkship.service.calibrating import (
 from clerkship.service.calibrating import calibrate as run_calibration
 from clerkship.service.labelling import VerdictLabel, label_verdict
 from clerkship.settings import load_settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 
 MAX_SHOWN = 50
 
@@ -44,7 +44,7 @@ def calibrate(
     max_false_passes: Annotated[
         int | None, typer.Option(metavar="N", help="Exit with 1 if there are more false passes.", min=0)
     ] = None,
-    store: StorePath = None,
+    store: StoreOption = None,
     json: Json = False,
 ) -> None:
     """Compare a judge with labelled conversations and print the agreement.
@@ -264,7 +264,7 @@ def label(
         Path | None,
         typer.Option(metavar="FILE", help="Labelled set. [default: labelled.yml in the folder of the store]"),
     ] = None,
-    store: StorePath = None,
+    store: StoreOption = None,
     json: Json = False,
 ) -> None:
     """Label the verdict of a judge as right or wrong, for `clerkship judge calibrate`.

@@ -11,14 +11,14 @@ from rich.table import Column
 
 from clerkship.by_name import load
 from clerkship.cli.console import err, number_column, out, plain_table, print_changes, print_json, report_damage
-from clerkship.cli.options import Json, StorePath
+from clerkship.cli.options import Json, StoreOption
 from clerkship.cli.outcome_style import describe_unfinished_run, style_outcome
 from clerkship.model.run import BenchmarkRun, Counts
 from clerkship.model.seals import SealCheck
 from clerkship.report.outcome import GRADED, count_outcomes
 from clerkship.settings import get_command_prefix, load_settings
 from clerkship.store.contract import Store
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 
 _ListedRun = tuple[BenchmarkRun, Counts, str]
 MAX_AGENT_LENGTH = 24
@@ -39,7 +39,7 @@ def list_runs(
         typer.Option("--verdict", metavar="OUTCOME", help="Only runs with such a trial: `fail`, `errored`, …"),
     ] = "",
     label: Annotated[str, typer.Option("--label", help="Only runs with this label.")] = "",
-    store: StorePath = None,
+    store: StoreOption = None,
     json: Json = False,
 ) -> None:
     """List stored runs, newest first.

@@ -7,17 +7,17 @@ import typer
 from rich.markup import escape
 
 from clerkship.cli.console import out, print_json
-from clerkship.cli.options import Json, RunReference, StorePath
+from clerkship.cli.options import Json, RunReference, StoreOption
 from clerkship.model.errors import InputError
 from clerkship.service.run_list import label_run
 from clerkship.settings import load_settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 
 
 def label(
     run: RunReference,
     text: Annotated[str, typer.Argument(help="The label; an empty one removes it.")],
-    store: StorePath = None,
+    store: StoreOption = None,
     json: Json = False,
 ) -> None:
     """Give a stored run a label, which lists and reports show.
@@ -45,7 +45,7 @@ def label(
 def delete(
     run: RunReference,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")] = False,
-    store: StorePath = None,
+    store: StoreOption = None,
     json: Json = False,
 ) -> None:
     """Delete a stored run with all its trials and logs.

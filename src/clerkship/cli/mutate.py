@@ -19,6 +19,7 @@ from clerkship.cli.console import number_column, out, plain_table, print_json
 from clerkship.cli.groups import grouped
 from clerkship.cli.options import Json
 from clerkship.cli.suite import AttackProgress, print_recorded
+from clerkship.model.store_place import parse_store_place
 from clerkship.service.attacking import AttackOptions
 from clerkship.service.mutating import CRASHED, MIN_RATE, NO_MUTANTS, MutantResult, MutateRequest, MutationReport
 from clerkship.service.mutating import mutate as mutate_suite
@@ -48,8 +49,8 @@ def mutate(
     ] = MIN_RATE,
     options: AttackOptions,
     store: Annotated[
-        Path | None,
-        typer.Option("--store", metavar="FILE", help="Store the runs in this file. [default: they are not stored]"),
+        str | None,
+        typer.Option("--store", metavar="STORE", help="Store the runs there. [default: they are not stored]"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -75,7 +76,12 @@ def mutate(
         clerkship suite mutate practice --all --json
     """
     request = MutateRequest(
-        path=path, only=tuple(only or ()), all=all_, min_rate=min_rate, store=store, **vars(options)
+        path=path,
+        only=tuple(only or ()),
+        all=all_,
+        min_rate=min_rate,
+        store=parse_store_place(store) if store is not None else None,
+        **vars(options),
     )
     with agents_print_to_stderr(), AttackProgress(out(), _RUNS, quiet=json) as progress:
         report = mutate_suite(request, load_settings(), build_catalog(), progress.follow)

@@ -1,15 +1,14 @@
 """Options that several commands share."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Also name the files that are skipped.")]
-StorePath = Annotated[
-    Path | None,
-    typer.Option("--store", metavar="FILE", help="Store file. [default: .clerkship/store.db]"),
+StoreOption = Annotated[
+    str | None,
+    typer.Option("--store", metavar="STORE", help="Store file, or postgresql://…. [default: .clerkship/store.db]"),
 ]
 RunReference = Annotated[str, typer.Argument(metavar="RUN", help="Id of a run or its start, or `latest`, `latest~1`.")]
 

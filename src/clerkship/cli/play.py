@@ -19,7 +19,7 @@ from clerkship.service.playing import PlayRequest, PlaySession, plan_play
 from clerkship.service.reading import RunView
 from clerkship.service.redacting import build_run_redactor
 from clerkship.settings import has_screen, load_settings, override_settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 from clerkship.viewer.answering import respond
 from clerkship.viewer.application import LocalViewer
 from clerkship.viewer.context import ViewerContext
@@ -54,7 +54,7 @@ def play(
         clerkship play --from chart@1 "Move an appointment" --no-open
     """
     targets, catalog = output.reports(), build_catalog()
-    settings = override_settings(load_settings(), store=output.store)
+    settings = override_settings(load_settings(), store=output.place)
     session = PlaySession(request.timeout)
     plan = plan_play(request, session, settings, catalog)
     context = ViewerContext(settings, partial(open_store, settings), play=session)

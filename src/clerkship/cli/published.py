@@ -23,7 +23,7 @@ from clerkship.cli.console import (
     text_column,
 )
 from clerkship.cli.groups import grouped
-from clerkship.cli.options import Json, StorePath
+from clerkship.cli.options import Json, StoreOption
 from clerkship.cli.published_card import print_card, print_scores
 from clerkship.cli.suite import AttackProgress, print_recorded
 from clerkship.model.errors import InputError
@@ -41,7 +41,7 @@ from clerkship.service.published_versions import (
     withdraw_version,
 )
 from clerkship.settings import load_settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 from clerkship.suite_files.published.comparing import VersionDifference
 
 MAX_TASKS = 10
@@ -177,7 +177,7 @@ def _print_differences(console: Console, differences: list[VersionDifference]) -
 
 
 @grouped
-def verify(request: VerifyRequest, store: StorePath = None, json: Json = False) -> None:
+def verify(request: VerifyRequest, store: StoreOption = None, json: Json = False) -> None:
     """Check that a published version is unchanged, and that its tasks can be solved and are not passed by doing
     nothing.
 

@@ -6,8 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from clerkship.cli.options import Json, StorePath
+from clerkship.cli.options import Json, StoreOption
 from clerkship.model.errors import InputError
+from clerkship.model.store_place import StorePlace, parse_store_place
 from clerkship.report.markdown_page import MAX_COMMENT_BYTES, MAX_SUMMARY_BYTES, MIN_PAGE_BYTES
 from clerkship.service.report_targets import ExportTargets, ReportTargets, ResultsFolder, check_writable
 
@@ -77,8 +78,13 @@ class ReportOptions(ExportOptions):
 class OutputOptions(ReportOptions):
     """Where to store a run, where to write reports, and how to print it."""
 
-    store: StorePath = None
+    store: StoreOption = None
     json: Json = False
+
+    @property
+    def place(self) -> StorePlace | None:
+        """Where to store it, if another place than that of the settings."""
+        return None if self.store is None else parse_store_place(self.store)
 
     def reports(self, results: str | None = None) -> ReportTargets:
         """Return the reports to write after a run; raise InputError if one could not be written."""

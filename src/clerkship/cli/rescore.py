@@ -10,7 +10,7 @@ from clerkship.cli.catalog import build_catalog
 from clerkship.cli.comparison import print_comparison
 from clerkship.cli.console import out, print_json, print_notes
 from clerkship.cli.groups import grouped
-from clerkship.cli.options import Json, RunReference, StorePath
+from clerkship.cli.options import Json, RunReference, StoreOption
 from clerkship.cli.run_output import print_recording, print_ungraded
 from clerkship.cli.verdicts import print_published, print_published_notes
 from clerkship.report.published_version import describe_notes
@@ -18,7 +18,7 @@ from clerkship.service.comparing import compare_runs
 from clerkship.service.rescore import RescoreOptions
 from clerkship.service.rescore import rescore as grade_again
 from clerkship.settings import load_settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 
 
 @grouped
@@ -30,7 +30,7 @@ def rescore(
         typer.Option("--by", metavar="PATH", help="Use the criteria of these files."),
     ] = None,
     judging: RescoreOptions,
-    store: StorePath = None,
+    store: StoreOption = None,
     json: Json = False,
 ) -> None:
     """Grade the logs of a stored run again, without running an agent.

@@ -22,6 +22,7 @@ from clerkship.engine.catalog import RegisteredCatalog
 from clerkship.events.request_line import describe_unmatched_requests
 from clerkship.model.errors import InputProblem
 from clerkship.model.run import BenchmarkRun, Counts
+from clerkship.model.store_place import StorePlace, get_store_folder
 from clerkship.recording.session import RecordingReport
 from clerkship.report.outcome import classify_result
 from clerkship.report.published_version import describe_notes
@@ -36,15 +37,15 @@ from clerkship.service.running import HERE, Executor, RunResult, TrialObserver, 
 from clerkship.service.temporal.address import TemporalAddress, require_temporal
 from clerkship.settings import Settings, get_command_prefix, load_settings, override_isolation, override_settings
 from clerkship.store.contract import Store
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 
 MAX_UNMATCHED_REQUESTS = 5
 MAX_FILES = 5
 
 
-def get_page_path(store: Path, run_id: str) -> Path:
+def get_page_path(store: StorePlace, run_id: str) -> Path:
     """Return where the HTML report of a run is, beside its store, unless another file was named."""
-    return store.parent / "reports" / f"{run_id}.html"
+    return get_store_folder(store) / "reports" / f"{run_id}.html"
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class RunPresenter:
     """Executes plans, prints their runs and writes reports."""
 
     store: Store
-    path: Path
+    path: StorePlace
     targets: ReportTargets
     catalog: RegisteredCatalog
     _: KW_ONLY
@@ -193,7 +194,7 @@ def open_stored_run(
     """Open the store of a run that another starts from, with the settings of the options and of that run."""
     settings, targets = override_isolation(load_settings(), resources.isolate), output.reports()
     settings = choose_collector(resources, settings)
-    path = output.store or settings.store
+    path = output.place or settings.store
     with open_store(settings, path) as store:
         limits = override_settings(settings, concurrency=resources.concurrency or store.run(reference).concurrency)
         catalog = build_catalog()

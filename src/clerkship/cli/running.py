@@ -1,6 +1,7 @@
 """The work of `clerkship run`, imported when the command is used."""
 
 from dataclasses import replace
+from pathlib import Path
 
 from rich.markup import escape
 
@@ -15,7 +16,7 @@ from clerkship.service.report_targets import check_results_writable
 from clerkship.service.running import RunResult
 from clerkship.service.stored_runs import LastFailed, build_no_run_error, find_last_failed
 from clerkship.settings import load_settings, override_settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 
 
 def run_and_show(
@@ -29,7 +30,7 @@ def run_and_show(
     """Plan a run, execute it, print it and write its reports."""
     targets, settings, catalog = (
         output.reports(results),
-        override_settings(load_settings(), store=output.store),
+        override_settings(load_settings(), store=output.place),
         build_catalog(),
     )
     plan = plan_run(request, settings, catalog)
@@ -51,8 +52,8 @@ def run_last_failed_and_show(
     request: RunRequest, output: OutputOptions, results: str | None = None, *, verbose: bool = False
 ) -> int:
     """Run the tasks that did not pass in the last run of the path, and return the exit code: 0 if there are none."""
-    settings = override_settings(load_settings(), store=output.store)
-    if not settings.store.exists():
+    settings = override_settings(load_settings(), store=output.place)
+    if isinstance(settings.store, Path) and not settings.store.exists():
         raise build_no_run_error(request.path, settings.store)
     with open_store(settings) as store:
         last = find_last_failed(store, request.path)

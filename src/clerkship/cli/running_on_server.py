@@ -12,7 +12,7 @@ from clerkship.cli.catalog import build_catalog
 from clerkship.cli.console import out, print_json, print_report_paths
 from clerkship.cli.progress import RunProgress
 from clerkship.cli.report_options import OutputOptions
-from clerkship.cli.run_output import print_ungraded
+from clerkship.cli.run_output import get_page_path, print_ungraded
 from clerkship.cli.verdicts import print_published, print_run
 from clerkship.client import Client
 from clerkship.model.errors import InputError
@@ -37,7 +37,7 @@ def run_on_server_and_show(
 ) -> int:
     """Run a published version of a server with an agent here, print it as a local run, and return the exit code."""
     check_options(request)
-    settings, targets = override_settings(load_settings(), store=output.store), output.reports()
+    settings, targets = override_settings(load_settings(), store=output.place), output.reports()
     key = read_key(key_file, settings)
     _check_targets(targets, key)
     redactor, console = build_secrets_redactor(server_key=key), out()
@@ -54,7 +54,7 @@ def run_on_server_and_show(
             print_ungraded(console, view.run, view.counts)
             console.print(f"[quiet]run[/] {view.run.id} [quiet]at[/] {escape(server)}", soft_wrap=True)
         if targets.html is None and key.startswith(PERSON_PREFIX):
-            report = settings.store.parent / "reports" / f"{view.run.id}.html"
+            report = get_page_path(settings.store, view.run.id)
             targets = ReportTargets(**{**vars(targets), "html": report})
         failed = write_files(targets.files(), partial(_render, view=view, client=client, limit=targets.markdown_limit))
     if failed:

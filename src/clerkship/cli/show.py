@@ -2,7 +2,6 @@
 
 import shlex
 from functools import partial
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -23,11 +22,12 @@ from clerkship.cli.console import (
     warn_unset,
 )
 from clerkship.cli.groups import grouped
-from clerkship.cli.options import Json, RunReference, StorePath
+from clerkship.cli.options import Json, RunReference, StoreOption
 from clerkship.cli.outcome_style import describe_unfinished_run
 from clerkship.cli.report_options import ReportOptions, Results
 from clerkship.cli.verdicts import print_published, print_run
 from clerkship.model.errors import InputError
+from clerkship.model.store_place import parse_store_place
 from clerkship.report.labels import rerun_command
 from clerkship.report.outcome import is_not_recorded
 from clerkship.report.published_version import describe_notes
@@ -36,7 +36,7 @@ from clerkship.service.reading import RunView, show_run
 from clerkship.service.redacting import build_run_redactor, find_unset_variables
 from clerkship.settings import load_settings
 from clerkship.store.contract import Store
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 
 
 @grouped
@@ -66,7 +66,7 @@ def show(
     ] = None,
     reports: ReportOptions,
     results: Results = None,
-    store: StorePath = None,
+    store: StoreOption = None,
     json: Json = False,
 ) -> None:
     """Show a stored run, or one task of it with criteria, conversation and log.
@@ -126,7 +126,7 @@ def _search(view: RunView, words: str, store: Path | None) -> RunView:
     return found
 
 
-def _search(view: RunView, words: str | None, store: Path | None) -> RunView:
+def _search(view: RunView, words: str | None, store: str | None) -> RunView:
     """Return a run with only the trials in which some words occur; unchanged without words."""
     if words is None:
         return view
@@ -146,7 +146,7 @@ def _only_task(store: Store, run: str) -> str:
     return names[0]
 
 
-def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> None:
+def _show_run(view: RunView, *, json: bool, held: bool, store: str | None) -> None:
     if json:
         data = {"run": view.run, "counts": view.counts, "repeats": view.repeats(), "judged": view.judged_data()}
         tasks = {"templates": view.templates_data(), "tasks": view.task_runs, "notes": describe_notes(view.run)}
@@ -154,7 +154,7 @@ def _show_run(view: RunView, *, json: bool, held: bool, store: Path | None) -> N
         return
     lineage = f"  [quiet]{view.run.lineage}[/]" if view.run.lineage else ""
     out().print(f"[bold]{escape(view.run.name)}[/]  {view.run.id}  [quiet]agent[/] {escape(view.run.solver)}{lineage}")
-    store_option = f" --store {shlex.quote(str(store))}" if store else ""
+    store_option = f" --store {shlex.quote(str(parse_store_place(store)))}" if store else ""
     status = describe_unfinished_run(view.run, held=held, store_option=store_option)
     if status:
         out().print(status, soft_wrap=True)

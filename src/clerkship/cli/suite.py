@@ -20,6 +20,7 @@ from clerkship.cli.options import Json
 from clerkship.cli.progress import ProgressBar
 from clerkship.model.errors import InputError
 from clerkship.model.run import TaskRun
+from clerkship.model.store_place import parse_store_place
 from clerkship.service.attacking import AttackOptions, AttackOutcome, AttackReport, AttackRequest, list_attacks
 from clerkship.service.attacking import attack as attack_suite
 from clerkship.service.published_scores import record_attacks
@@ -44,8 +45,8 @@ def attack(
     list_: Annotated[bool, typer.Option("--list", help="List the strategies and exit.")] = False,
     options: AttackOptions,
     store: Annotated[
-        Path | None,
-        typer.Option("--store", metavar="FILE", help="Store the runs in this file. [default: they are not stored]"),
+        str | None,
+        typer.Option("--store", metavar="STORE", help="Store the runs there. [default: they are not stored]"),
     ] = None,
     json: Json = False,
 ) -> None:
@@ -74,7 +75,12 @@ def attack(
         return _print_strategies(json=json)
     if path is None:
         raise InputError.of("PATH is missing", hint="give a folder or a file; --list lists the strategies")
-    request = AttackRequest(path=path, only=tuple(only or ()), store=store, **vars(options))
+    request = AttackRequest(
+        path=path,
+        only=tuple(only or ()),
+        store=parse_store_place(store) if store is not None else None,
+        **vars(options),
+    )
     total = len(request.only or STRATEGIES)
     with agents_print_to_stderr(), AttackProgress(out(), total, quiet=json) as progress:
         report = attack_suite(request, load_settings(), build_catalog(), progress.follow)

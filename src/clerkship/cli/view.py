@@ -15,9 +15,10 @@ from rich.markup import escape
 from clerkship.by_name import load
 from clerkship.cli.console import out, print_json_line
 from clerkship.kit.stop_signals import StopFlag, handle_stop_signals
+from clerkship.model.store_place import parse_store_place
 from clerkship.service.server_key import KeyFile
 from clerkship.settings import Settings, load_settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 from clerkship.viewer.answering import respond
 from clerkship.viewer.application import Answer, LocalViewer
 from clerkship.viewer.context import ViewerContext
@@ -54,6 +55,7 @@ def view(
         clerkship view https://tests.example.org/clerkship
     """
     settings = load_settings()
+    shown = str(parse_store_place(source)) if source is not None else str(settings.store)
     stopped = StopFlag()
     with (
         handle_stop_signals(stopped.set),
@@ -61,9 +63,9 @@ def view(
         LocalViewer(answer, port) as viewer,
     ):
         if json:
-            print_json_line({"url": viewer.url, "source": source or str(settings.store)})
+            print_json_line({"url": viewer.url, "source": shown})
         else:
-            out().print(f"[bold]Clerkship[/] shows [place]{escape(source or str(settings.store))}[/]", soft_wrap=True)
+            out().print(f"[bold]Clerkship[/] shows [place]{escape(shown)}[/]", soft_wrap=True)
             out().print(f"[quiet]open[/]  {escape(viewer.url)}", soft_wrap=True)
             out().print("[quiet]stop[/]  Ctrl-C", soft_wrap=True)
         Thread(target=load("clerkship.viewer.routes:import_handlers"), name="imports").start()
@@ -80,8 +82,8 @@ def _open_answer(source: str | None, settings: Settings, key_file: Path | None) 
             source, key_file, settings
         )
         return forwarding
-    path = Path(source) if source is not None else settings.store
+    path = parse_store_place(source) if source is not None else settings.store
     open_store(settings, path).close()  # says now what is wrong with it
-    option = f" --store {shlex.quote(source)}" if source is not None else ""
+    option = f" --store {shlex.quote(str(path))}" if source is not None else ""
     opener = partial(open_store, settings, path)
     return nullcontext(partial(respond, ViewerContext(settings, opener, store_option=option)))

@@ -36,7 +36,7 @@ def watch_and_run(request: RunRequest, output: OutputOptions, arguments: Sequenc
     if not path.exists():
         raise InputError.of("there is no such file or folder", file=str(path))
     command = [sys.executable, "-m", "clerkship", *(word for word in arguments if word != WATCH_FLAG)]
-    written = [*output.reports().files().values(), *([output.store] if output.store is not None else [])]
+    written = [*output.reports().files().values(), *([output.place] if isinstance(output.place, Path) else [])]
     watcher, changes = RunWatcher(), SuiteChanges(request, runs_all=bool({"--last-failed", "--lf"} & {*arguments}))
     changed: list[Path] = []
     with watcher.stop_on_signal():

@@ -15,6 +15,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.model.store_place import StorePlace
 from clerkship.report.outcome import CriteriaCount
 from clerkship.sandbox.attack import SandboxAttack
 from clerkship.service.checking import load_domain
@@ -33,7 +34,8 @@ from clerkship.service.running import TrialObserver, execute
 from clerkship.service.stored_runs import require_unchanged
 from clerkship.settings import Settings
 from clerkship.store.contract import Store
-from clerkship.store.sqlite import SqliteStore, open_store
+from clerkship.store.opening import open_store
+from clerkship.store.sqlite import SqliteStore
 
 UNSOLVED = "its solution does not pass"
 
@@ -59,8 +61,8 @@ class AttackRequest(AttackOptions):
     """Names of strategies; all if empty."""
     max_variants: int | None = None
     """How many wrong solutions and how many other ways of a task are run; by default all."""
-    store: Path | None = None
-    """File to store the runs in; without it, they are deleted."""
+    store: StorePlace | None = None
+    """Where to store the runs; without it, they are deleted."""
 
 
 @dataclass(frozen=True)
@@ -329,7 +331,7 @@ def ignore_trial(task_run: TaskRun) -> None:
 
 
 @contextmanager
-def open_attack_store(path: Path | None, settings: Settings) -> Iterator[Store]:
+def open_attack_store(path: StorePlace | None, settings: Settings) -> Iterator[Store]:
     """Open the store at a path, or a temporary one."""
     if path is not None:
         with open_store(settings, path, create=True) as store:

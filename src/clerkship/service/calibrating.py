@@ -27,6 +27,7 @@ from clerkship.model.calibration import Agreement, Calibration, JudgeIdentity, L
 from clerkship.model.errors import ClerkshipError, InputError, InputProblem
 from clerkship.model.run import CriterionRun, ModelOptions
 from clerkship.model.snapshot import Snapshot
+from clerkship.model.store_place import StorePlace, get_store_folder
 from clerkship.model.usage import Role, Usage
 from clerkship.monitors import conduct_judged
 from clerkship.recording.cassette import cassette_path, content_key
@@ -70,7 +71,7 @@ def rename_sources(snapshots: Iterable[Snapshot], source: str) -> tuple[Snapshot
     return tuple(snapshot.model_copy(update={"source": source}) for snapshot in snapshots)
 
 
-def find_checkpoint(models: ModelSelection, judge: JudgeIdentity, file: Path, store: Path) -> Path | None:
+def find_checkpoint(models: ModelSelection, judge: JudgeIdentity, file: Path, store: StorePlace) -> Path | None:
     """Return the path of the checkpoint of a judge and a labelled set; None if none is needed.
 
     A recording keeps the answers itself, and a judge that answers at once needs no checkpoint.
@@ -78,7 +79,7 @@ def find_checkpoint(models: ModelSelection, judge: JudgeIdentity, file: Path, st
     if models.session.mode is not None or models.judge is None or is_instant(models.judge):
         return None
     key = content_key([judge.model_dump(mode="json"), str(file.resolve())])
-    return cassette_path(store.parent / f"calibration-{key}.yml")
+    return cassette_path(get_store_folder(store) / f"calibration-{key}.yml")
 
 
 def open_checkpoint(
@@ -267,7 +268,7 @@ def plan_calibration(
     problems, judge = list(find_missing_models(models, needs)), models.judge_identity()
     if judge is None or not _is_usable(models.judge):
         raise InputError(problems or [InputProblem(message="there is no judge to calibrate", hint="give --judge")])
-    checkpoint, path = None, find_checkpoint(models, judge, request.file, store.path)
+    checkpoint, path = None, find_checkpoint(models, judge, request.file, store.place)
     if path is not None:
         if request.restarts:
             path.unlink(missing_ok=True)

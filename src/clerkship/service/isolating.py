@@ -18,6 +18,7 @@ from clerkship.model.agent_domain import AgentCapabilities
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.model.run import BenchmarkRun, IsolationLevel
 from clerkship.model.run_options import IsolationMode
+from clerkship.model.store_place import StorePlace, get_store_file
 from clerkship.recording.cassette import cassette_path
 from clerkship.settings import Settings
 from clerkship.suite_files.library import Library
@@ -92,10 +93,10 @@ def choose_resumed_level(run: BenchmarkRun, solver: Solver, settings: Settings) 
     return level
 
 
-def isolate_import(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: Path) -> None:
+def isolate_import(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: StorePlace) -> None:
     """Isolate the processes that a solver starts before a run to import its agent; `files` are those of the tasks."""
     if isinstance(solver, Isolated) and level in LEVELS:
-        file = store.resolve()
+        file = get_store_file(store).resolve()
         with suppress(OSError):  # the folder of the store does not exist, or cannot be written
             atexit.register(
                 _remove_if_empty, _create_private_root(file)
@@ -105,12 +106,14 @@ def isolate_import(solver: Solver, level: IsolationLevel | None, files: Iterable
 
 
 @contextmanager
-def isolate_solver(solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: Path) -> Iterator[None]:
+def isolate_solver(
+    solver: Solver, level: IsolationLevel | None, files: Iterable[Path], store: StorePlace
+) -> Iterator[None]:
     """Isolate the programs that a solver starts inside the block; `files` are those of the tasks."""
     if not isinstance(solver, Isolated):
         yield
         return
-    store_file = store.resolve()
+    store_file = get_store_file(store).resolve()
     private = _create_private_folder(store_file)
     beside = [store_file.parent / name for name in _BESIDE_STORE if store_file.parent.name != OWN_FOLDER]
     for folder in beside:  # only existing folders can be hidden, and another run may write a report meanwhile

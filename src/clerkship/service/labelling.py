@@ -8,6 +8,7 @@ from clerkship.assertions.judged import JudgedAssertion
 from clerkship.kit.atomic_write import write_atomically
 from clerkship.model.errors import InputError
 from clerkship.model.run import CriterionRun, TaskRun
+from clerkship.model.store_place import get_store_folder
 from clerkship.report.judging_summary import is_judged_by_model
 from clerkship.service.serving.drafts.yaml_editing import edit_yaml
 from clerkship.service.serving.drafts.yaml_rendering import render_document
@@ -56,7 +57,7 @@ def label_verdict(store: Store, reference: str, given: VerdictLabel, file: Path 
     chosen, _ = find_trials(store, run, given.task, given.trial)
     judged = _find_judged(chosen, given.criterion)
     passed, statement = judged.passed == given.is_right, _find_statement(store, chosen, judged)
-    path = file or store.path.parent / LABELLED_FILE
+    path = file or get_store_folder(store.place) / LABELLED_FILE
     label = {"criterion": statement, "passed": passed, **({"note": given.note} if given.note else {})}
     _write(path, {"run": run.id, "task": chosen.task, "trial": chosen.trial}, label)
     return LabelledVerdict(path, chosen.task, chosen.trial, statement, passed)

@@ -20,6 +20,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.names import did_you_mean
 from clerkship.model.run import TaskRun
 from clerkship.model.snapshot import Snapshot
+from clerkship.model.store_place import StorePlace
 from clerkship.model.variant import Variant
 from clerkship.service.attacking import (
     UNSOLVED,
@@ -54,7 +55,7 @@ class MutateRequest(AttackOptions):
     """Whether all mutants are run, and not only the first MAX_MUTANTS of each task."""
     min_rate: float = MIN_RATE
     """The rate of caught mutants below which the suite fails."""
-    store: Path | None = None
+    store: StorePlace | None = None
     """File to store the runs in; without it, they are deleted."""
 
 

@@ -96,7 +96,7 @@ class TrialWork:
     """Saves trials. Called from the thread that began the work."""
     begin: Callable[[Attempt], None]
     """Records that a trial begins in this process. Called from any thread."""
-    store: Path
+    store: StorePlace
 
 
 class Executor(Protocol):
@@ -120,7 +120,7 @@ class HeldRun(NamedTuple):
 
 @contextmanager
 def open_context(
-    plan: RunPlan, begin: Callable[[Attempt], None], store: Path, watch: "Callable[[Playground], None] | None" = None
+    plan: RunPlan, begin: Callable[[Attempt], None], store: StorePlace, watch: "Callable[[Playground], None] | None" = None
 ) -> Iterator[BatchContext]:
     """Open what all trials of a run in this process share: the gateway, listeners and models. Isolate its agents."""
     gateway = Gateway(plan.outbound)
@@ -222,7 +222,7 @@ def run_schedule(
             for tell in watchers:
                 tell(item.task_run)
 
-    work = TrialWork(plan, schedule, save, _build_start_hook(hold, watchers), store.path)
+    work = TrialWork(plan, schedule, save, _build_start_hook(hold, watchers), store.place)
     with executor.run(work) as outcome:
         end: dict[str, Any] = {"status": "cancelled" if outcome.is_cancelled else "completed"}
         end["completed_at"] = _compute_end_time(plan.run)

@@ -12,6 +12,7 @@ from clerkship.model.errors import InputError
 from clerkship.model.run import BenchmarkRun, TrialOutcome
 from clerkship.model.seals import SEAL_KEY_VARIABLE, SealChange, SealCheck
 from clerkship.model.snapshot import GRADING_VERSION, Plan, Snapshot
+from clerkship.model.store_place import StorePlace
 from clerkship.service.planning.request import split_case
 from clerkship.store.contract import SealBroken, Store, StoreDamaged, StoreFailed
 from clerkship.store.seal import Ledger
@@ -140,7 +141,7 @@ def find_last_failed(store: Store, path: Path) -> LastFailed:
     runs = (run for run, _ in store.runs(MAX_RUNS, []) if run.path and run.made_by in ("run", "rerun"))
     run = next((run for run in runs if _identify(Path(run.path)) == wanted), None)
     if run is None:
-        raise build_no_run_error(path, store.path)
+        raise build_no_run_error(path, store.place)
     trials: dict[str, list[TrialOutcome]] = {}
     for trial in store.outcomes(run.id):
         trials.setdefault(trial.task, []).append(trial)
@@ -148,7 +149,7 @@ def find_last_failed(store: Store, path: Path) -> LastFailed:
     return LastFailed(run, frozenset(name for name in names if not _has_passed(trials.get(name, []), run)))
 
 
-def build_no_run_error(path: Path, store: Path) -> InputError:
+def build_no_run_error(path: Path, store: StorePlace) -> InputError:
     """Return the error for a path of which no run is stored."""
     return InputError.of(
         f"--last-failed: no run of {path} is stored in {store}", hint="run it once without --last-failed"

@@ -20,6 +20,7 @@ from clerkship.model.redaction import redact_task_run
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun
 from clerkship.model.run_options import RecordingMode
 from clerkship.model.seals import SealCheck
+from clerkship.model.store_place import StorePlace
 from clerkship.report.labels import show_command
 from clerkship.report.outcome import ResultClass, classify_result
 from clerkship.report.plain_text import escape_ci_commands, explain_failure, headline, trial_name
@@ -35,7 +36,8 @@ from clerkship.service.report_targets import ReportTargets
 from clerkship.service.running import execute
 from clerkship.service.task_view import show_task
 from clerkship.settings import Settings, get_command_prefix, load_settings, override_settings
-from clerkship.store.sqlite import SqliteStore, open_store
+from clerkship.store.opening import open_store
+from clerkship.store.sql import SqlStore
 from clerkship.suite_files.library import Library
 from clerkship.suite_files.published.places import is_published_name
 
@@ -105,7 +107,7 @@ class Result:
     run: BenchmarkRun
     counts: Counts
     task_runs: list[TaskRun]
-    store: SqliteStore
+    store: SqlStore
     seals: SealCheck
     """Whether the store was unchanged at the end of the run."""
 
@@ -159,7 +161,7 @@ class Result:
     def _explain(self) -> Iterator[str]:
         by = build_run_redactor(self.store, self.run)
         failed = [redact_task_run(task_run, by) for task_run in self.failed]
-        store = f" --store {shlex.quote(str(self.store.path))}"
+        store = f" --store {shlex.quote(str(self.store.place))}"
         if self.seals.is_changed:
             yield ""
             yield f"{self.seals.headline()}:"
@@ -213,11 +215,11 @@ def _find_meant_keywords(request: type, names: Collection[str]) -> dict[str, str
 class ClerkshipFixture:
     """A store, and the folders in which suites are looked up."""
 
-    def __init__(self, store: Path, places: Iterable[Path], suites: SuiteCollection | None = None) -> None:
+    def __init__(self, store: StorePlace, places: Iterable[Path], suites: SuiteCollection | None = None) -> None:
         self._path = store
         self._suites = suites or SuiteCollection()
         self._places = list(dict.fromkeys(places))
-        self._store: SqliteStore | None = None
+        self._store: SqlStore | None = None
         self.results: list[Result] = []
         self.warnings: list[str] = []
         """Problems of this installation that do not fail a test."""

@@ -16,6 +16,7 @@ from pydantic import ValidationError
 from clerkship.model.errors import InputError, PlatformError
 from clerkship.model.frozen import Frozen
 from clerkship.model.names import did_you_mean
+from clerkship.model.store_place import get_store_folder
 from clerkship.settings import Settings, get_command_prefix
 from clerkship.suite_files.published.places import OWN_FOLDER
 
@@ -120,7 +121,7 @@ class PlaygroundNotFound(PlatformError):
 
 def get_registry_folder(settings: Settings) -> Path:
     """Return the folder of the registry, beside the store."""
-    return settings.store.parent / "up"
+    return get_store_folder(settings.store) / "up"
 
 
 @contextmanager

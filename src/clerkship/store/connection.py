@@ -1,74 +1,18 @@
-"""Connections to a store's SQLite file, its schema, transactions, and errors with advice."""
+"""Connections to a store's SQLite file, transactions, and errors with advice."""
 
 import sqlite3
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 from clerkship.kit.wall import monotonic
+from clerkship.model.store_place import StorePlace
 from clerkship.store.contract import StoreFailed
+from clerkship.store.database import WriteTransaction
+from clerkship.store.schema import READABLE, VERSION, substitutes, take_back, upgrade
 
-VERSION = 5
-READABLE = (2, 3, 4, VERSION)
-"""Versions that can be read without an upgrade, where nothing may be written."""
-_FIRST = """
-CREATE TABLE runs (
-  id TEXT PRIMARY KEY, name TEXT NOT NULL, solver TEXT NOT NULL, started_at TEXT NOT NULL, record BLOB NOT NULL
-);
-CREATE TABLE task_runs (
-  id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
-  status TEXT NOT NULL, verdict TEXT, agent_error INTEGER NOT NULL, record BLOB NOT NULL, sidecar BLOB NOT NULL
-);
-CREATE UNIQUE INDEX task_runs_by_trial ON task_runs (run_id, task, trial, attempt);
-CREATE INDEX task_runs_by_outcome ON task_runs (run_id, verdict, status, agent_error);
-CREATE TABLE log_segments (id INTEGER PRIMARY KEY, data BLOB NOT NULL);
-CREATE TABLE blobs (sha256 TEXT PRIMARY KEY, data BLOB NOT NULL);
-"""
-_ATTEMPTS = """
-CREATE TABLE run_marks (id INTEGER PRIMARY KEY, run_id TEXT NOT NULL, status TEXT NOT NULL, at TEXT NOT NULL);
-CREATE INDEX run_marks_by_run ON run_marks (run_id, id);
-CREATE INDEX task_runs_again ON task_runs (run_id, task, trial, attempt) WHERE attempt > 1;
-CREATE TABLE regraded (task_run INTEGER PRIMARY KEY, graded INTEGER NOT NULL);
-"""
-_FROM_FIRST = """
-INSERT INTO run_marks (run_id, status, at) SELECT run_id, status, completed_at FROM run_ends;
-DROP TABLE run_ends;
-DROP INDEX runs_by_start;
-UPDATE log_segments SET id = (id >> 20 << 32) + 1;
-"""
-_CALIBRATIONS = """
-CREATE TABLE calibrations (id INTEGER PRIMARY KEY, model TEXT NOT NULL, record BLOB NOT NULL);
-CREATE INDEX calibrations_by_model ON calibrations (model, id);
-"""
-_SEALS = """
-CREATE TABLE run_seals (run_id TEXT PRIMARY KEY, record BLOB NOT NULL, key TEXT NOT NULL, seal BLOB NOT NULL);
-CREATE TABLE trial_seals (
-  run_id TEXT NOT NULL, task TEXT NOT NULL, trial INTEGER NOT NULL, attempt INTEGER NOT NULL,
-  status TEXT NOT NULL, verdict TEXT, agent_error INTEGER NOT NULL, record BLOB NOT NULL, sidecar BLOB NOT NULL,
-  log BLOB NOT NULL, snapshot TEXT NOT NULL, blobs TEXT NOT NULL, number INTEGER NOT NULL,
-  before BLOB NOT NULL, key TEXT NOT NULL, seal BLOB NOT NULL,
-  PRIMARY KEY (run_id, task, trial, attempt)
-) WITHOUT ROWID;
-CREATE TABLE end_seals (
-  mark INTEGER PRIMARY KEY, run_id TEXT NOT NULL, status TEXT NOT NULL, at TEXT NOT NULL, counts BLOB NOT NULL,
-  trials BLOB NOT NULL, number INTEGER NOT NULL, key TEXT NOT NULL, seal BLOB NOT NULL
-);
-CREATE INDEX end_seals_by_run ON end_seals (run_id, mark);
-"""
-_LABELS = """
-CREATE TABLE run_labels (run_id TEXT PRIMARY KEY, label TEXT NOT NULL);
-"""
-_UPGRADES = {
-    0: _FIRST + _ATTEMPTS + _CALIBRATIONS + _SEALS + _LABELS,
-    1: _ATTEMPTS + _FROM_FIRST + _CALIBRATIONS + _SEALS + _LABELS,
-    2: _CALIBRATIONS + _SEALS + _LABELS,
-    3: _SEALS + _LABELS,
-    4: _LABELS,
-    VERSION: "",
-}
-"""By the version that a store has: 0 is a new one, 1 is from before runs could be resumed, 2 from before judges were
-calibrated, 3 from before trials were sealed, 4 from before runs could be labelled."""
 BUSY_TIMEOUT = 30.0
 """Seconds that another process may take before we give up."""
 CHECKPOINT_PAGES = 4000
@@ -89,33 +33,44 @@ _ADVICE = {
 }
 
 
-def upgrade(version: int) -> list[str] | None:
-    """Return the statements that upgrade a store of this version; None for an unknown version."""
-    statements = _UPGRADES.get(version)
-    return None if statements is None else [part for part in statements.split(";\n") if part.strip()]
+class SqliteDatabase(sqlite3.Connection):
+    """A connection to a SQLite file."""
 
+    begin_write = begin_alone = "BEGIN IMMEDIATE"
+    begin_read = "BEGIN"
+    own_tables: tuple[str, ...] = ()
 
-def substitutes(version: int) -> list[str]:
-    """Return the statements that create the missing tables of a readable version as empty temporary tables."""
-    return [statement.replace("CREATE TABLE", "CREATE TEMP TABLE") for statement in upgrade(version) or ()]
+    def stream(self, query: str, values: Sequence[Any] = ()) -> Iterable[Any]:
+        """Yield rows as they are read."""
+        return self.execute(query, values)
+
+    def new_rows(self, count: int) -> list[int]:
+        """Return the numbers of the next rows of `task_runs`."""
+        first = int(self.execute("SELECT coalesce(max(id), 0) + 1 FROM task_runs").fetchone()[0])
+        return list(range(first, first + count))
+
+    def added_code(self) -> list[tuple[str, str]]:
+        """List the triggers and views, by kind and name."""
+        query = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY name LIMIT 20"
+        return [(str(kind), str(name)) for kind, name in self.execute(query)]
 
 
 @contextmanager
-def storage_errors(path: Path) -> Iterator[None]:
+def storage_errors(place: StorePlace) -> Iterator[None]:
     """Raise errors of SQLite and of the system as StoreFailed, with advice."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise build_storage_error(path, error) from error
+        raise build_storage_error(place, error) from error
 
 
-def build_storage_error(path: Path, error: Exception) -> StoreFailed:
+def build_storage_error(place: StorePlace, error: Exception) -> StoreFailed:
     """Return an error of SQLite or of the system as StoreFailed, with advice."""
     advice = next((words for mark, words in _ADVICE.items() if mark in str(error).lower()), "")
-    return StoreFailed(f"the store {path} failed: {error}{advice}")
+    return StoreFailed(f"the store {place} failed: {error}{advice}")
 
 
-def open_database(path: Path, *, create: bool) -> sqlite3.Connection:
+def open_database(path: Path, *, create: bool) -> SqliteDatabase:
     """Connect to a store and upgrade its tables; read-only if it need not be created and cannot be written."""
     if create:
         _make_folder(path.parent)
@@ -135,7 +90,7 @@ def open_database(path: Path, *, create: bool) -> sqlite3.Connection:
     return database
 
 
-def open_read_only(path: Path) -> sqlite3.Connection:
+def open_read_only(path: Path) -> SqliteDatabase:
     """Connect without writing anything, not even SQLite's own files.
 
     Raise StoreFailed if the write-ahead log is not empty, because it would not be read.
@@ -160,27 +115,6 @@ def open_read_only(path: Path) -> sqlite3.Connection:
     return database
 
 
-class WriteTransaction:
-    """Writes in one transaction. A class, because a generator would take twice as long, and every trial has one."""
-
-    __slots__ = ("_database",)
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-
-    def __enter__(self) -> None:
-        self._database.execute("BEGIN IMMEDIATE")
-
-    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        database = self._database
-        try:
-            if kind is None:
-                database.execute("COMMIT")
-        finally:
-            if database.in_transaction:  # after an error; a full disk has rolled it back already
-                database.execute("ROLLBACK")
-
-
 def file_identities(path: Path) -> dict[str, tuple[int, int]]:
     """Return the device and inode of a store's file and of its write-ahead log, as far as they exist."""
     identities = {}
@@ -191,16 +125,18 @@ def file_identities(path: Path) -> dict[str, tuple[int, int]]:
     return identities
 
 
-def connect(path: Path | str, *, uri: bool = False) -> sqlite3.Connection:
+def connect(path: Path | str, *, uri: bool = False) -> SqliteDatabase:
     """Connect to a file; transactions are begun by statements alone."""
-    return sqlite3.connect(path, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False, uri=uri)
+    return sqlite3.connect(
+        path, isolation_level=None, timeout=BUSY_TIMEOUT, check_same_thread=False, uri=uri, factory=SqliteDatabase
+    )
 
 
 def _version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _upgrade(database: sqlite3.Connection, path: Path) -> None:
+def _upgrade(database: SqliteDatabase, path: Path) -> None:
     if _version(database) == VERSION:
         return
     with WriteTransaction(database):  # another process may have been faster
@@ -211,6 +147,18 @@ def _upgrade(database: sqlite3.Connection, path: Path) -> None:
         for statement in statements:
             database.execute(statement)
         database.execute(f"PRAGMA user_version={VERSION}")
+
+
+def take_back_to(path: Path, wanted: int) -> int:
+    """Take a store back to an earlier version; return the one that it had."""
+    if not path.exists():
+        raise StoreFailed(f"there is no store at {path}; `clerkship run` makes one")
+    with storage_errors(path), closing(connect(path)) as database, WriteTransaction(database):
+        version = _version(database)
+        for statement in take_back(version, wanted):
+            database.execute(statement)
+        database.execute(f"PRAGMA user_version={min(version, wanted)}")
+    return version
 
 
 def enable_write_ahead_log(database: sqlite3.Connection) -> None:

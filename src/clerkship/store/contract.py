@@ -1,13 +1,13 @@
 """The interface of a store. Records are only added: a run, its trials, its end. A run is deleted as a whole."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Protocol, Self
 
 from clerkship.model.calibration import Calibration
 from clerkship.model.errors import ClerkshipError, PlatformError
 from clerkship.model.run import Attempt, BenchmarkRun, Counts, TaskRun, TrialOutcome
 from clerkship.model.seals import SealCheck
+from clerkship.model.store_place import StorePlace
 from clerkship.store.seal import ChainEnd, Ledger, TrialSeal
 
 
@@ -75,15 +75,15 @@ class RunLabels(Protocol):
     def labels(self) -> dict[str, str]:
         """Return the labels of all runs that have one, by id."""
 
-    def delete(self, run_id: str) -> None:
-        """Delete a run, its trials, and the blobs that no other run uses; raise RunBusy if a process works on it."""
+    def delete(self, *run_ids: str) -> None:
+        """Delete runs, their trials, and the blobs that no other run uses; raise RunBusy if a process works on one."""
 
 
 class Store(RunLabels, Protocol):
     """Runs and their trials."""
 
-    path: Path
-    """The file it is in; others that belong to it begin with the same name."""
+    place: StorePlace
+    """Where it is. Other files of a SQLite file begin with the same name."""
 
     def open_run(self, run: BenchmarkRun, frozen: Mapping[str, bytes]) -> None:
         """Save a new run, and its plan, tasks and datasets by hash."""

@@ -1,16 +1,16 @@
-"""Delete a run with everything that only it uses.
+"""Delete runs with everything that only they use.
 
 Records are otherwise only added. See docs/decisions/0002-store-and-seals.md.
 """
 
 import re
-import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
 import orjson
 
+from clerkship.store.database import Database
 from clerkship.store.seal import as_bytes
 from clerkship.store.seal_table import SEGMENTS
 
@@ -18,25 +18,28 @@ _BLOB_IN_LOG = re.compile(rb'"sha256":"([0-9a-f]{64})"')
 _TABLES = ("task_runs", "trial_seals", "end_seals", "run_seals", "run_marks", "run_labels")
 
 
-def delete_run(database: sqlite3.Connection, run_id: str) -> None:
-    """Delete a run, inside a transaction. Logs that a rescored run refers to stay until that run is deleted too."""
-    blobs = set(_list_blobs(database, "=", run_id))
-    for used in _list_blobs(database, "!=", run_id) if blobs else ():
+def delete_runs(database: Database, run_ids: Sequence[str]) -> None:
+    """Delete runs, inside a transaction. Logs that a rescored run refers to stay until that run is deleted too."""
+    blobs = {blob for run_id in run_ids for blob in list_blobs(database, run_id)}
+    owners = {row for run_id in run_ids for row in _list_log_owners(database, run_id)}
+    for run_id in run_ids:
+        database.execute(
+            "DELETE FROM regraded WHERE task_run IN (SELECT id FROM task_runs WHERE run_id = ?)", (run_id,)
+        )
+        for table in (*_TABLES, *database.own_tables):
+            database.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
+        database.execute("DELETE FROM runs WHERE id = ?", (run_id,))
+    for used in list_blobs(database) if blobs else ():
         blobs.discard(used)
-    rows = _list_log_owners(database, run_id)
-    database.execute("DELETE FROM regraded WHERE task_run IN (SELECT id FROM task_runs WHERE run_id = ?)", (run_id,))
-    for table in _TABLES:
-        database.execute(f"DELETE FROM {table} WHERE run_id = ?", (run_id,))
-    database.execute("DELETE FROM runs WHERE id = ?", (run_id,))
     still_used = "SELECT 1 FROM task_runs WHERE id = ? UNION ALL SELECT 1 FROM regraded WHERE graded = ?"
-    for row in rows:
+    for row in owners:
         if not database.execute(still_used, (row, row)).fetchone():
             place = (row * SEGMENTS, (row + 1) * SEGMENTS)
             database.execute("DELETE FROM log_segments WHERE id >= ? AND id < ?", place)
     database.executemany("DELETE FROM blobs WHERE sha256 = ?", [(blob,) for blob in blobs])
 
 
-def _list_log_owners(database: sqlite3.Connection, run_id: str) -> list[int]:
+def _list_log_owners(database: Database, run_id: str) -> list[int]:
     """Return the rows whose logs a run has: its own, and those that it graded again."""
     query = (
         "SELECT id FROM task_runs WHERE run_id = ? UNION SELECT graded FROM regraded"
@@ -45,10 +48,11 @@ def _list_log_owners(database: sqlite3.Connection, run_id: str) -> list[int]:
     return [int(row[0]) for row in database.execute(query, (run_id, run_id))]
 
 
-def _list_blobs(database: sqlite3.Connection, comparison: str, run_id: str) -> Iterator[str]:
-    """Yield the hashes of the blobs that one run uses, or (`!=`) all others: plans, snapshots, datasets and bodies."""
+def list_blobs(database: Database, run_id: str | None = None) -> Iterator[str]:
+    """Yield the hashes of the blobs that a run uses, or all runs: plans, snapshots, datasets and bodies."""
+    values = () if run_id is None else (run_id,)
     seen: set[str] = set()
-    for (record,) in database.execute(f"SELECT record FROM runs WHERE id {comparison} ?", (run_id,)):
+    for (record,) in database.stream(f"SELECT record FROM runs{_where('id', run_id)}", values):
         plan = _parse(record).get("plan") or ""
         if plan in seen:
             continue
@@ -56,24 +60,28 @@ def _list_blobs(database: sqlite3.Connection, comparison: str, run_id: str) -> I
         yield plan
         for snapshot in _read_blob(database, plan).get("snapshots", ()):
             yield from _list_snapshot(database, snapshot, seen)
-    sealed = f"SELECT DISTINCT snapshot, blobs FROM trial_seals WHERE run_id {comparison} ?"
-    for snapshot, blobs in database.execute(sealed, (run_id,)):
+    sealed = f"SELECT DISTINCT snapshot, blobs FROM trial_seals{_where('run_id', run_id)}"
+    for snapshot, blobs in database.stream(sealed, values):
         yield from _list_snapshot(database, snapshot, seen)
         yield from blobs.split()
     unsealed = (
-        "SELECT t.record, ifnull(r.graded, t.id) FROM task_runs AS t LEFT JOIN regraded AS r ON r.task_run = t.id"
+        "SELECT t.record, coalesce(r.graded, t.id) FROM task_runs AS t LEFT JOIN regraded AS r ON r.task_run = t.id"
         " LEFT JOIN trial_seals AS s ON s.run_id = t.run_id AND s.task = t.task AND s.trial = t.trial"
-        f" AND s.attempt = t.attempt WHERE t.run_id {comparison} ?"
+        f" AND s.attempt = t.attempt{_where('t.run_id', run_id) or ' WHERE TRUE'}"
         " AND (s.run_id IS NULL OR r.graded IS NOT NULL)"  # the seal of a regraded trial may name no bodies
     )
-    for record, row in database.execute(unsealed, (run_id,)):
+    for record, row in database.stream(unsealed, values):
         yield from _list_snapshot(database, _parse(record).get("snapshot") or "", seen)
         place = (row * SEGMENTS, (row + 1) * SEGMENTS)
-        for (data,) in database.execute("SELECT data FROM log_segments WHERE id >= ? AND id < ?", place):
+        for (data,) in database.stream("SELECT data FROM log_segments WHERE id >= ? AND id < ?", place):
             yield from (found.decode() for found in _BLOB_IN_LOG.findall(as_bytes(data)))
 
 
-def _list_snapshot(database: sqlite3.Connection, snapshot: str, seen: set[str]) -> Iterator[str]:
+def _where(column: str, run_id: str | None) -> str:
+    return "" if run_id is None else f" WHERE {column} = ?"
+
+
+def _list_snapshot(database: Database, snapshot: str, seen: set[str]) -> Iterator[str]:
     """Yield a snapshot and its datasets, once."""
     if snapshot not in seen:
         seen.add(snapshot)
@@ -81,7 +89,7 @@ def _list_snapshot(database: sqlite3.Connection, snapshot: str, seen: set[str]) 
         yield from _read_blob(database, snapshot).get("datasets", {}).values()
 
 
-def _read_blob(database: sqlite3.Connection, address: str) -> dict[str, Any]:
+def _read_blob(database: Database, address: str) -> dict[str, Any]:
     row = database.execute("SELECT data FROM blobs WHERE sha256 = ?", (address,)).fetchone()
     return _parse(row[0]) if row else {}
 

@@ -85,6 +85,14 @@ def is_held(path: Path) -> bool:
         return False
 
 
+def read_begun(path: Path) -> tuple[Attempt, ...]:
+    """Return the attempts in a journal; none if there is no such file."""
+    try:
+        return tuple(_parse_attempts(path.read_bytes().rstrip(b"\0")))
+    except FileNotFoundError:
+        return ()
+
+
 def _open_locked(path: Path, run_id: str) -> FileIO:
     while True:
         file = FileIO(path, "a+")

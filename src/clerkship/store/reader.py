@@ -4,7 +4,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any, Self, TypeVar
 
 import orjson
@@ -13,9 +12,10 @@ from pydantic import ValidationError
 from clerkship.kit.depth import MAX_DEPTH, cut_at_depth
 from clerkship.model.calibration import Calibration
 from clerkship.model.run import BenchmarkRun, Counts, TaskRun, TrialOutcome
-from clerkship.store.connection import file_identities, open_database, storage_errors
+from clerkship.model.store_place import StorePlace
+from clerkship.store.connection import storage_errors
 from clerkship.store.contract import StoreDamaged, StoreFailed, UnknownRun
-from clerkship.store.journal import is_held
+from clerkship.store.database import Database
 from clerkship.store.seal import as_bytes
 from clerkship.store.seal_table import SEGMENTS
 
@@ -28,7 +28,8 @@ _REST = "`clerkship list` and `clerkship show RUN` show everything else"
 _LATEST = re.compile(r"latest(?:~(\d{1,9}))?")
 RUN_QUERY = (
     "SELECT runs.record, run_marks.status, run_marks.at, runs.id FROM runs LEFT JOIN run_marks"
-    " ON run_marks.id = (SELECT max(last.id) FROM run_marks AS last WHERE last.run_id = runs.id)"
+    " ON run_marks.run_id = runs.id"
+    " AND run_marks.id = (SELECT max(last.id) FROM run_marks AS last WHERE last.run_id = runs.id)"
 )
 _TASK_RUN = "SELECT record, task, trial, attempt, run_id FROM task_runs"
 _LAST = (
@@ -47,15 +48,10 @@ _COUNT_AGAIN = (
 
 
 class StoreReader:
-    """The read access to a SQLite file."""
+    """The read access to a store, by a connection."""
 
-    def __init__(self, path: Path, *, create: bool) -> None:
-        self.path = path
-        if str(path).startswith((":", "file:")):
-            raise StoreFailed(f"the store is a file; {str(path)!r} is none")
-        with storage_errors(path):
-            self._db = open_database(path, create=create)
-            self._files = file_identities(path)
+    def __init__(self, place: StorePlace, database: Database) -> None:
+        self.place, self._db = place, database
 
     def __enter__(self) -> Self:
         return self
@@ -64,22 +60,8 @@ class StoreReader:
         self.close()
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the connection."""
         self._db.close()
-
-    def held(self, run_id: str) -> bool:
-        """Return whether a process has locked a run."""
-        with storage_errors(self.path):
-            return is_held(self._journal(run_id))
-
-    def data_version(self) -> int:
-        """Return a number that differs if another connection has written to the store since."""
-        return int(self._read("PRAGMA data_version")[0][0])
-
-    def is_replaced(self) -> bool:
-        """Return whether the opened files are no longer those at the store's path."""
-        now = file_identities(self.path)
-        return any(now.get(name) != identity for name, identity in self._files.items())
 
     def calibrations(self, model: str) -> tuple[Calibration, ...]:
         """Return the calibrations of a model, oldest first."""
@@ -88,7 +70,7 @@ class StoreReader:
             return tuple(Calibration.model_validate_json(row[0]) for row in rows)
         except ValidationError as error:
             raise StoreDamaged(
-                f"a calibration of {model} in {self.path} is corrupt: {_describe_error(error)}"
+                f"a calibration of {model} in {self.place} is corrupt: {_describe_error(error)}"
             ) from None
 
     def runs(self, limit: int = 50, damaged: list[str] | None = None) -> list[tuple[BenchmarkRun, Counts]]:
@@ -168,14 +150,12 @@ class StoreReader:
         """Yield the lines of a trial's log after a position, a segment at a time: it may be larger than memory."""
         base = self._log_of(self._row_of(task_run)) * SEGMENTS
         begin = self._read("SELECT max(id) FROM log_segments WHERE id > ? AND id <= ?", base, base + after + 1)[0][0]
-        with storage_errors(self.path):
-            rows = self._db.execute(
-                "SELECT id, data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id",
-                (begin or base, base + SEGMENTS),
-            )
-            for segment, data in rows:
-                lines = as_bytes(data).split(b"\n") if data else []
-                yield from lines[max(after + 1 - (segment - base), 0) :]
+        query, first = "SELECT id, data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id LIMIT 1", begin or base
+        while rows := self._read(query, first, base + SEGMENTS):
+            [(segment, data)] = rows
+            lines = as_bytes(data).split(b"\n") if data else []
+            yield from lines[max(after + 1 - (segment - base), 0) :]
+            first = segment + 1
 
     def sidecar(self, task_run: TaskRun) -> bytes:
         """Return the sidecar of a trial."""
@@ -187,9 +167,6 @@ class StoreReader:
         if not rows:
             raise StoreFailed(f"the store has no blob {digest}")
         return as_bytes(rows[0][0])
-
-    def _journal(self, run_id: str) -> Path:
-        return self.path.with_name(f"{self.path.name}-{run_id}.journal")
 
     def _sidecar(self, row: int) -> bytes:
         return as_bytes(self._read("SELECT sidecar FROM task_runs WHERE id = ?", row)[0][0])
@@ -214,20 +191,20 @@ class StoreReader:
             try:
                 yield parse(row)
             except StoreDamaged as error:
-                sentence = f"the store {self.path} is damaged: {error}"
+                sentence = f"the store {self.place} is damaged: {error}"
                 if damaged is None:
                     raise StoreDamaged(f"{sentence}; {_REST}") from None
                 damaged.append(sentence)
 
     def _read(self, query: str, *values: Any) -> list[Any]:
-        with storage_errors(self.path):
+        with storage_errors(self.place):
             return self._db.execute(query, values).fetchall()
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
         """Read one consistent state of the store, while other processes may write."""
-        with storage_errors(self.path):
-            self._db.execute("BEGIN")
+        with storage_errors(self.place):
+            self._db.execute(self._db.begin_read)
             try:
                 yield
             finally:

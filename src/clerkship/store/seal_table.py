@@ -1,14 +1,14 @@
-"""The tables of seals in SQLite, and the digests of what the store has now."""
+"""The tables of seals, and the digests of what the store has now."""
 
 import hashlib
-import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
 import orjson
 
 from clerkship.model.run import Attempt
+from clerkship.store.database import Database
 from clerkship.store.seal import (
     ChainEnd,
     EndSeal,
@@ -25,11 +25,11 @@ from clerkship.store.seal import (
 SEGMENTS = 1 << 32
 """Segments of one log lie side by side, found by the table's own key: trial, then the `seq` of the first line."""
 _SEAL_COLUMNS = ", ".join(f"s.{name}" for name in ("run_id", *TrialSeal._fields[1:]))
-_LOGGED = "ifnull(r.graded, t.id)"
+_LOGGED = "coalesce(r.graded, t.id)"
 _TRIALS = (
     f"SELECT {_LOGGED}, t.run_id, t.task, t.trial, t.attempt, t.status, t.verdict, t.agent_error, t.record, t.sidecar,"
-    f" (SELECT iif(count(*) = 1 AND min(id) = {_LOGGED} * {SEGMENTS} + 1, data, NULL) FROM log_segments"
-    f" WHERE id >= {_LOGGED} * {SEGMENTS} AND id < ({_LOGGED} + 1) * {SEGMENTS}),"
+    f" (SELECT data FROM log_segments WHERE id = {_LOGGED} * {SEGMENTS} + 1 AND (SELECT count(*) FROM log_segments"
+    f" WHERE id >= {_LOGGED} * {SEGMENTS} AND id < ({_LOGGED} + 1) * {SEGMENTS}) = 1),"
     f" {_SEAL_COLUMNS} FROM task_runs AS t LEFT JOIN regraded AS r ON r.task_run = t.id"
     " LEFT JOIN trial_seals AS s ON s.run_id = t.run_id AND s.task = t.task AND s.trial = t.trial"
     " AND s.attempt = t.attempt WHERE t.run_id = ?"
@@ -41,23 +41,37 @@ _DELETED = (
     " WHERE t.run_id = s.run_id AND t.task = s.task AND t.trial = s.trial AND t.attempt = s.attempt)"
 )
 _HAS_SEALS = (
-    "SELECT EXISTS (SELECT 1 FROM trial_seals WHERE run_id = :run) OR EXISTS (SELECT 1 FROM end_seals"
-    " WHERE run_id = :run)"
+    "SELECT EXISTS (SELECT 1 FROM trial_seals WHERE run_id = ?) OR EXISTS (SELECT 1 FROM end_seals WHERE run_id = ?)"
 )
-_NEW_SEAL = f"INSERT OR REPLACE INTO trial_seals VALUES ({', '.join('?' * len(TrialSeal._fields))})"
+
+
+def insert_or_replace(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
+    """Return the statement that inserts a row, or replaces the one with its key."""
+    places, changed = ", ".join("?" * len(columns)), ", ".join(f"{name} = excluded.{name}" for name in columns)
+    columns_listed, key_listed = ", ".join(columns), ", ".join(key)
+    return (
+        f"INSERT INTO {table} ({columns_listed}) VALUES ({places}) ON CONFLICT ({key_listed}) DO UPDATE SET {changed}"
+    )
+
+
+TRIAL_SEAL_COLUMNS = ("run_id", *TrialSeal._fields[1:])
+_NEW_TRIAL_SEAL = insert_or_replace("trial_seals", TRIAL_SEAL_COLUMNS, ("run_id", "task", "trial", "attempt"))
+_NEW_RUN_SEAL = insert_or_replace("run_seals", ("run_id", "record", "key", "seal"), ("run_id",))
+END_SEAL_COLUMNS = ("mark", "run_id", *EndSeal._fields[2:])
+_NEW_END_SEAL = insert_or_replace("end_seals", END_SEAL_COLUMNS, ("run_id", "mark"))
 BlobState = Literal["intact", "changed", "missing"]
 
 
 class SealTable:
     """The seals of one store, and what they are compared with."""
 
-    def __init__(self, database: sqlite3.Connection, key: SealKey) -> None:
+    def __init__(self, database: Database, key: SealKey) -> None:
         self._db = database
         self.key = key
 
     def add_run(self, run_id: str, record: bytes) -> None:
         seal = RunSeal(run_id, digest(record)).sealed(self.key)
-        self._db.execute("INSERT OR REPLACE INTO run_seals VALUES (?, ?, ?, ?)", seal)
+        self._db.execute(_NEW_RUN_SEAL, seal)
 
     def add_trials(self, seals: Iterable[TrialSeal], after: ChainEnd) -> list[TrialSeal]:
         """Seal trials as the next of a run, and keep their seals; one that is there already is replaced."""
@@ -65,14 +79,14 @@ class SealTable:
         for seal in seals:
             sealed.append(seal.sealed(self.key, after))
             after = ChainEnd(sealed[-1].number, sealed[-1].seal)
-        self._db.executemany(_NEW_SEAL, sealed)
+        self._db.executemany(_NEW_TRIAL_SEAL, sealed)
         return sealed
 
     def add_end(self, mark: int, run_id: str, status: str, at: str, ledger: Ledger) -> None:
         """Seal a mark of a run: that it ended, or that it was resumed."""
         counts = orjson.dumps(ledger.counts().model_dump(), option=orjson.OPT_SORT_KEYS)
         seal = EndSeal(mark, run_id, status, at, counts, ledger.digest(), ledger.last.number).sealed(self.key)
-        self._db.execute("INSERT OR REPLACE INTO end_seals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", seal)
+        self._db.execute(_NEW_END_SEAL, seal)
 
     def ledger(self, run_id: str) -> Ledger:
         """Load the seals of a run; for a trial that has none, take the digests of what the store has now."""
@@ -83,7 +97,7 @@ class SealTable:
     def trials(self, run_id: str, task: str | None = None) -> Iterator[tuple[Any, TrialSeal | None]]:
         """Yield each trial of a run, or of one task, as the store has it now, with its seal; hold one at a time."""
         query = f"{_TRIALS}{_only(task)} ORDER BY t.task, t.trial, t.attempt"
-        for row in self._db.execute(query, _values(run_id, task)):
+        for row in self._db.stream(query, _values(run_id, task)):
             yield row, TrialSeal(*row[_OWN:]) if row[_OWN] is not None else None
 
     def digests(self, row: Any) -> TrialSeal:
@@ -96,7 +110,7 @@ class SealTable:
         """Hash a trial's log a segment at a time; a segment at another place gives another digest."""
         digest, line, base = hashlib.sha256(), 1, row * SEGMENTS
         query = "SELECT id - ?, data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id"
-        for first, data in self._db.execute(query, (base, base, base + SEGMENTS)):
+        for first, data in self._db.stream(query, (base, base, base + SEGMENTS)):
             content = as_bytes(data)
             digest.update(b"\n" if line > 1 else b"")
             digest.update(b"" if first == line else b"misplaced")
@@ -126,7 +140,7 @@ class SealTable:
 
     def chain(self, run_id: str) -> Iterable[tuple[int, bytes, bytes]]:
         """Yield the number, the seal before and the seal of each trial, in the order they were saved."""
-        return self._db.execute(
+        return self._db.stream(
             "SELECT number, before, seal FROM trial_seals WHERE run_id = ? ORDER BY number", (run_id,)
         )
 
@@ -144,7 +158,7 @@ class SealTable:
         """Whether a run was saved with seals: its record says so, or its trials or its end have one."""
         if self.record_field(run_id, "sealed") is True:
             return True
-        return bool(self._db.execute(_HAS_SEALS, {"run": run_id}).fetchone()[0])
+        return bool(self._db.execute(_HAS_SEALS, (run_id, run_id)).fetchone()[0])
 
     def blob(self, address: str) -> tuple[BlobState, bytes]:
         """Hash a blob against its name."""
@@ -161,8 +175,8 @@ class SealTable:
 
     def trials_digest(self, run_id: str, end: EndSeal) -> bytes:
         """Hash the seals of all trials; of a run that was resumed, of those that it had then."""
-        only = " AND ifnull(s.number, 0) <= ?" if end.status == "active" else ""
-        rows = self._db.execute(
+        only = " AND coalesce(s.number, 0) <= ?" if end.status == "active" else ""
+        rows = self._db.stream(
             "SELECT t.task, t.trial, t.attempt, s.seal FROM task_runs AS t LEFT JOIN trial_seals AS s ON"
             " s.run_id = t.run_id AND s.task = t.task AND s.trial = t.trial AND s.attempt = t.attempt"
             f" WHERE t.run_id = ?{only} ORDER BY t.task, t.trial, t.attempt",
@@ -172,8 +186,7 @@ class SealTable:
 
     def added_code(self) -> list[tuple[str, str]]:
         """List the triggers and views in the store, by kind and name. We make none: they change what is read."""
-        query = "SELECT type, name FROM sqlite_master WHERE type IN ('trigger', 'view') ORDER BY name LIMIT 20"
-        return [(str(kind), str(name)) for kind, name in self._db.execute(query)]
+        return self._db.added_code()
 
     def _first(self, query: str, *values: Any) -> Any:
         return self._db.execute(query, values).fetchone()

@@ -1,62 +1,61 @@
-"""The store in one SQLite file, through the standard library. Rows are added, and only deleted with their run.
+"""The store in one SQLite file, through the standard library.
 
 See docs/decisions/0002-store-and-seals.md.
 """
 
 import glob
-import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
-import orjson
-
-from clerkship.by_name import load
-from clerkship.model.calibration import Calibration
-from clerkship.model.frozen import encode_model
-from clerkship.model.run import Attempt, BenchmarkRun, TaskRun
-from clerkship.model.seals import SealCheck
-from clerkship.settings import Settings
-from clerkship.store.connection import WriteTransaction, build_storage_error, storage_errors
-from clerkship.store.contract import RunBusy, StoreFailed, TrialRecord, UnknownRun
-from clerkship.store.journal import Journal
-from clerkship.store.reader import RUN_QUERY, StoreReader
-from clerkship.store.seal import ChainEnd, Ledger, SealKey, TrialSeal, build_seal, digest
-from clerkship.store.seal_table import SEGMENTS, SealTable
-from clerkship.store.verification import SealVerification
-
-SEGMENT = 1 << 20
-"""Bytes of a log that are read, and held, at once."""
-_NEW_TRIAL = (
-    "INSERT INTO task_runs (id, run_id, task, trial, attempt, status, verdict, agent_error, record, sidecar)"
-    " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+from clerkship.model.run import Attempt
+from clerkship.store.connection import SqliteDatabase, file_identities, open_database, storage_errors
+from clerkship.store.contract import RunBusy, StoreFailed
+from clerkship.store.journal import Journal, is_held, read_begun
+from clerkship.store.reader import RUN_QUERY
+from clerkship.store.sql import SqlStore
 
 
-class SqliteStore(StoreReader):
+class SqliteStore(SqlStore):
     """A store in one SQLite file: one writer at a time, readable while it is written (WAL)."""
 
+    _db: SqliteDatabase
+
     def __init__(self, path: Path, *, create: bool = True, seal_key: str = "") -> None:
-        super().__init__(path, create=create)
-        self._seals = SealTable(self._db, SealKey(seal_key))
+        if str(path).startswith((":", "file:")):
+            raise StoreFailed(f"the store is a file; {str(path)!r} is none")
+        self.path = path
+        with storage_errors(path):
+            database = open_database(path, create=create)
+            self._files = file_identities(path)
+        super().__init__(path, database, seal_key)
 
-    def open_run(self, run: BenchmarkRun, frozen: Mapping[str, bytes]) -> None:
-        """Save a new run, and its plan, tasks and datasets by hash."""
-        with self._writing():
-            self._save_blobs(frozen)
-            record = run.model_dump_json().encode()
-            row = (run.id, run.name, run.solver, run.started_at, record)
-            self._db.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?)", row)
-            self._seals.add_run(run.id, record)
-
-    def hold(self, run_id: str) -> Journal:
-        """Lock a run; raise StoreFailed if the store has triggers or views."""
+    def held(self, run_id: str) -> bool:
+        """Return whether a process has locked a run."""
         with storage_errors(self.path):
-            for kind, name in self._seals.added_code():
-                raise StoreFailed(f"the store {self.path} has a {kind} `{name}`, which can change results; drop it")
+            return is_held(self._journal(run_id))
+
+    def begun(self, run_id: str) -> Sequence[Attempt]:
+        """Return the attempts of an unfinished run that were begun."""
+        with storage_errors(self.path):
+            return read_begun(self._journal(run_id))
+
+    def data_version(self) -> int:
+        """Return a number that differs if another connection has written to the store since."""
+        return int(self._read("PRAGMA data_version")[0][0])
+
+    def is_replaced(self) -> bool:
+        """Return whether the opened files are no longer those at the store's path."""
+        now = file_identities(self.path)
+        return any(now.get(name) != identity for name, identity in self._files.items())
+
+    def _lock_run(self, run_id: str) -> Journal:
+        with storage_errors(self.path):
             self._remove_stale_journals()
             return Journal(self._journal(run_id), run_id)
+
+    def _journal(self, run_id: str) -> Path:
+        return self.path.with_name(f"{self.path.name}-{run_id}.journal")
 
     def _remove_stale_journals(self) -> None:
         """Delete the journals of processes that were killed before their run began, or after it had ended."""
@@ -66,143 +65,3 @@ class SqliteStore(StoreReader):
             if not rows or rows[0][1] not in (None, "active"):
                 with suppress(RunBusy), Journal(path, run_id):
                     pass
-
-    def save(self, finished: Sequence[TrialRecord], after: ChainEnd) -> list[TrialSeal]:
-        """Save and seal finished trials of a run in one transaction; return their seals."""
-        with self._writing():
-            numbered = list(enumerate(finished, self._new_row()))
-            rows = [_build_row(number, record.task_run, record.sidecar) for number, record in numbered]
-            self._db.executemany(_NEW_TRIAL, rows)
-            logs = [
-                (number * SEGMENTS + line, data)
-                for number, record in numbered
-                for line, data in _split_segments(record.log)
-            ]
-            self._db.executemany("INSERT INTO log_segments VALUES (?, ?)", logs)
-            for record in finished:
-                if record.blobs:
-                    self._save_blobs(record.blobs)
-            seals = [
-                _build_seal(row, record.task_run, digest(record.log), " ".join(sorted(record.blobs)))
-                for row, record in zip(rows, finished, strict=True)
-            ]
-            return self._seals.add_trials(seals, after)
-
-    def save_regraded(self, task_run: TaskRun, graded: TaskRun, after: ChainEnd) -> TrialSeal:
-        """Save only the record, and a reference to the original; the seal has the log and the blobs of the original."""
-        of = self._row_of(graded)
-        with self._writing():
-            new, logged = self._new_row(), self._log_of(of)
-            row = _build_row(new, task_run, self._sidecar(of))
-            self._db.execute(_NEW_TRIAL, row)
-            self._db.execute("INSERT INTO regraded VALUES (?, ?)", (new, logged))
-            first = self._seals.trial_seal(graded.run, Attempt(*graded.outcome()[:3]))
-            log, blobs = (first.log, first.blobs) if first is not None else (self._seals.log_digest(logged), "")
-            return self._seals.add_trials([_build_seal(row, task_run, log, blobs)], after)[0]
-
-    def mark(self, run_id: str, status: str, at: str, ledger: Ledger | None = None) -> None:
-        """Save and seal that a run ended or was resumed."""
-        with self._writing():
-            new = self._db.execute("INSERT INTO run_marks (run_id, status, at) VALUES (?, ?, ?)", (run_id, status, at))
-            if new.lastrowid is not None:
-                seals = ledger if ledger is not None else self._seals.ledger(run_id)
-                self._seals.add_end(new.lastrowid, run_id, status, at, seals)
-
-    def save_calibration(self, calibration: Calibration) -> None:
-        """Save a calibration of a judge."""
-        row = (calibration.judge.model, calibration.model_dump_json().encode())
-        with self._writing():
-            self._db.execute("INSERT INTO calibrations (model, record) VALUES (?, ?)", row)
-
-    def labels(self) -> dict[str, str]:
-        """Return the labels of all runs that have one, by id."""
-        return dict(self._read("SELECT run_id, label FROM run_labels"))
-
-    def save_label(self, run_id: str, label: str) -> None:
-        """Save the label of a run in place of the one it had; an empty one removes it."""
-        with self._writing():
-            self._db.execute("DELETE FROM run_labels WHERE run_id = ?", (run_id,))
-            if label:
-                self._db.execute("INSERT INTO run_labels SELECT id, ? FROM runs WHERE id = ?", (label, run_id))
-
-    def delete(self, run_id: str) -> None:
-        """Delete a run in one transaction; raise RunBusy if a process works on it, and UnknownRun if there is none."""
-        if not self._read("SELECT 1 FROM runs WHERE id = ?", run_id):
-            raise UnknownRun(f"there is no run {run_id!r}; `clerkship list` shows them")
-        with self.hold(run_id), self._writing():
-            load("clerkship.store.deletion:delete_run")(self._db, run_id)
-
-    def ledger(self, run_id: str) -> Ledger:
-        """Load the seals of a run."""
-        with self._reading():
-            return self._seals.ledger(run_id)
-
-    def check_seals(self, run_id: str, *, task: str | None = None, ledger: Ledger | None = None) -> SealCheck:
-        """Check a run, or one task of it, against its seals."""
-        if ledger is not None:
-            ledger.checked_at = self.data_version()
-        with self._reading():
-            check = SealVerification(self._seals, run_id, ledger)
-            check.check_plan()
-            check.check_trials(task)
-            check.check_end(self.counts(run_id), with_trials=task is None and ledger is None)
-            return check.result()
-
-    def check_head(self, run_id: str) -> SealCheck:
-        """Check a run's record, status and counts; no trial is read."""
-        with self._reading():
-            check = SealVerification(self._seals, run_id)
-            check.check_end(self.counts(run_id), with_trials=False)
-            return check.result()
-
-    def check_plan(self, run_id: str) -> SealCheck:
-        """Check a run's record and its plan."""
-        with self._reading():
-            check = SealVerification(self._seals, run_id)
-            check.check_plan()
-            return check.result()
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            with WriteTransaction(self._db):
-                yield
-        except (sqlite3.Error, OSError) as error:
-            raise build_storage_error(self.path, error) from error
-
-    def _new_row(self) -> int:
-        return int(self._db.execute("SELECT ifnull(max(id), 0) + 1 FROM task_runs").fetchone()[0])
-
-    def _save_blobs(self, blobs: Mapping[str, bytes]) -> None:
-        self._db.executemany("INSERT OR IGNORE INTO blobs VALUES (?, ?)", blobs.items())
-
-
-def open_store(settings: Settings, path: Path | None = None, *, create: bool = False) -> SqliteStore:
-    """Open the store at a path, or that of the settings, with the seal key of the settings."""
-    return SqliteStore(path or settings.store, create=create, seal_key=settings.seal_key)
-
-
-def _build_row(number: int, run: TaskRun, sidecar: bytes) -> tuple[Any, ...]:
-    record = orjson.dumps(run.__dict__, default=encode_model)
-    outcome = (run.status, run.verdict, int(bool(run.agent_error)))
-    return (number, run.run, run.task, run.trial, run.attempt, *outcome, record, sidecar)
-
-
-def _build_seal(row: tuple[Any, ...], run: TaskRun, log: bytes, blobs: str) -> TrialSeal:
-    """Take the digests of a new row of `task_runs`, before it is sealed."""
-    _, *columns, record, sidecar = row
-    return build_seal(columns, (digest(record), digest(sidecar), log), run.snapshot, blobs)
-
-
-def _split_segments(log: bytes) -> Iterator[tuple[int, bytes]]:
-    """Split a log into segments of whole lines, each with the number of its first line."""
-    if len(log) <= SEGMENT:
-        yield 1, log
-        return
-    begin, first = 0, 1
-    while begin < len(log):
-        end = log.find(b"\n", begin + SEGMENT)
-        data = log[begin : end if end >= 0 else len(log)]
-        yield first, data
-        begin += len(data) + 1
-        first += data.count(b"\n") + 1

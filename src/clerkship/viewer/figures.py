@@ -1,11 +1,11 @@
 """Axes and cost of runs. They are read from every trial, so they are computed when they are asked for, and kept."""
 
 from collections import OrderedDict
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
 from clerkship.model.run import BenchmarkRun
+from clerkship.model.store_place import StorePlace
 from clerkship.model.usage import NO_USAGE, Role, Usage
 from clerkship.report.costs import total_cost
 from clerkship.report.labels import average_axes, axis_name, list_axes
@@ -19,7 +19,7 @@ MAX_NAMED_RUNS = 50
 MAX_KEPT = 10_000
 """Runs whose figures are kept in memory."""
 Figures = dict[str, Any]
-_kept: OrderedDict[tuple[Path, str, str | None], Figures] = OrderedDict()
+_kept: OrderedDict[tuple[StorePlace, str, str | None], Figures] = OrderedDict()
 _lock = Lock()
 
 
@@ -39,7 +39,7 @@ def read_figures(context: ViewerContext, request: Request) -> Reply:
 
 def load_figures(store: Store, run: BenchmarkRun) -> Figures:
     """Return the figures of a run. Those of a run that has ended do not change, and are computed once."""
-    key = (store.path, run.id, run.completed_at)
+    key = (store.place, run.id, run.completed_at)
     with _lock:
         if key in _kept:
             return _kept[key]

@@ -68,7 +68,7 @@ def show_state(context: ViewerContext, request: Request, run: str) -> Reply:
 
 
 def _read_moment(store: Store, run: BenchmarkRun, task_run: TaskRun, seq: int, request: Request) -> dict[str, Any]:
-    cached = _CACHE.find((store.path, run.id, task_run.task, task_run.trial, task_run.attempt, task_run.head))
+    cached = _CACHE.find((store.place, run.id, task_run.task, task_run.trial, task_run.attempt, task_run.head))
     with cached.lock:
         if cached.moments is None:
             cached.moments = TrialMoments(store, run, task_run, _load_catalog())

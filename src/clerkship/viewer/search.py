@@ -1,12 +1,12 @@
 """Search the trials of a run, and label verdicts of judges."""
 
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
 import orjson
 
 from clerkship.model.errors import InputError
+from clerkship.model.store_place import StorePlace
 from clerkship.sandbox.request import Refusal, Reply, Request, json_reply
 from clerkship.service.labelling import VerdictLabel, label_verdict
 from clerkship.service.run_search import OpenStore, RunSearch
@@ -16,22 +16,22 @@ MAX_QUERY = 500
 """Characters of a query that count."""
 MAX_NOTE = 2000
 """Characters of a note that are kept."""
-_SEARCHES: dict[Path, RunSearch] = {}
+_SEARCHES: dict[StorePlace, RunSearch] = {}
 """One index for each store of the process."""
 _LOCK = Lock()
 
 
-def _find_search(path: Path, open_store: OpenStore) -> RunSearch:
+def _find_search(place: StorePlace, open_store: OpenStore) -> RunSearch:
     with _LOCK:
-        if path not in _SEARCHES:
-            _SEARCHES[path] = RunSearch(open_store)
-        return _SEARCHES[path]
+        if place not in _SEARCHES:
+            _SEARCHES[place] = RunSearch(open_store)
+        return _SEARCHES[place]
 
 
 def search_run(context: ViewerContext, request: Request, run: str) -> Reply:
     """Return the trials that have all words of `q`."""
     with context.open_store() as store:
-        run_id, search = store.run(run).id, _find_search(store.path, context.open_store)
+        run_id, search = store.run(run).id, _find_search(store.place, context.open_store)
     answer = search.search(run_id, request.query.get("q", "")[:MAX_QUERY])
     trials = [each._asdict() | {"hits": [hit._asdict() for hit in each.hits]} for each in answer.trials]
     return json_reply(200, answer._asdict() | {"trials": trials})

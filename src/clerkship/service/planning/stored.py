@@ -75,7 +75,7 @@ class StoredRun:
 
     def check_agent(self) -> None:
         """Raise InputError if the agent cannot be reached. If the check imports the agent, the import is isolated."""
-        isolate_import(self.solver, self.isolation, self.hidden, self.store.path)
+        isolate_import(self.solver, self.isolation, self.hidden, self.store.place)
         check_reachable(self.solver)
 
     def current(self, snapshot: Snapshot) -> Snapshot:

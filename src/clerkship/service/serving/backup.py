@@ -25,7 +25,8 @@ from clerkship.store.connection import connect, storage_errors
 
 MANIFEST = "backup.json"
 DATABASES = ("store.db", "server.db")
-"""The last one tells that a folder is one of a server, so it is restored last."""
+"""The last one tells that a folder is one of a server, so it is restored last. The first is missing if the runs are in
+PostgreSQL, which has its own backups."""
 _FILE = re.compile(rf"(published|live)/[^/.][^/]*|{'|'.join(map(re.escape, DATABASES))}")
 _CHUNK = 1 << 20
 
@@ -98,7 +99,7 @@ def _load(source: Path) -> Backup:
     except ValidationError as error:
         raise InputError.of(f"{source / MANIFEST} is damaged: {error.errors()[0]['msg']}") from None
     wrong = [name for name in backup.files if _FILE.fullmatch(name) is None]
-    if wrong or not {*DATABASES} <= backup.files.keys() or backup.format != 1:
+    if wrong or DATABASES[-1] not in backup.files or backup.format != 1:
         raise InputError.of(f"{source / MANIFEST} is damaged, or was made by a newer version of Clerkship")
     return backup
 
@@ -120,8 +121,11 @@ def _begin_snapshots(
 ) -> Iterator[tuple[dict[str, sqlite3.Connection], dict[str, tuple[BufferedReader, int]]]]:
     """Yield connections that read the databases as they were at one moment, and the journals with their sizes then."""
     with ExitStack() as opened:
-        writers = [opened.enter_context(closing(connect(folder / name))) for name in DATABASES]
-        snapshots = {name: opened.enter_context(closing(connect(folder / name))) for name in DATABASES}
+        names = [name for name in DATABASES if (folder / name).is_file()]
+        writers = [opened.enter_context(closing(connect(folder / name))) for name in names]
+        snapshots: dict[str, sqlite3.Connection] = {
+            name: opened.enter_context(closing(connect(folder / name))) for name in names
+        }
         for writer in writers:
             writer.execute("BEGIN IMMEDIATE")
         for snapshot in snapshots.values():

@@ -16,12 +16,13 @@ from clerkship.kit.wall import now
 from clerkship.model.errors import InputError, InputProblem
 from clerkship.store.connection import (
     CHECKPOINT_PAGES,
-    WriteTransaction,
+    SqliteDatabase,
     connect,
     enable_write_ahead_log,
     storage_errors,
 )
 from clerkship.store.contract import StoreFailed
+from clerkship.store.database import WriteTransaction
 
 T = TypeVar("T")
 U = TypeVar("U")
@@ -77,7 +78,7 @@ class ServerDatabase:
     def __init__(self, path: Path, migrations: Sequence[str]) -> None:
         self.path = path
         self._lock = threading.Lock()
-        self._idle: list[sqlite3.Connection] = []
+        self._idle: list[SqliteDatabase] = []
         self._is_closed = False
         with storage_errors(path):
             self._writer = self._connect()
@@ -130,7 +131,7 @@ class ServerDatabase:
                 connection.close()
         self._idle.clear()
 
-    def _connect(self) -> sqlite3.Connection:
+    def _connect(self) -> SqliteDatabase:
         connection = connect(self.path)
         connection.execute("PRAGMA synchronous=NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")

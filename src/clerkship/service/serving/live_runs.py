@@ -36,7 +36,7 @@ from clerkship.service.serving.sandbox_host import SandboxHost
 from clerkship.service.serving.trial_journal import SUFFIX, TrialJournal
 from clerkship.settings import Settings
 from clerkship.store.contract import SealBroken
-from clerkship.store.sqlite import SqliteStore
+from clerkship.store.sql import SqlStore
 from clerkship.transports.network import SandboxNetwork
 
 WATCH_INTERVAL = 0.1
@@ -90,7 +90,7 @@ class LiveRuns:
     def __init__(
         self,
         folder: Path,
-        store: SqliteStore,
+        store: SqlStore,
         table: RunTable,
         options: ServingOptions,
     ) -> None:

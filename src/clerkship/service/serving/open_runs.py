@@ -32,8 +32,9 @@ from clerkship.service.serving.trial_journal import JournalContent, TrialJournal
 from clerkship.service.stored_runs import end_run
 from clerkship.settings import Settings
 from clerkship.store.contract import RunLock, Store, UnknownRun
+from clerkship.store.opening import open_store
 from clerkship.store.seal import Ledger
-from clerkship.store.sqlite import SqliteStore, open_store
+from clerkship.store.sql import SqlStore
 
 _LOG = logging.getLogger("clerkship.server")
 
@@ -69,12 +70,12 @@ class OpenRuns:
     """Opens, saves and ends runs."""
 
     def __init__(
-        self, store: SqliteStore, table: RunTable, settings: Settings, catalog: RegisteredCatalog, host: SandboxHost
+        self, store: SqlStore, table: RunTable, settings: Settings, catalog: RegisteredCatalog, host: SandboxHost
     ) -> None:
         self._store, self.table = store, table
         self._settings, self._catalog, self._host = settings, catalog, host
         self._store_lock = threading.RLock()
-        self._readers: list[SqliteStore] = []
+        self._readers: list[SqlStore] = []
         self._runs: dict[str, LiveRun] = {}
         self._opening = threading.Lock()
         self._is_closed = False
@@ -86,12 +87,12 @@ class OpenRuns:
         return len(self._runs)
 
     @contextmanager
-    def reading(self) -> Iterator[SqliteStore]:
+    def reading(self) -> Iterator[SqlStore]:
         """Give access to the store, on a connection that no other thread uses meanwhile."""
         try:
             store = self._readers.pop()
         except IndexError:
-            store = open_store(self._settings, self._store.path)
+            store = open_store(self._settings, self._store.place)
         try:
             yield store
         finally:

@@ -10,6 +10,8 @@ from io import FileIO
 from pathlib import Path
 
 from clerkship.engine.catalog import RegisteredCatalog
+from clerkship.model.errors import InputError
+from clerkship.model.store_place import PostgresAddress, StorePlace
 from clerkship.service.network import parse_host
 from clerkship.service.serving import idempotency, keys, published, run_table
 from clerkship.service.serving.database import ServerDatabase
@@ -23,7 +25,8 @@ from clerkship.service.serving.published import PublishedFolder
 from clerkship.service.serving.results import RunResults
 from clerkship.service.serving.run_table import SqliteRunTable
 from clerkship.settings import Settings
-from clerkship.store.sqlite import SqliteStore, open_store
+from clerkship.store.opening import open_store
+from clerkship.store.sql import SqlStore
 from clerkship.transports.network import LOOPBACK, SandboxNetwork
 
 MIGRATIONS = (keys.TABLES, idempotency.TABLES, published.TABLES, run_table.TABLES, drafts_table.TABLES)
@@ -50,7 +53,7 @@ class Server:
     folder: Path
     catalog: RegisteredCatalog
     database: ServerDatabase
-    store: SqliteStore
+    store: SqlStore
     keys: KeyTable
     solvers: SolverTable
     idempotency: IdempotencyTable
@@ -94,7 +97,7 @@ def open_server(folder: Path, settings: Settings, catalog: RegisteredCatalog) ->
     lock = lock_folder(folder)
     try:
         database = open_database(folder)
-        store = open_store(settings, folder / "store.db", create=True)
+        store = open_store(settings, choose_run_store(settings, folder), create=True)
         options = ServingOptions(settings, catalog, _build_network(settings))
         live = LiveRuns(folder / "live", store, SqliteRunTable(database), options)
         versions = PublishedFolder(folder / "published", database)
@@ -117,6 +120,20 @@ def open_server(folder: Path, settings: Settings, catalog: RegisteredCatalog) ->
     except BaseException:
         lock.close()
         raise
+
+
+def choose_run_store(settings: Settings, folder: Path) -> StorePlace:
+    """Return where a server stores runs: in the PostgreSQL of the settings, or in a file of its folder.
+
+    Raise InputError if there are runs in the file that PostgreSQL may not have.
+    """
+    file = folder / "store.db"
+    if not isinstance(settings.store, PostgresAddress):
+        return file
+    if file.exists():
+        hint = f"copy them with `clerkship store copy {file} {settings.store}`, then move the file away"
+        raise InputError.of(f"this server has stored runs in {file}, and is told to use {settings.store}", hint=hint)
+    return settings.store
 
 
 def _build_network(settings: Settings) -> SandboxNetwork:
