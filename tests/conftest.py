@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterator
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from _pytest import pytester
@@ -18,6 +18,9 @@ from tests.examples import register_profiles
 from tests.memory import get_memory, return_free_memory, share_pool_of_memory
 from tests.waiting import time_limit
 from tests.workbench import Workbench
+
+if TYPE_CHECKING:
+    from tests.postgres_server import PostgresServer
 
 pytest_plugins = ["tests.durations", "tests.chromium"]
 os.environ.pop("UV_RUN_RECURSION_DEPTH", None)  # whoever starts the tests, messages name the command alike
@@ -124,6 +127,14 @@ def cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run the tests that are marked for both databases with a store in each."""
+    marker = metafunc.definition.get_closest_marker("databases")
+    if marker is not None and "sqlite" not in marker.args and "bench" in metafunc.fixturenames:
+        slow = [pytest.mark.slow] if marker.kwargs.get("slow") else []
+        metafunc.parametrize("bench", ["sqlite", pytest.param("postgresql", marks=slow)], indirect=True)
+
+
 @pytest.fixture(autouse=True, scope="session")
 def commands() -> Iterator[None]:
     """Stop the process that runs commands after the last test."""
@@ -131,10 +142,20 @@ def commands() -> Iterator[None]:
     stop_command_server()
 
 
+@pytest.fixture(scope="session")
+def postgres() -> Iterator["PostgresServer"]:
+    """A PostgreSQL server."""
+    with import_module("tests.postgres_server").serve_postgres() as server:
+        yield server
+
+
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Workbench]:
-    """A folder in which files are written and run."""
-    workbench = Workbench(tmp_path)
+def bench(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Workbench]:
+    """A folder in which files are written and run, with a store in SQLite unless the test is for both databases."""
+    store = None
+    if getattr(request, "param", "sqlite") == "postgresql":
+        store = request.getfixturevalue("postgres").new_store()
+    workbench = Workbench(tmp_path, store)
     yield workbench
     workbench.store.close()
 

@@ -16,6 +16,8 @@ from typing import Any
 import psycopg
 import pytest
 
+from clerkship.model.store_place import PostgresAddress
+from clerkship.store.postgres import PostgresStore
 from tests.other_user import USER
 from tests.waiting import wait_until
 
@@ -77,6 +79,10 @@ class PostgresServer:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(f"CREATE SCHEMA {name}".encode())
         return f"{self.url}?options=-csearch_path%3D{name}"
+
+    def new_store(self) -> PostgresStore:
+        """Create an empty store."""
+        return PostgresStore(PostgresAddress(self.new_schema()))
 
     def start(self) -> None:
         """Start the server, and wait until it answers."""

@@ -63,13 +63,14 @@ def unseal(database: sqlite3.Connection) -> None:
 class Workbench:
     """Write files, run them and read the results."""
 
-    def __init__(self, folder: Path, store: SqliteStore | None = None) -> None:
+    def __init__(self, folder: Path, store: Any = None) -> None:
         self.folder = folder / "suite"
         self.folder.mkdir(parents=True, exist_ok=True)
         if store is None:
             store = SqliteStore(folder / "store.db")
             weakref.finalize(self, store.close)
-        self.store = store
+        self.store: SqliteStore = store
+        """Of another class where a test is for both databases."""
         self.result: RunResult | None = None
 
     def write(self, name: str, text: str) -> Path:

@@ -25,6 +25,8 @@ from clerkship.store.contract import SealBroken, UnknownRun
 from tests.service.forks import fork
 from tests.workbench import CATALOG, Workbench, unseal, written
 
+pytestmark = pytest.mark.databases(slow=True)
+
 DESK = """
     environment: {name: desk, now: 2026-03-02T09:00:00-05:00, simulators: {chat: {kind: chat}, drop: {kind: files}}}
     task:
@@ -299,6 +301,7 @@ def test_interrupted_fork_is_resumed(bench: Workbench) -> None:
     assert [ran.head for ran in bench.store.task_runs(plan.run.id)] == [whole.head] * 2
 
 
+@pytest.mark.databases("sqlite")
 def test_trials_that_cannot_be_forked_are_refused(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     bench.write("b.yml", "task: {name: Work, environment: desk, task_item: {}, criteria: []}")
@@ -322,6 +325,7 @@ def test_trials_that_cannot_be_forked_are_refused(bench: Workbench) -> None:
         fork(bench, "nop", turn=3)
 
 
+@pytest.mark.databases("sqlite")
 def test_fork_refuses_unstarted_trials_and_old_runs(bench: Workbench) -> None:
     bench.write("a.yml", DESK)
     bench.run_one("nop")

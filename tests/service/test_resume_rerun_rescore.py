@@ -26,6 +26,8 @@ from clerkship.settings import Settings
 from clerkship.store.contract import RunBusy, SealBroken
 from tests.workbench import CATALOG, Workbench, unseal, written
 
+pytestmark = pytest.mark.databases(slow=True)
+
 SUITE = """
     environment: {name: desk, datasets: [forms], simulators: {drop: {kind: files}}}
     dataset: {name: forms, type: files, files: {form.txt: "NAME: Ada"}}
@@ -76,6 +78,7 @@ def test_rerun_with_another_agent_records_that_agent(bench: Workbench) -> None:
     assert GatedComparison.of(comparison, ["overall"]).exit_code() == 2  # two tasks are too few to decide
 
 
+@pytest.mark.databases("sqlite")
 def test_rerun_refuses_a_changed_snapshot(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copy_first_file)
@@ -136,6 +139,7 @@ def test_rescore_records_the_new_grading_version(bench: Workbench, monkeypatch: 
         plan_resume(bench.store, result.run.origin, CATALOG, Settings())
 
 
+@pytest.mark.databases("sqlite")
 def test_changed_log_gets_no_verdict(bench: Workbench) -> None:
     bench.write("a.yml", SUITE)
     bench.run(copy_first_file)

@@ -9,12 +9,17 @@ from typing import Any
 import pytest
 
 from clerkship.service.rescore import rescore
+from clerkship.settings import Settings
 from clerkship.store import deletion
 from clerkship.store.connection import connect
 from clerkship.store.contract import RunBusy, StoreFailed, UnknownRun
 from clerkship.store.database import Database
+from clerkship.store.opening import open_store
+from clerkship.store.sql import SqlStore
 from clerkship.store.sqlite import SqliteStore
 from tests.workbench import CATALOG, Workbench, unseal
+
+pytestmark = pytest.mark.databases
 
 TASK = """
     environment: {{name: desk, simulators: {{drop: {{kind: files}}}}}}
@@ -42,24 +47,26 @@ def two(bench: Workbench) -> Workbench:
     return bench
 
 
-def read_tables(path: Path) -> dict[str, list[Any]]:
+def read_tables(store: SqlStore) -> dict[str, list[Any]]:
     """Return all rows of a store."""
-    with closing(sqlite3.connect(path)) as database:
-        tables = [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {table: sorted(database.execute(f"SELECT * FROM {table}"), key=repr) for table in tables}
+    query = "SELECT name FROM sqlite_master WHERE type = 'table'"
+    if not isinstance(store, SqliteStore):
+        query = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'store_version'"
+    tables = [row[0] for row in store._db.execute(query).fetchall()]
+    return {table: sorted(store._db.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in tables}
 
 
-def find_body(store: SqliteStore, filled: bytes) -> bool:
+def find_body(store: SqlStore, filled: bytes) -> bool:
     """Return whether the store has the body that only one agent wrote."""
-    with closing(sqlite3.connect(store.path)) as database:
-        return any(row[0] == filled * 9000 for row in database.execute("SELECT data FROM blobs"))
+    return any(row[0] == filled * 9000 for row in store._db.execute("SELECT data FROM blobs"))
 
 
+@pytest.mark.databases("sqlite")
 @pytest.mark.parametrize("is_sealed", [True, False])
 def test_deletion_leaves_the_store_as_if_the_run_had_never_been(bench: Workbench, *, is_sealed: bool) -> None:
     bench.write("a.yml", TASK.format(name="Write"))
     bench.run(write_body(b"1"))
-    before = read_tables(bench.store.path)
+    before = read_tables(bench.store)
     bench.write("a.yml", TASK.format(name="Write another"))
     bench.run(write_body(b"2"))
     run_id = bench.store.run("latest").id
@@ -69,7 +76,7 @@ def test_deletion_leaves_the_store_as_if_the_run_had_never_been(bench: Workbench
             unseal(database)
     assert find_body(bench.store, b"2")
     bench.store.delete(run_id)
-    after = read_tables(bench.store.path)
+    after = read_tables(bench.store)
     if not is_sealed:
         before |= {table: [] for table in ("run_seals", "trial_seals", "end_seals")} | {"runs": after["runs"]}
     assert after == before
@@ -102,16 +109,16 @@ def test_log_stays_while_a_rescored_run_needs_it(bench: Workbench) -> None:
     assert len(list(bench.store.log(task_run))) == task_run.events
     assert find_body(bench.store, b"1")
     bench.store.delete(again)
-    rows = read_tables(bench.store.path)
+    rows = read_tables(bench.store)
     assert not any(rows.values()), {name: found for name, found in rows.items() if found}
 
 
 def test_run_that_a_process_works_on_is_not_deleted(two: Workbench) -> None:
     run_id = two.store.run("latest").id
-    before = read_tables(two.store.path)
-    with SqliteStore(two.store.path) as other, other.hold(run_id), pytest.raises(RunBusy):
+    before = read_tables(two.store)
+    with open_store(Settings(), two.store.place) as other, other.hold(run_id), pytest.raises(RunBusy):
         two.store.delete(run_id)
-    assert read_tables(two.store.path) == before
+    assert read_tables(two.store) == before
     two.store.delete(run_id)
 
 
@@ -122,9 +129,10 @@ def test_unknown_run_and_start_of_an_id_are_not_deleted(two: Workbench) -> None:
     assert len(two.store.runs()) == 2
 
 
+@pytest.mark.databases("sqlite")
 def test_failed_deletion_changes_nothing(two: Workbench, monkeypatch: pytest.MonkeyPatch) -> None:
     """A failure after most rows are gone rolls all of them back, as the end of the process does."""
-    before = read_tables(two.store.path)
+    before = read_tables(two.store)
     execute_many = deletion.delete_runs
 
     def fails(database: Database, run_ids: Sequence[str]) -> None:
@@ -134,7 +142,7 @@ def test_failed_deletion_changes_nothing(two: Workbench, monkeypatch: pytest.Mon
     monkeypatch.setattr(deletion, "delete_runs", fails)
     with pytest.raises(StoreFailed):
         two.store.delete(two.store.run("latest").id)
-    assert read_tables(two.store.path) == before
+    assert read_tables(two.store) == before
 
 
 @pytest.fixture
@@ -152,6 +160,7 @@ def killed(two: Workbench) -> Iterator[Path]:
         database.execute("ROLLBACK")
 
 
+@pytest.mark.databases("sqlite")
 def test_killed_deletion_changes_nothing(killed: Path) -> None:
     with SqliteStore(killed) as store:
         assert len(store.runs()) == 2

@@ -1,4 +1,4 @@
-"""The SQLite store: saving, loading and errors."""
+"""Stores: saving, loading and errors."""
 
 import os
 import sqlite3
@@ -12,6 +12,8 @@ from clerkship.store.contract import StoreFailed, UnknownRun
 from clerkship.store.seal import ChainEnd
 from clerkship.store.sqlite import SqliteStore
 from tests.workbench import Workbench
+
+pytestmark = pytest.mark.databases
 
 TASK = """
     environment: {{name: desk, simulators: {{drop: {{kind: files}}}}}}
@@ -41,6 +43,7 @@ def test_saved_run_is_loaded_unchanged(bench: Workbench) -> None:
     assert snapshot.hash == good.snapshot
 
 
+@pytest.mark.databases("sqlite")
 def test_failures_are_found_and_counts_come_from_the_index_alone(bench: Workbench) -> None:
     bench.write("a.yml", TASK.format(n=1))
     bench.run(writes_much, trials=3)
@@ -59,9 +62,7 @@ def test_snapshot_is_stored_once(bench: Workbench) -> None:
     bench.write("a.yml", TASK.format(n=1))
     bench.run("nop", trials=5)
     bench.run("nop", trials=5)
-    database = sqlite3.connect(bench.store.path)
-    assert database.execute("SELECT count(*) FROM blobs").fetchone() == (3,)  # and the plan
-    database.close()
+    assert bench.store._db.execute("SELECT count(*) FROM blobs").fetchone() == (3,)  # and the plan
 
 
 def test_runs_are_found_by_the_start_of_their_id(bench: Workbench) -> None:
@@ -91,7 +92,7 @@ def test_trial_is_stored_once(bench: Workbench) -> None:
         def __init__(self) -> None:
             self.task_run = task_run
 
-    with pytest.raises(StoreFailed, match="UNIQUE"):
+    with pytest.raises(StoreFailed, match=r"UNIQUE|unique"):
         bench.store.save([Again()], ChainEnd())
 
 

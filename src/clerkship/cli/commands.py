@@ -69,6 +69,20 @@ COMMANDS: Mapping[str, CommandEntry | GroupEntry] = {
         "clerkship.cli.manage_runs:label", "Give a stored run a label, which lists and reports show."
     ),
     "delete": CommandEntry("clerkship.cli.manage_runs:delete", "Delete a stored run with all its trials and logs."),
+    "prune": CommandEntry("clerkship.cli.manage_runs:prune", "Delete old runs with all their trials and logs."),
+    "store": GroupEntry(
+        "Copy runs between stores, and bring a store to another version.",
+        {
+            "copy": CommandEntry(
+                "clerkship.cli.store:copy",
+                "Copy runs from one store to another, with their seals, logs and labels.",
+            ),
+            "migrate": CommandEntry(
+                "clerkship.cli.store:migrate",
+                "Bring the tables of a store to the version of this program, or back to an earlier one.",
+            ),
+        },
+    ),
     "view": CommandEntry(
         "clerkship.cli.view:view",
         "Show runs in the browser: list, compare, label and delete them, and read every trial.",

@@ -10,7 +10,7 @@ from typing import Any
 from clerkship.kit.wall import monotonic
 from clerkship.model.store_place import StorePlace
 from clerkship.store.contract import StoreFailed
-from clerkship.store.database import WriteTransaction
+from clerkship.store.database import WriteTransaction, require_distinct_marks
 from clerkship.store.schema import READABLE, VERSION, substitutes, take_back, upgrade
 
 BUSY_TIMEOUT = 30.0
@@ -149,12 +149,22 @@ def _upgrade(database: SqliteDatabase, path: Path) -> None:
         database.execute(f"PRAGMA user_version={VERSION}")
 
 
-def take_back_to(path: Path, wanted: int) -> int:
-    """Take a store back to an earlier version; return the one that it had."""
+def read_version(path: Path) -> int:
+    """Return the version of a store; raise StoreFailed if there is none."""
     if not path.exists():
         raise StoreFailed(f"there is no store at {path}; `clerkship run` makes one")
+    with storage_errors(path), closing(connect(path)) as database:
+        return _version(database)
+
+
+def take_back_to(path: Path, wanted: int) -> int:
+    """Take a store back to an earlier version; return the one that it had."""
+    read_version(path)
     with storage_errors(path), closing(connect(path)) as database, WriteTransaction(database):
         version = _version(database)
+        if version not in READABLE:
+            raise StoreFailed(f"{path} is of version {version}, this is made for {VERSION}")
+        require_distinct_marks(database, version, wanted)
         for statement in take_back(version, wanted):
             database.execute(statement)
         database.execute(f"PRAGMA user_version={min(version, wanted)}")

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from clerkship.store.contract import StoreFailed
+from clerkship.store.schema import SHARED_MARKS
+
 
 class Rows(Protocol):
     """The rows that a statement returned."""
@@ -44,6 +47,18 @@ class Database(Protocol):
         """List the triggers and views, by kind and name. We make none: they change what is read."""
 
     def close(self) -> None: ...
+
+
+def require_distinct_marks(database: Database, version: int, wanted: int) -> None:
+    """Raise StoreFailed if a store cannot go back to a version in which no two runs have marks of the same number."""
+    if wanted < SHARED_MARKS <= version:
+        query = "SELECT run_id FROM run_marks WHERE id IN (SELECT id FROM run_marks GROUP BY id HAVING count(*) > 1)"
+        runs = sorted({str(row[0]) for row in database.execute(query)})
+        if runs:
+            raise StoreFailed(
+                f"{len(runs):,} runs, such as {runs[0]}, have numbers that others have too, because some were copied"
+                f" here; version {wanted} cannot store them together: delete the copies first"
+            )
 
 
 class WriteTransaction:

@@ -16,7 +16,7 @@ from clerkship.kit.wall import monotonic
 from clerkship.model.run import Attempt
 from clerkship.model.store_place import PostgresAddress
 from clerkship.store.contract import RunBusy, StoreFailed
-from clerkship.store.database import WriteTransaction
+from clerkship.store.database import WriteTransaction, require_distinct_marks
 from clerkship.store.schema import VERSION, split_script, take_back, upgrade
 
 T = TypeVar("T")
@@ -255,7 +255,8 @@ def open_postgres(place: PostgresAddress, *, create: bool) -> PostgresDatabase:
 
 def read_version(database: PostgresDatabase) -> int | None:
     """Return the version of a store; None if its tables are missing."""
-    if not database.execute("SELECT 1 WHERE to_regclass('store_version') IS NOT NULL").fetchall():
+    tables = "SELECT 1 FROM pg_class WHERE relname = 'store_version' AND relnamespace = current_schema()::regnamespace"
+    if not database.execute(tables).fetchall():  # `to_regclass` may not see what was made since the transaction began
         return None
     row = database.execute("SELECT version FROM store_version").fetchone()
     return int(row[0]) if row else None
@@ -269,17 +270,32 @@ def migrate(database: PostgresDatabase, wanted: int) -> tuple[int, int]:
             _run(database, split_script(_OWN))
             database.execute("INSERT INTO store_version VALUES (0)")
         current = version or 0
+        if current > VERSION:
+            raise StoreFailed(f"{database.place} is of version {current}, this is made for {VERSION}; update Clerkship")
         if wanted > current:
             statements = upgrade(current)
             if statements is None:
                 raise StoreFailed(f"{database.place} is of version {current}, this is made for {VERSION}")
             _run(database, statements)
         else:
+            require_distinct_marks(database, current, wanted)
             _run(database, take_back(current, wanted))
         if wanted >= 4 > current:
             database.execute(_CHAIN)
         database.execute("UPDATE store_version SET version = ?", (wanted,))
     return current, wanted
+
+
+def migrate_postgres(place: PostgresAddress, wanted: int) -> tuple[int, int]:
+    """Bring a store to a version; return the version before, and that after. Raise StoreFailed if there is none."""
+    database = PostgresDatabase(place)
+    try:
+        version = read_version(database)
+        if version is None:
+            raise StoreFailed(f"there is no store at {place}; `clerkship run` makes one")
+        return migrate(database, wanted if wanted == VERSION else min(version, wanted))
+    finally:
+        database.close()
 
 
 def _run(database: PostgresDatabase, statements: Iterable[str]) -> None:

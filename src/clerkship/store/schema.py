@@ -8,6 +8,8 @@ from typing import NamedTuple
 VERSION = 6
 READABLE = (2, 3, 4, 5, VERSION)
 """Versions that can be read without an upgrade, where nothing may be written."""
+SHARED_MARKS = 6
+"""The first version in which marks of two runs may have the same number."""
 OLDEST_BACK = 2
 """The oldest version that a store can be taken back to."""
 _FIRST = """
@@ -65,6 +67,7 @@ CREATE TABLE run_marks (
 ) WITHOUT ROWID;
 INSERT INTO run_marks (id, run_id, status, at) SELECT id, run_id, status, at FROM former_marks;
 DROP TABLE former_marks;
+CREATE INDEX run_marks_by_number ON run_marks (id);
 ALTER TABLE end_seals RENAME TO former_seals;
 CREATE TABLE end_seals (
   mark INTEGER NOT NULL, run_id TEXT NOT NULL, status TEXT NOT NULL, at TEXT NOT NULL, counts BLOB NOT NULL,
@@ -109,7 +112,7 @@ MIGRATIONS = (
     Migration(6, _MARKS_BY_RUN, _MARKS_TOGETHER, adds_tables=False),
 )
 """In order. Version 2 is the first that PostgreSQL has. Version 3 has calibrations of judges, 4 seals, 5 labels. In 6
-each run numbers its own marks, so that they can be copied into a store with other runs."""
+marks of two runs may have the same number, so that runs can be copied: numbers are sealed."""
 _BEGINNINGS = {0: _FIRST + _ATTEMPTS, 1: _ATTEMPTS + _FROM_FIRST}
 """How a new store, and one from before runs could be resumed, become version 2."""
 

@@ -6,7 +6,7 @@ See docs/decisions/0002-store-and-seals.md and 0048-postgresql.md.
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 import orjson
@@ -36,6 +36,10 @@ NEW_TRIAL = (
     "INSERT INTO task_runs (id, run_id, task, trial, attempt, status, verdict, agent_error, record, sidecar)"
     " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
+
+
+class _Unfinished(Exception):
+    """A run was left before its end."""
 
 
 class SqlStore(StoreReader, ABC):
@@ -115,9 +119,8 @@ class SqlStore(StoreReader, ABC):
 
     def mark(self, run_id: str, status: str, at: str, ledger: Ledger | None = None) -> None:
         """Save and seal that a run ended or was resumed."""
-        with self._writing():
-            query = "SELECT coalesce(max(id), 0) + 1 FROM run_marks WHERE run_id = ?"
-            number = int(self._db.execute(query, (run_id,)).fetchone()[0])
+        with self._writing(self._db.begin_alone):
+            number = int(self._db.execute("SELECT coalesce(max(id), 0) + 1 FROM run_marks").fetchone()[0])
             self._db.execute(NEW_MARK, (number, run_id, status, at))
             self._seals.add_end(
                 number, run_id, status, at, ledger if ledger is not None else self._seals.ledger(run_id)
@@ -150,6 +153,22 @@ class SqlStore(StoreReader, ABC):
                 held.enter_context(self.hold(run_id))
             with self._writing(self._db.begin_alone):
                 load("clerkship.store.deletion:delete_runs")(self._db, run_ids)
+
+    def copy_run(self, run_id: str, target: "SqlStore") -> None:
+        """Copy a run to another store, with its seals, in one transaction."""
+        copy, begun = load("clerkship.store.copying:copy_run_rows"), self.begun(run_id)
+        with suppress(_Unfinished), target.hold(run_id) as hold:
+            with self._reading(), target._writing():
+                copy(self._db, target._db, run_id)
+            for attempt in begun:
+                hold.begin(attempt)
+            if begun:
+                raise _Unfinished  # so that the attempts stay on record
+
+    def copy_calibrations(self, target: "SqlStore") -> int:
+        """Copy the calibrations that another store does not have; return how many."""
+        with self._reading(), target._writing():
+            return int(load("clerkship.store.copying:copy_calibrations")(self._db, target._db))
 
     def ledger(self, run_id: str) -> Ledger:
         """Load the seals of a run."""
