@@ -61,8 +61,8 @@ class Agent(NamedTuple):
 class Hosted:
     """A server with two published versions, which can be restarted."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, folder: Path, settings: Settings | None = None) -> None:
+        self.folder, self.settings = folder, settings or Settings()
         self.server = self._open()
         for name, text in (("forms", SUITE), ("talk", CONVERSATION)):
             suite = folder / name
@@ -75,7 +75,7 @@ class Hosted:
         self.solver = self.server.keys.create_solver_key(solver.id).key
 
     def _open(self) -> Server:
-        server = open_server(self.folder / "data", Settings(), build_catalog_without_plugins())
+        server = open_server(self.folder / "data", self.settings, build_catalog_without_plugins())
         self.app = build_app(server)
         return server
 

@@ -22,6 +22,7 @@ from clerkship.settings import Settings
 from clerkship.store import postgres_connection
 from clerkship.store.contract import RunBusy, StoreFailed
 from clerkship.store.migrating import migrate_store
+from clerkship.store.opening import open_store
 from clerkship.store.postgres import PostgresStore
 from clerkship.store.postgres_connection import PostgresDatabase
 from clerkship.store.schema import VERSION
@@ -71,6 +72,13 @@ def test_problems_are_named_with_advice_and_without_the_password(postgres: Postg
         connection.execute("CREATE ROLE reader LOGIN PASSWORD 'reader'")
     assert "`createdb --encoding UTF8`" in failure(f"{url.rpartition('/')[0]}/latin")
     assert "needs the right to create" in failure(url.replace(f"postgres:{secret}", "reader:reader"))
+
+
+def test_missing_driver_is_named(place: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("clerkship.store.opening.is_installed", lambda extra: False)
+    for work in (lambda: open_store(Settings(), place), lambda: migrate_store(place, VERSION)):
+        with pytest.raises(StoreFailed, match="needs the extra `postgres`; install it with"):
+            work()
 
 
 def test_a_server_that_is_too_old_is_refused(place: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:

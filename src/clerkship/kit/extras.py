@@ -12,6 +12,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "jwt": ("joserfc",),
     "ocr": ("PIL", "tesserocr"),
     "portal": ("PIL", "pypdfium2"),
+    "postgres": ("psycopg",),
     "server": ("cryptography", "fastapi", "uvicorn"),
     "sftp": ("asyncssh",),
     "sign": ("cryptography",),

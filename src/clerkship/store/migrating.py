@@ -5,12 +5,14 @@ from contextlib import closing
 from clerkship.by_name import load
 from clerkship.model.store_place import PostgresAddress, StorePlace
 from clerkship.store.connection import open_database, read_version, storage_errors, take_back_to
+from clerkship.store.opening import require_driver
 from clerkship.store.schema import VERSION
 
 
 def migrate_store(place: StorePlace, wanted: int) -> tuple[int, int]:
     """Bring a store to a version, forward or back; return the version before, and that after."""
     if isinstance(place, PostgresAddress):
+        require_driver(place)
         before, after = load("clerkship.store.postgres_connection:migrate_postgres")(place, wanted)
         return before, after
     if wanted < VERSION:

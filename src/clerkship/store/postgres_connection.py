@@ -55,6 +55,9 @@ CREATE TABLE begun_attempts (
 """
 _CHAIN = "CREATE UNIQUE INDEX trial_seals_by_number ON trial_seals (run_id, number) WHERE number > 0"
 """Of two processes that both believe to have a run, only one can add the next trial."""
+_NEW_ATTEMPT = "INSERT INTO begun_attempts (run_id, task, trial, attempt) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
+_COMMIT_SOON = "SET synchronous_commit = off"
+"""Attempts that begin do not wait for the disk. If the server is killed, the process that lives writes them again."""
 _ADVICE = (
     ("28P01", "; the password is wrong: set it in the address, in PGPASSWORD or in ~/.pgpass"),
     ("28", "; the server does not accept this user: its pg_hba.conf says who may connect"),
@@ -313,7 +316,8 @@ class RunLocks:
     def __init__(self, place: PostgresAddress) -> None:
         self._place = place
         self._gate = threading.RLock()
-        self._held: set[str] = set()
+        self._held: dict[str, list[Attempt]] = {}
+        """The runs, each with the attempts that were begun since."""
         self._database: PostgresDatabase | None = None
 
     def lock(self, run_id: str) -> list[Attempt]:
@@ -321,13 +325,16 @@ class RunLocks:
         with self._gate:
             if run_id in self._held or not self._on_connection(partial(_try_lock, run_id)):
                 raise RunBusy(f"another process is at work on {run_id}; wait for it, or stop it")
-            self._held.add(run_id)
+            self._held[run_id] = []
             return self._on_connection(partial(read_begun, run_id=run_id))
 
     def begin(self, run_id: str, attempt: Attempt) -> None:
         """Save that an attempt begins. Raise RunBusy if the lock was lost, and another process has it."""
-        query = "INSERT INTO begun_attempts (run_id, task, trial, attempt) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
-        self._on_connection(lambda database: database.execute(query, (run_id, *attempt)))
+        with self._gate:
+            if run_id not in self._held:
+                raise StoreFailed(f"{run_id} is not locked any more")
+            self._held[run_id].append(attempt)
+            self._on_connection(lambda database: database.execute(_NEW_ATTEMPT, (run_id, *attempt)))
 
     def release(self, run_id: str, *, keeps_attempts: bool) -> None:
         """Free a lock, and delete the list of attempts unless they are to be kept."""
@@ -335,7 +342,7 @@ class RunLocks:
             if not keeps_attempts:
                 query = "DELETE FROM begun_attempts WHERE run_id = ?"
                 self._on_connection(lambda database: database.execute(query, (run_id,)))
-            self._held.discard(run_id)
+            self._held.pop(run_id, None)
             self._on_connection(partial(_unlock, run_id))
 
     def close(self) -> None:
@@ -349,6 +356,7 @@ class RunLocks:
         with self._gate:
             if self._database is None:
                 self._database = PostgresDatabase(self._place, reconnects=False)
+                self._database.execute(_COMMIT_SOON)
             try:
                 return work(self._database)
             except ConnectionLost:
@@ -358,13 +366,15 @@ class RunLocks:
     def _lock_again(self, database: PostgresDatabase) -> None:
         """Connect again and take the locks back; the server may still be ending the connection that had them."""
         database.reconnect()
+        database.execute(_COMMIT_SOON)
         until = monotonic() + RECONNECT_SECONDS
-        for run_id in sorted(self._held):
+        for run_id, attempts in self._held.items():
             while not _try_lock(run_id, database):
                 if monotonic() > until:
                     message = f"the connection to {self._place} was lost, and another process is at work on {run_id}"
                     raise RunBusy(message)
                 threading.Event().wait(_RETRY_SECONDS)
+            database.executemany(_NEW_ATTEMPT, [(run_id, *attempt) for attempt in attempts])
 
 
 def _try_lock(run_id: str, database: PostgresDatabase) -> bool:

@@ -149,9 +149,11 @@ class StoreReader:
     def log(self, task_run: TaskRun, after: int = 0) -> Iterator[bytes]:
         """Yield the lines of a trial's log after a position, a segment at a time: it may be larger than memory."""
         base = self._log_of(self._row_of(task_run)) * SEGMENTS
-        begin = self._read("SELECT max(id) FROM log_segments WHERE id > ? AND id <= ?", base, base + after + 1)[0][0]
-        query, first = "SELECT id, data FROM log_segments WHERE id >= ? AND id < ? ORDER BY id LIMIT 1", begin or base
-        while rows := self._read(query, first, base + SEGMENTS):
+        part = "(SELECT max(id) FROM log_segments WHERE id > ? AND id <= ?)"
+        [(begin, last)] = self._read(f"SELECT {part}, {part}", base, base + after + 1, base, base + SEGMENTS - 1)
+        query = "SELECT id, data FROM log_segments WHERE id >= ? AND id <= ? ORDER BY id LIMIT 1"
+        first = begin or base
+        while last is not None and first <= last and (rows := self._read(query, first, last)):
             [(segment, data)] = rows
             lines = as_bytes(data).split(b"\n") if data else []
             yield from lines[max(after + 1 - (segment - base), 0) :]
