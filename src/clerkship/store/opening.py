@@ -1,7 +1,6 @@
 """Open the store that a command names, or that of the settings."""
 
 from clerkship.by_name import load
-from clerkship.kit.extras import describe_install, is_installed
 from clerkship.model.store_place import PostgresAddress, StorePlace, parse_store_place
 from clerkship.settings import Settings
 from clerkship.store.contract import StoreFailed
@@ -13,8 +12,10 @@ EXTRA = "postgres"
 
 def require_driver(place: PostgresAddress) -> None:
     """Raise StoreFailed if the driver for PostgreSQL is not installed."""
-    if not is_installed(EXTRA):
-        raise StoreFailed(f"the store {place} needs the extra `{EXTRA}`; install it with {describe_install(EXTRA)}")
+    extras = load("clerkship.kit.extras")
+    if not extras.is_installed(EXTRA):
+        advice = f"install it with {extras.describe_install(EXTRA)}"
+        raise StoreFailed(f"the store {place} needs the extra `{EXTRA}`; {advice}")
 
 
 def open_store(settings: Settings, place: StorePlace | str | None = None, *, create: bool = False) -> SqlStore:

@@ -1,6 +1,6 @@
 """The store in PostgreSQL, through psycopg: for many machines at once.
 
-See docs/decisions/0048-postgresql.md.
+See docs/decisions/0049-postgresql.md.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ from clerkship.store.seal import ChainEnd, Ledger, TrialSeal
 from clerkship.store.sql import SqlStore
 
 T = TypeVar("T")
-MAX_REPEATS = 5
+_REPEATS = 5
 _IS_LOCKED = (
     "SELECT EXISTS (SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1 AND granted"
     " AND ((classid::bigint << 32) | objid::bigint) = ?"
@@ -131,7 +131,7 @@ class PostgresStore(SqlStore):
 
     def _repeat(self, work: Callable[[], T], find: Callable[[], tuple[T] | None] = lambda: None) -> T:
         """Do something again if the connection was lost in its transaction, unless it had been carried out."""
-        for _ in range(MAX_REPEATS):
+        for _ in range(_REPEATS):
             try:
                 return work()
             except ConnectionLost:

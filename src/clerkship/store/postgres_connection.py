@@ -1,6 +1,6 @@
 """Connections to a store in PostgreSQL, its tables, and errors with advice.
 
-See docs/decisions/0048-postgresql.md.
+See docs/decisions/0049-postgresql.md.
 """
 
 import hashlib
@@ -20,7 +20,7 @@ from clerkship.store.database import WriteTransaction, require_distinct_marks
 from clerkship.store.schema import VERSION, split_script, take_back, upgrade
 
 T = TypeVar("T")
-MIN_SERVER_VERSION = 15
+OLDEST_SERVER = 15
 CONNECT_SECONDS = 10
 RECONNECT_SECONDS = 60.0
 """How long a store that was open waits for its server to come back."""
@@ -59,7 +59,7 @@ _NEW_ATTEMPT = "INSERT INTO begun_attempts (run_id, task, trial, attempt) VALUES
 _COMMIT_SOON = "SET synchronous_commit = off"
 """Attempts that begin do not wait for the disk. If the server is killed, the process that lives writes them again."""
 _ADVICE = (
-    ("28P01", "; the password is wrong: set it in the address, in PGPASSWORD or in ~/.pgpass"),
+    ("28P01", "; the password is wrong: set it in the address, best in CLERKSHIP_STORE"),
     ("28", "; the server does not accept this user: its pg_hba.conf says who may connect"),
     ("3D000", "; create the database with `createdb`"),
     ("42501", "; the user needs the right to create and change tables in the schema: GRANT ALL ON SCHEMA"),
@@ -70,7 +70,7 @@ _ADVICE = (
 )
 _ADVICE_BY_WORDS = (
     ("password authentication failed", _ADVICE[0][1]),
-    ("no password supplied", "; the server asks for a password: set it in the address, in PGPASSWORD or in ~/.pgpass"),
+    ("no password supplied", "; the server asks for a password: set it in the address, best in CLERKSHIP_STORE"),
     ("pg_hba.conf", _ADVICE[1][1]),
     ("does not exist", _ADVICE[2][1]),
     ("too many clients", _ADVICE[5][1]),
@@ -99,7 +99,7 @@ def _translate(query: str) -> str:
 
 
 class PostgresDatabase:
-    """A connection to a store in PostgreSQL, made anew when the server was restarted between transactions."""
+    """A connection to a store in PostgreSQL. A new one follows if the server was restarted between transactions."""
 
     own_tables: tuple[str, ...] = ("begun_attempts",)
     begin_read = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -133,8 +133,8 @@ class PostgresDatabase:
 
     def _check_server(self, connection: "psycopg.Connection[Any]") -> None:
         version = connection.info.server_version // 10_000
-        if version < MIN_SERVER_VERSION:
-            raise StoreFailed(f"{self.place} is PostgreSQL {version}; {MIN_SERVER_VERSION} or newer is needed")
+        if version < OLDEST_SERVER:
+            raise StoreFailed(f"{self.place} is PostgreSQL {version}; {OLDEST_SERVER} or newer is needed")
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             raise StoreFailed(f"{self.place} has the encoding {encoding}; create it with `createdb --encoding UTF8`")

@@ -1,6 +1,6 @@
 """The tables of a store, and the steps from each version to the next and back, for SQLite and PostgreSQL.
 
-Each script stands once, in SQLite's types. See docs/decisions/0048-postgresql.md.
+Each script stands once, in SQLite's types. See docs/decisions/0049-postgresql.md.
 """
 
 from typing import NamedTuple

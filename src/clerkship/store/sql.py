@@ -1,6 +1,6 @@
 """A store in a database: saving, sealing and checking. Rows are added, and only deleted with their run.
 
-See docs/decisions/0002-store-and-seals.md and 0048-postgresql.md.
+See docs/decisions/0002-store-and-seals.md and 0049-postgresql.md.
 """
 
 import sqlite3
