@@ -2,9 +2,9 @@
 
     python -m benchmarks.temporal [--trials 1000] [--workers 4] [--concurrency 50] [--pause 2] [--file]
 
-The server is Temporal's development server, in memory unless `--file` is given: with a file it waits for the disk. The workers are processes of `clerkship worker`, all on this
-machine; agents wait for `--pause` seconds. The ideal is trials × pause / (workers × concurrency). The times of
-processors are those of the whole run, without its start.
+The server is Temporal's development server, in memory unless `--file` is given: with a file it waits for the disk. The
+workers are processes of `clerkship worker`, all on this machine; agents wait for `--pause` seconds. The ideal is
+trials × pause / (workers × concurrency). The times of processors are those of the whole run, without its start.
 """
 
 import argparse

@@ -12,6 +12,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+from opentelemetry.proto.trace.v1 import trace_pb2
 
 from clerkship.events.agent import ToolExecuted
 from clerkship.events.event import Event
@@ -114,7 +115,7 @@ def build_request(*spans: Mapping[str, Any]) -> ExportTraceServiceRequest:
         for key, value in fields["attributes"].items():
             _set_value(span.attributes.add(key=key).value, value)
         if fields["error"]:
-            span.status.code, span.status.message = 2, fields["error"]
+            span.status.code, span.status.message = trace_pb2.Status.STATUS_CODE_ERROR, fields["error"]
     return request
 
 

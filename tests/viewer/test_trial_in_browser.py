@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from clerkship.cli.app import run
 from clerkship.settings import Settings
-from clerkship.store.sqlite import open_store
+from clerkship.store.opening import open_store
 from clerkship.viewer.answering import respond
 from clerkship.viewer.application import LocalViewer
 from clerkship.viewer.context import ViewerContext

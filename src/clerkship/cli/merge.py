@@ -19,7 +19,8 @@ from clerkship.service.reading import show_run
 from clerkship.service.redacting import build_run_redactor
 from clerkship.service.report_targets import check_writable
 from clerkship.settings import load_settings
-from clerkship.store.sqlite import SqliteStore, open_store
+from clerkship.store.contract import Store
+from clerkship.store.opening import open_store
 
 
 @grouped
@@ -50,7 +51,7 @@ def merge(
     settings, targets = load_settings(), output.reports()
     check_writable(targets)
     with ExitStack() as stack:
-        opened: dict[Path, SqliteStore] = {}
+        opened: dict[Path, Store] = {}
         for path in (*stores, into):
             if path.resolve() not in opened:
                 store = stack.enter_context(open_store(settings, path, create=path == into))

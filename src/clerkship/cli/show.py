@@ -118,14 +118,6 @@ def show(
         raise typer.Exit(2)
 
 
-def _search(view: RunView, words: str, store: Path | None) -> RunView:
-    """Return a view with the trials that have all words."""
-    found: RunView = load("clerkship.service.run_search:select_found")(
-        partial(open_store, load_settings(), store), view, words
-    )
-    return found
-
-
 def _search(view: RunView, words: str | None, store: str | None) -> RunView:
     """Return a run with only the trials in which some words occur; unchanged without words."""
     if words is None:

@@ -35,7 +35,7 @@ class ShardRun(NamedTuple):
     shard: Shard
 
     def __str__(self) -> str:
-        return f"{self.run.id} in {self.store.path}"
+        return f"{self.run.id} in {self.store.place}"
 
 
 def find_shards(stores: Sequence[Store], references: Sequence[str] = ()) -> list[ShardRun]:
@@ -52,7 +52,7 @@ def find_shards(stores: Sequence[Store], references: Sequence[str] = ()) -> list
         if run.shard is not None and run.made_by != "rescore"
     ]
     if not shards:
-        names = ", ".join(str(store.path) for store in stores)
+        names = ", ".join(str(store.place) for store in stores)
         raise InputError.of(f"no run of a shard is in {names}", hint="`clerkship run … --shard 1/3` makes one")
     return shards
 
@@ -64,9 +64,9 @@ def _find_named(stores: Sequence[Store], reference: str) -> ShardRun:
         except UnknownRun:
             continue
         if run.shard is None:
-            raise InputError.of(f"{run.id} in {store.path} is not a shard", hint="it has all trials of its plan")
+            raise InputError.of(f"{run.id} in {store.place} is not a shard", hint="it has all trials of its plan")
         return ShardRun(store, run, run.shard)
-    raise UnknownRun(f"no run starts with {reference!r} in {', '.join(str(store.path) for store in stores)}")
+    raise UnknownRun(f"no run starts with {reference!r} in {', '.join(str(store.place) for store in stores)}")
 
 
 def merge_shards(shards: Sequence[ShardRun], into: Store) -> RunResult:
@@ -135,7 +135,7 @@ def _require_finished(shards: Sequence[ShardRun]) -> None:
     problems = [
         InputProblem(
             message=f"shard {shard.shard} is not finished: {shard}",
-            hint=f"clerkship resume {shard.run.id} --store {shard.store.path}",
+            hint=f"clerkship resume {shard.run.id} --store {shard.store.place}",
         )
         for shard in shards
         if shard.run.status != "completed"
@@ -191,7 +191,7 @@ def _open_merged(into: Store, run: BenchmarkRun, first: ShardRun) -> Ledger:
         into.open_run(run, _copy_frozen(first))
     else:
         if known.status != "active":
-            raise InputError.of(f"these shards are merged already: {run.id} in {into.path}")
+            raise InputError.of(f"these shards are merged already: {run.id} in {into.place}")
         require_resumable(into, run.id)
     return into.ledger(run.id)
 

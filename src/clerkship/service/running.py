@@ -18,6 +18,7 @@ from clerkship.kit.git_commit import read_commit
 from clerkship.kit.wall import now
 from clerkship.model.run import Attempt, BenchmarkRun, Counts, TaskRun
 from clerkship.model.seals import SealCheck
+from clerkship.model.store_place import StorePlace
 from clerkship.playground.gateway import Gateway
 from clerkship.playground.http import open_http
 from clerkship.playground.listeners import ListenerPool
@@ -120,7 +121,10 @@ class HeldRun(NamedTuple):
 
 @contextmanager
 def open_context(
-    plan: RunPlan, begin: Callable[[Attempt], None], store: StorePlace, watch: "Callable[[Playground], None] | None" = None
+    plan: RunPlan,
+    begin: Callable[[Attempt], None],
+    store: StorePlace,
+    watch: "Callable[[Playground], None] | None" = None,
 ) -> Iterator[BatchContext]:
     """Open what all trials of a run in this process share: the gateway, listeners and models. Isolate its agents."""
     gateway = Gateway(plan.outbound)
