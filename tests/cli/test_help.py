@@ -85,7 +85,7 @@ def test_usage_error_names_the_mistake_and_the_nearest_name(
 @pytest.mark.parametrize(
     ("words", "suggested"),
     [
-        ("clerkship s", ["show", "schema", "serve", "suite"]),
+        ("clerkship s", ["show", "store", "schema", "serve", "suite"]),
         ("clerkship new t", ["task"]),
         ("clerkship run --agent", ["--agent", "--agent-process"]),
     ],

@@ -23,7 +23,10 @@ from tests.workbench import CATALOG
 
 SOLVER = PythonSolver("python:desk", TamperingAgent().work)
 DELETE_FIRST = (f"DELETE FROM trial_seals WHERE {FIRST}", f"DELETE FROM task_runs WHERE {FIRST}")
-REOPEN = f"INSERT INTO run_marks (run_id, status, at) SELECT run_id, 'active', at FROM run_marks WHERE {LAST} LIMIT 1"
+REOPEN = (
+    "INSERT INTO run_marks (id, run_id, status, at)"
+    f" SELECT id + 1, run_id, 'active', at FROM run_marks WHERE {LAST} LIMIT 1"
+)
 REMOVE_THE_END = (f"DELETE FROM run_marks WHERE {LAST}", f"DELETE FROM end_seals WHERE {LAST}")
 
 
