@@ -150,21 +150,28 @@ def rerun(
     raise typer.Exit(load("clerkship.cli.running_stored:rerun_and_show")(run, agent, bot, resources, output))
 
 
-@grouped
-def resume(
-    *,
-    run: RunReference = "latest",
-    errored: Annotated[bool, typer.Option("--errored", help="Also repeat trials that errored.")] = False,
+@dataclass(frozen=True, kw_only=True)
+class ResumeOptions:
+    """Which trials of a run to finish, with which agent, and where."""
+
+    errored: Annotated[bool, typer.Option("--errored", help="Also repeat trials that errored.")] = False
     agent: Annotated[
         str | None,
         typer.Option("--agent", "-a", metavar="AGENT", help="The same agent, if its name was not stored completely."),
-    ] = None,
+    ] = None
     on: Annotated[
         str | None,
         typer.Option(
             "--on", metavar="URL", help="Run the trials on the workers of a Temporal server: temporal://HOST[:PORT]."
         ),
-    ] = None,
+    ] = None
+
+
+@grouped
+def resume(
+    *,
+    run: RunReference = "latest",
+    rest: ResumeOptions,
     resources: RepeatedRunOptions,
     headers: AgentHeaders = (),
     output: OutputOptions,
@@ -180,7 +187,7 @@ def resume(
     """
     raise typer.Exit(
         load("clerkship.cli.running_stored:resume_and_show")(
-            run, agent, headers, resources, output, retry_errored=errored, on=on
+            run, rest.agent, headers, resources, output, retry_errored=rest.errored, on=rest.on
         )
     )
 

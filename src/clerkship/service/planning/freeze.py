@@ -134,7 +134,7 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
         CassetteConfig(recordings, request.trial_count, restarts_damaged=request.tape == "record"),
         sources={task.task.name: task.file for task in selected.tasks},
         plan=_build_plan(request, settings, snapshots),
-        shard=_build_shard(request),
+        shard=None if request.shard is None else Shard(**parse_shard(request.shard)),
         catalog=loaded.catalog,
         solver=loaded.solver,
         isolation=loaded.isolation,
@@ -157,13 +157,6 @@ def freeze_tasks(selected: SelectedTasks) -> FrozenRun:
         hidden=_find_hidden_paths(loaded),
         outbound=request.outbound,
     )
-
-
-def _build_shard(request: RunRequest) -> Shard | None:
-    if request.shard is None:
-        return None
-    number, count = parse_shard(request.shard)
-    return Shard(number=number, count=count)
 
 
 def _describe_signature(loaded: LoadedSuite) -> str:

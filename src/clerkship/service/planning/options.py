@@ -444,13 +444,13 @@ class RepeatedRunOptions(TraceOptions, CallLimitOptions, NetworkOptions, Resourc
     """How the trials of a stored run are run again."""
 
 
-def parse_shard(text: str) -> tuple[int, int]:
-    """Return the number of a shard and how many there are, such as 3/10. Raise InputError for another text."""
+def parse_shard(text: str) -> dict[str, int]:
+    """Return the fields of a shard, from a text such as 3/10. Raise InputError for another text."""
     number, slash, count = text.partition("/")
     if not (slash and number.isdecimal() and count.isdecimal() and 1 <= int(number) <= int(count) <= MAX_SHARDS):
         expected = f"such as 3/10: a number from 1 on, and how many there are, at most {MAX_SHARDS:,}"
         raise InputError.of(f"invalid --shard `{text}` (expected: {expected})")
-    return int(number), int(count)
+    return {"number": int(number), "count": int(count)}
 
 
 def check_model_limits(max_tokens: int | None, model_timeout: float | None) -> None:
