@@ -4,7 +4,7 @@
 ARG BASE=python:3.12-slim-bookworm
 
 FROM ${BASE} AS build
-ARG EXTRAS=browser,fax,jwt,ocr,portal,server,sftp,sign,smtp,websocket
+ARG EXTRAS=browser,fax,jwt,ocr,portal,postgres,server,sftp,sign,smtp,temporal,websocket
 WORKDIR /source
 COPY . .
 # The pinned versions of pyproject.toml, also for what builds the package.

@@ -18,6 +18,7 @@ from clerkship.settings import Settings
 from clerkship.viewer.answering import describe_refusal
 from clerkship.viewer.context import ViewerContext
 from clerkship.viewer.routes import answer
+from tests.report.test_built_scripts import packages as packages  # noqa: PLC0414  (a fixture)
 from tests.workbench import Workbench
 
 ROOT = Path(__file__).parent.parent.parent
@@ -48,13 +49,13 @@ def work(task_item: Any, sandboxes: Any) -> None:
 
 
 @pytest.fixture(scope="module")
-def script(tmp_path_factory: pytest.TempPathFactory) -> str:
+def script(tmp_path_factory: pytest.TempPathFactory, packages: Path) -> str:
     """Build time travel, with a page around it."""
-    if shutil.which("node") is None or not (ROOT / "viewer" / "node_modules").exists():
-        pytest.skip("Node or the packages of viewer/ are not installed")
-    folder = tmp_path_factory.mktemp("built")
+    folder, sources = tmp_path_factory.mktemp("built"), tmp_path_factory.mktemp("sources") / "viewer"
+    shutil.copytree(ROOT / "viewer", sources, ignore=shutil.ignore_patterns("node_modules"))
+    (sources / "node_modules").symlink_to(packages)
     command = ["node", "--input-type=module", "-e", BUILD, str(folder)]
-    subprocess.run(command, cwd=ROOT / "viewer", check=True, timeout=60)
+    subprocess.run(command, cwd=sources, check=True, timeout=60)
     return (folder / "moment.js").read_text(encoding="utf-8")
 
 
