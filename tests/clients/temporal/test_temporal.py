@@ -135,6 +135,7 @@ def desk(fleet: Fleet, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return Desk(fleet, monkeypatch)
 
 
+@pytest.mark.slow  # kills are timed, and a busy machine may be too slow for them
 def test_run_on_temporal_equals_a_local_run_although_a_worker_and_the_server_are_killed(desk: Desk) -> None:
     fleet, trials = desk.fleet, 3
     fleet.environ["PAUSE"] = "0.5"  # so that the kill comes while agents are at work
