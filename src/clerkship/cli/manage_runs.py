@@ -139,7 +139,7 @@ def _print_pruned(report: "PruneReport", *, dry_run: bool) -> None:
 
 
 def confirm(question: str) -> None:
-    """Ask on a terminal. Raise Exit(1) if the answer is no, and InputError where nobody can answer."""
+    """Ask on a terminal. Raise Exit(1) if the answer is no, and InputError without a terminal."""
     if not sys.stdin.isatty():
         raise InputError.of("nothing is deleted unless that is confirmed", hint="add --yes")
     if not typer.confirm(question, err=True):
